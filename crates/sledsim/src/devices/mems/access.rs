@@ -6,6 +6,7 @@ use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
+use crate::devices::mems::points;
 use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
 use crate::devices::IdlePolicy;
@@ -111,6 +112,9 @@ impl MemsDevice {
                 .says(", or raise ")
                 .option("acceleration_y_m_s2"));
         }
+        if geometry.has_points() {
+            points::check(p, &positioning)?;
+        }
         let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
         // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.
         let pass_ns = s_to_ns(geometry.pitch_bits() * bit_s);
@@ -128,7 +132,7 @@ impl MemsDevice {
             spin_down: idle_modes::policy(p, spin_down)?,
             sled_w: p.sled_mw * 1e-3,
             idle_tip_w: idle_modes::idle_tip_w(p),
-            sled: Sled { cylinder: geometry.centre_cylinder(), y: YState::Rest },
+            sled: Sled::on(geometry.centre_cylinder(), YState::Rest),
             bus_free: Time::ZERO,
             books: Books::default(),
             regret_j: 0.0,
@@ -173,8 +177,7 @@ impl MemsDevice {
     fn moved_by(&self, now: Time) -> Option<(Sled, u64)> {
         let idle_ns = now.saturating_since(self.last.end);
         if self.untouched() || self.spin_down.mode_at(idle_ns) > 0 {
-            let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
-            return Some((sled, self.startup_ns));
+            return Some((Sled::on(self.geometry.centre_cylinder(), YState::Rest), self.startup_ns));
         }
         if self.sweeps && idle_ns > 0 {
             return Some((Sled { y: self.positioning.swept(&self.sled.y, idle_ns), ..self.sled }, 0));
@@ -284,7 +287,14 @@ impl MemsDevice {
 
     /// Passes over so many rows without a stop, with `tips` on.
     #[inline]
-    fn pass_rows(&mut self, run: &mut Passes, approach: &Approach, (tips, rows): (u32, u32), reads: u32, writes: u32) {
+    pub(super) fn pass_rows(
+        &mut self,
+        run: &mut Passes,
+        approach: &Approach,
+        (tips, rows): (u32, u32),
+        reads: u32,
+        writes: u32,
+    ) {
         let units = u64::from(rows);
         let seek_ns = approach.seek_ns;
         if run.positioned {
@@ -295,8 +305,7 @@ impl MemsDevice {
             run.phases.seek_x_ns = approach.x_ns;
             run.phases.seek_y_ns = approach.y.ns;
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
-            run.phases.settle_ns =
-                if approach.cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
+            run.phases.settle_ns = if approach.settles { self.positioning.settle_ns() } else { 0 };
         }
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
@@ -318,20 +327,23 @@ impl MemsDevice {
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
-        self.sled = approach.done();
+        self.sled = approach.done;
     }
 
-    /// Serves a request whose data pass as a stream: from the sooner end where it lies in one track, else in its order.
+    /// Serves a request whose data pass as a stream: from the sooner end where it lies in one track, else in its order. Where
+    /// they pass point by point, always in its order, and one block along either axis.
     pub(super) fn stream(&mut self, run: &mut Passes, request: &Request) {
         let mut place = self.geometry.place(request.lbn);
         let mut left = request.blocks;
         while left > 0 {
             let (blocks, inverted) = self.geometry.run_in_track(&place, left);
             let rows = if inverted { place.row + 1 - blocks..place.row + 1 } else { place.row..place.row + blocks };
-            let approach = if blocks == request.blocks {
+            let downward = inverted && self.positioning.directions().len() > 1;
+            let approach = if self.geometry.has_points() {
+                self.positioning.approach_rows(&self.sled, place.cylinder, rows, downward, request.blocks == 1)
+            } else if blocks == request.blocks {
                 self.positioning.approach_to(&self.sled, place.cylinder, rows)
             } else {
-                let downward = inverted && self.positioning.directions().len() > 1;
                 self.positioning.approach_in(&self.sled, place.cylinder, rows, downward)
             };
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };

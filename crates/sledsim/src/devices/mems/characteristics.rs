@@ -39,12 +39,12 @@ impl Characteristics {
         let device = MemsDevice::new(p)?;
         let geometry = device.geometry();
         let bits = |range_um: f64| range_um * 1e3 / p.bit_nm;
+        let busy_tips = if geometry.has_points() { geometry.tips_per_block } else { p.active_tips };
         let tips_bits = f64::from(p.tips) * bits(p.x_range_um) * bits(p.y_range_um);
         Ok(Self {
             settle_s: ns_to_s(device.positioning().settle_ns()),
             access_speed_m_s: device.positioning().speed_m_s(),
-            peak_bandwidth_bytes_s: f64::from(p.active_tips) * p.bit_rate_kbit_s * 1e3
-                / f64::from(p.encoded_bits_per_byte),
+            peak_bandwidth_bytes_s: f64::from(busy_tips) * p.bit_rate_kbit_s * 1e3 / f64::from(p.encoded_bits_per_byte),
             streaming_bandwidth_bytes_s: streaming_bytes_s(MemsDevice::new(p)?),
             capacity_bytes: geometry.capacity_blocks() * u64::from(geometry.block_bytes),
             raw_capacity_bytes: tips_bits / f64::from(p.encoded_bits_per_byte),

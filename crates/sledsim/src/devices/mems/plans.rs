@@ -49,7 +49,7 @@ impl Tour {
                 let ways = ends.iter().zip([false, true]).filter_map(|(end, after_downward)| {
                     let end: &Reached = end.as_ref()?;
                     let approach = positioning.approach_by(x_ns, &end.sled, cylinder, entry);
-                    let reached = Reached { sled: approach.done(), seek_ns: end.seek_ns + approach.seek_ns };
+                    let reached = Reached { sled: approach.done, seek_ns: end.seek_ns + approach.seek_ns };
                     Some((reached, after_downward))
                 });
                 if let Some((least, after_downward)) = ways.min_by_key(|(reached, _)| reached.seek_ns) {
@@ -176,7 +176,7 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], pl
     for &PlannedPass { stop, from, to, downward } in &plan.passes {
         let (cylinder, row) = wanted.stops[stop].place();
         let approach = joint.device.positioning().approach_in(&sled, cylinder, row..row + 1, downward);
-        sled = approach.done();
+        sled = approach.done;
         joint.pass(Visit { stop, from, to }, &approach);
     }
     debug_assert_eq!(sled.stance(), plan.trial.to, "a plan is served where and when it was made");
