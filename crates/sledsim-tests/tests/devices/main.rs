@@ -17,5 +17,6 @@ mod disk_seek;
 mod mems_fluid;
 mod mems_passes;
 mod mems_subsector;
+mod mems_tips;
 mod motion;
 mod simple_devices;

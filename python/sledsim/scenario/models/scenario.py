@@ -62,6 +62,7 @@ from sledsim.scenario.models.distribution import (
 )
 from sledsim.scenario.models.drive import (
     AdaptiveSpinDown,
+    Anticipation,
     AsptfScheduler,
     ClookScheduler,
     DelayedStartup,
@@ -86,6 +87,7 @@ from sledsim.scenario.models.drive import (
     SpinDown,
     SptfScheduler,
     SstfLbnScheduler,
+    StopAt,
     TimeoutSpinDown,
     Transfer,
     VscanScheduler,
@@ -147,6 +149,7 @@ from sledsim.scenario.models.workload import (
 
 __all__ = [
     "AdaptiveSpinDown",
+    "Anticipation",
     "ArcReplacement",
     "Arrival",
     "AsptfScheduler",
@@ -253,6 +256,7 @@ __all__ = [
     "SpinDown",
     "SptfScheduler",
     "SstfLbnScheduler",
+    "StopAt",
     "StripeSystem",
     "Synthetic",
     "SyntheticWorkload",

@@ -34,6 +34,11 @@ impl Sled {
 }
 
 impl Approach {
+    /// The way to another pass over the row, from where the sled is after the last.
+    pub(super) fn again(&self, positioning: &Positioning, sled: &Sled) -> Self {
+        positioning.approach(sled, self.cylinder, positioning.row_of(self.entry))
+    }
+
     /// The sled after the pass.
     #[inline]
     pub(super) fn done(&self) -> Sled {

@@ -30,7 +30,7 @@ pub struct Place {
     pub slot: u32,
 }
 
-/// Tips that a block is striped over, and blocks that pass under the active tips together.
+/// Tips that a block is striped over, those of a code over them included, and blocks that pass under the active tips together.
 fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
     if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
         return Err(Fault::conflict("block_bytes", p.block_bytes)
@@ -41,7 +41,7 @@ fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
     if p.active_tips > p.tips {
         return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
     }
-    let tips_per_block = p.block_bytes / p.tip_sector_bytes;
+    let tips_per_block = p.block_bytes / p.tip_sector_bytes + p.parity_tips;
     let blocks_per_row = p.active_tips / tips_per_block;
     if blocks_per_row == 0 {
         return Err(Fault::conflict("active_tips", p.active_tips)
@@ -62,7 +62,7 @@ pub struct Geometry {
     pub tracks: u32,
     /// Blocks that pass under the active tips together.
     pub blocks_per_row: u32,
-    /// Tips a block is striped over.
+    /// Tips a block is striped over, those of a code over them included.
     pub tips_per_block: u32,
     /// Tips that can work at once.
     pub active_tips: u32,
@@ -109,7 +109,14 @@ impl Geometry {
                 .says(" is less than one bit of ")
                 .key_is("bit_nm", p.bit_nm));
         }
-        let tracks = p.tips / p.active_tips;
+        let tracks = p.tips.saturating_sub(p.spare_tips) / p.active_tips;
+        if tracks == 0 {
+            return Err(Fault::conflict("spare_tips", p.spare_tips)
+                .says(" of ")
+                .key_is("tips", p.tips)
+                .says(" leave fewer than ")
+                .key_is("active_tips", p.active_tips));
+        }
         let blocks_per_track = rows as u64 * u64::from(blocks_per_row);
         let factors = [u64::from(tracks), cylinders as u64, u64::from(p.block_bytes), u64::from(p.sleds)];
         let bytes = factors.iter().try_fold(blocks_per_track, |bytes, &factor| bytes.checked_mul(factor));

@@ -223,6 +223,17 @@ impl Positioning {
         }
     }
 
+    /// The row of a pass over one.
+    #[must_use]
+    pub fn row_of(&self, entry: Entry) -> u32 {
+        let (from, half) = (entry.from.0, self.gates / 2);
+        if from < half {
+            from
+        } else {
+            from - half - 1
+        }
+    }
+
     /// Time from a place to another, in which the sled passes it as it would have come to be there.
     #[must_use]
     pub fn way_ns(&self, from: (u32, &YState), to: (u32, &YState)) -> u64 {
