@@ -284,6 +284,14 @@ pub struct MemsParameters {
     pub stripe_blocks: u32,
 }
 
+impl MemsParameters {
+    /// Whether its sleds are not all alike: by tips that failed, or reads that do.
+    #[must_use]
+    pub fn sleds_differ(&self) -> bool {
+        matches!(self.failed_tips, FailedTips::Number(1..)) || self.read_error_rate > 0.0
+    }
+}
+
 const fn one() -> u32 {
     1
 }
