@@ -49,11 +49,12 @@ fn anticipating(scheduler: SchedulerSpec, wait_ms: f64, requests: u32) -> impl F
 }
 
 /// A program has read twice, another's request waits, and the program asks for its third piece 0.3 ms after it has the second.
-/// A device whose every request takes 10 ms shows who waits for whom, to the nanosecond.
+/// A device whose every request takes the same time shows who waits for whom, to the nanosecond.
 #[test]
 fn others_wait_for_a_program_that_reads_on() {
-    const ACCESS_NS: u64 = 10_000_000;
-    let asks = Time::from_ns(2 * ACCESS_NS + 300_000);
+    let alone = device("simpledisk-constant").serve(Time::ZERO, &Request::read(0, 8));
+    let access_ns = alone.free - alone.start;
+    let asks = Time::from_ns(2 * access_ns + 300_000);
     let at = |id, lbn, arrival| Request { arrival, lbn, blocks: 8, ..blank(id) };
     let requests = [at(0, 0, Time::ZERO), at(1, 8, Time::ZERO), at(2, 9_000, Time::ZERO), at(3, 16, asks)];
     let order = |wait_ms: f64| -> Vec<(u64, u64)> {
@@ -65,12 +66,12 @@ fn others_wait_for_a_program_that_reads_on() {
     let patient = order(0.5);
     let ready_ns = patient[0].1;
     let shifted = |ns: u64| ns + ready_ns;
-    assert_eq!(patient[..2], [(0, shifted(0)), (1, shifted(ACCESS_NS))]);
+    assert_eq!(patient[..2], [(0, shifted(0)), (1, shifted(access_ns))]);
     assert_eq!(patient[2], (3, third + ready_ns), "as soon as it is ready");
-    assert_eq!(patient[3], (2, third + ready_ns + ACCESS_NS + 500_000), "when the fourth is late");
+    assert_eq!(patient[3], (2, third + ready_ns + access_ns + 500_000), "when the fourth is late");
     // Too late: the other has waited for nothing, exactly so long.
     let short = order(0.2);
-    assert_eq!(short[2..], [(2, shifted(2 * ACCESS_NS) + 200_000), (3, shifted(3 * ACCESS_NS) + 200_000)]);
+    assert_eq!(short[2..], [(2, shifted(2 * access_ns) + 200_000), (3, shifted(3 * access_ns) + 200_000)]);
     // Nobody waits for what does not go on: not for the first piece of the other program.
     let (heard, _) = ran(plain(fcfs::POLICY.default), "simpledisk-constant", &requests);
     let plain: Vec<_> = heard.iter().map(|(request, _)| request.id).collect();

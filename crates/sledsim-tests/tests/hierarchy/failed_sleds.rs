@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 use sledsim::engine::{Status, System};
-use sledsim::scenario;
+use sledsim::scenario::testing::assemble;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{resolve, resolved, run};
 use sledsim_testing::tiers::size;
@@ -21,13 +21,13 @@ fn small(keys: &Value) -> Value {
 
 fn ground(keys: &Value, seed: u64) -> Ground {
     let spec = resolved(&small(keys)).system;
-    let system: System = scenario::assemble(&spec, seed, &mut |_, id, _| id).unwrap_or_else(|error| panic!("{error}"));
+    let system: System = assemble(&spec, seed, &mut |_, id, _| id).unwrap_or_else(|error| panic!("{error}"));
     Ground::new(system, seed)
 }
 
-fn operate(ground: &mut Ground, operations: u64) {
+fn operate(ground: &mut Ground, operations: u64, most_blocks: u64) {
     let span_blocks = ground.capacity_blocks();
-    ground.operate(operations, &Load { span_blocks, most_blocks: 12, writes: 0.5, gap_ns: 300_000, outstanding: 4 });
+    ground.operate(operations, &Load { span_blocks, most_blocks, writes: 0.5, gap_ns: 300_000, outstanding: 4 });
     ground.settle();
 }
 
@@ -60,7 +60,7 @@ fn what_sleds_hold_twice_outlives_one_of_them() {
     ] {
         let keys = json!({"sleds": sleds, "sled_layout": layout, "failed_sleds": failed});
         let mut ground = ground(&keys, 7);
-        operate(&mut ground, size(600, 6_000));
+        operate(&mut ground, size(600, 6_000), 12);
         assert!(ground.wrong.is_empty(), "{layout} {failed:?}: {:?}", ground.wrong.first());
         assert_eq!(!ground.lost.is_empty(), loses, "{layout} {failed:?}: {:?}", ground.lost);
     }
@@ -79,7 +79,9 @@ fn what_failed_tips_held_is_lost_or_comes_from_other_sleds() {
         (json!({"failed_tips": 1, "sleds": 4, "sled_layout": "parity", "tip_seed": 5}), false),
     ] {
         let mut ground = ground(&keys, 3);
-        operate(&mut ground, size(800, 8_000));
+        // A copy is read as a whole: where both have lost something of it, a read of several blocks finds none.
+        let most_blocks = if keys["sled_layout"] == "mirrored" { 1 } else { 12 };
+        operate(&mut ground, size(800, 8_000), most_blocks);
         assert!(ground.wrong.is_empty(), "{keys}: {:?}", ground.wrong.first());
         assert_eq!(ground.lost.contains_key(&Status::Unreadable), loses, "{keys}: {:?}", ground.lost);
         assert!(loses || ground.lost.is_empty(), "{keys}: {:?}", ground.lost);
@@ -89,6 +91,7 @@ fn what_failed_tips_held_is_lost_or_comes_from_other_sleds() {
 fn report(keys: &Value) -> Value {
     let mut document = small(keys);
     document["run"] = json!({"requests": 2_000});
+    document["workload"]["read_fraction"] = json!(1.0);
     document["workload"]["size_bytes"] = json!({"kind": "fixed", "value": 32.0});
     serde_json::to_value(run(&resolved(&document)).report).expect("a report is serialisable")
 }
@@ -101,11 +104,11 @@ fn a_run_tells_what_was_lost() {
         counts.iter().find(|count| count["name"] == name).unwrap_or_else(|| panic!("{name}"))["value"].as_f64()
     };
     let whole = report(&json!({}));
-    assert_eq!(whole["components"], json!([]));
+    assert!(whole["components"].as_array().is_none_or(Vec::is_empty));
     let found = report(&json!({"failed_tips": [0, 1, 9]}));
     assert_eq!([count(&found, "tips_failed"), count(&found, "tips_remapped")], [Some(3.0), Some(0.0)]);
     // Two of 32 blocks of each place.
-    let lost = count(&found, "lost_requests").expect("a number");
+    let lost = count(&found, "lost_reads").expect("a number");
     assert_eq!(found["requests"]["failed"].as_f64(), Some(lost));
     assert!((lost / 2000.0 - 2.0 / 32.0).abs() < 4.0 * f64::sqrt(2.0 / 32.0 * 30.0 / 32.0 / 2000.0), "{lost}");
     assert_eq!(count(&found, "blocks_lost").map(|blocks| blocks * 16.0), Some(whole_blocks(&whole)));

@@ -42,7 +42,7 @@ pub enum Condition {
     Whole,
     /// Some are computed from a code.
     Degraded,
-    /// Some can be neither read nor written.
+    /// Some can't be read, whatever is written to them.
     Lost,
 }
 

@@ -1,7 +1,7 @@
 //! Request merging: who joins whom, by the rule of Lin et al. 2002 and beyond it, and what a run reports of it.
 
 use serde_json::{json, Value};
-use sledsim::devices::Device;
+use sledsim::devices::{Device, State};
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
@@ -119,8 +119,11 @@ fn a_row_is_read_and_written_in_one_pass() {
     let ran = |queued: &[(Op, u64, u32)]| run_drive(device("g2"), FCFS, Together::Merge(merge), &queue(queued));
     let (alone, both) = (ran(&[(R, 80, 4)]), ran(&[(R, 80, 2), (W, 82, 2)]));
     assert_eq!(ids(&both), [vec![0], vec![1, 2]]);
-    assert_eq!(both.finished, alone.finished);
-    assert_eq!(both.measured.ledger.energy_j, alone.measured.ledger.energy_j);
+    // What is written is on the bus before the pass, or beside another.
+    assert!(both.finished <= alone.finished);
+    for state in [State::Seek, State::Servo, State::Data].map(|state| state as usize) {
+        assert_eq!(both.measured.ledger.energy_j[state], alone.measured.ledger.energy_j[state]);
+    }
     let plain = run_drive(device("g2"), FCFS, Together::Not, &queue(&[(R, 80, 2), (W, 82, 2)]));
     assert!(both.measured.ledger.total_j() < plain.measured.ledger.total_j());
 }

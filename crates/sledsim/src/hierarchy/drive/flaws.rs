@@ -11,7 +11,8 @@ pub(super) struct Flaws {
     any: bool,
     degraded_reads: u64,
     degraded_writes: u64,
-    lost: u64,
+    lost_reads: u64,
+    lost_writes: u64,
 }
 
 impl Flaws {
@@ -32,10 +33,12 @@ impl Flaws {
             return Status::Served;
         }
         match (device.condition(request), request.op) {
-            (Condition::Lost, _) => {
-                self.lost += 1;
+            (Condition::Lost, Op::Read) => {
+                self.lost_reads += 1;
                 return Status::Unreadable;
             }
+            // What is written is not read back: nobody knows.
+            (Condition::Lost, _) => self.lost_writes += 1,
             (Condition::Degraded, Op::Read) => self.degraded_reads += 1,
             (Condition::Degraded, _) => self.degraded_writes += 1,
             (Condition::Whole, _) => {}
@@ -56,7 +59,8 @@ impl Flaws {
         vec![
             Count::of("degraded_reads", self.degraded_reads),
             Count::of("degraded_writes", self.degraded_writes),
-            Count::of("lost_requests", self.lost),
+            Count::of("lost_reads", self.lost_reads),
+            Count::of("lost_writes", self.lost_writes),
         ]
     }
 }
