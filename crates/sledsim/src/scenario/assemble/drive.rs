@@ -10,6 +10,7 @@ use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::{FaultSpec, Faulty};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::limits::CYLINDERS;
 use crate::own::Choice;
 use crate::power::SpinDownSpec;
 use crate::scenario::own;
@@ -26,7 +27,12 @@ pub(super) struct Built {
 /// A mechanism of each kind that was added to a system, as it is new and before it obeys a policy of one's own: those of more drives
 /// like it are clones, which share its tables.
 #[derive(Default)]
-pub(super) struct Mechanisms<'a>(Vec<(&'a DriveSpec, u32, Box<dyn Device>)>);
+pub(super) struct Mechanisms<'a> {
+    /// By drive, and number of the sled where they differ.
+    kinds: Vec<(&'a DriveSpec, u32, Box<dyn Device>)>,
+    /// Of all drives.
+    cylinders: u64,
+}
 
 impl<'a> Mechanisms<'a> {
     /// A new mechanism of a drive: of its sleds the one of that number, where they differ.
@@ -35,12 +41,13 @@ impl<'a> Mechanisms<'a> {
         let sled = if differ { sled } else { 0 };
         let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
         let of = |each: &'a DriveSpec, sled: u32| (&each.device, listed(each), each.subsector, sled);
-        if let Some((.., device)) = self.0.iter().rev().find(|(spec, known, _)| of(spec, *known) == of(drive, sled)) {
+        if let Some((.., device)) = self.kinds.iter().rev().find(|(spec, known, _)| of(spec, *known) == of(drive, sled))
+        {
             return Ok(device.clone());
         }
         let mut device = sled_with(&drive.device, listed(drive), sled)?;
         set_access(drive, device.as_mut())?;
-        self.0.push((drive, sled, device.clone()));
+        self.kinds.push((drive, sled, device.clone()));
         Ok(device)
     }
 }
@@ -55,6 +62,8 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
     let mut overhead_ns = 0;
     for sled in 0..drive.device.mechanisms() {
         let mut device = known.another(drive, sled)?;
+        known.cylinders += u64::from(device.cylinders());
+        check_cylinders(known.cylinders)?;
         obey_own(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler =
@@ -101,6 +110,7 @@ pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
 fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
     let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
     set_access(drive, device.as_mut())?;
+    check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         if let Some(entry) = parameters.failed_sleds.iter().position(|&number| number >= parameters.sleds) {
             return Err(no_sled(parameters, entry));
@@ -121,6 +131,15 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Checks that there are not too many cylinders, before anything is made for each of them.
+fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
+    if cylinders <= CYLINDERS.most {
+        return Ok(());
+    }
+    let says = format!(": with it, the drives of the system have {cylinders} cylinders, more than {}", CYLINDERS.most);
+    Err(Fault::at(Kind::Misfit, "device").says(says))
 }
 
 fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {

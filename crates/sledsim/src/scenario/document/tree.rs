@@ -9,7 +9,6 @@ use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use crate::fault::{self, Fault, Faults, Kind};
 use crate::limits::COMPONENTS_DEEP;
-use crate::own::Role;
 use crate::scenario::own;
 use crate::scenario::specs::system::CHILD_KEYS;
 
@@ -127,8 +126,7 @@ impl Expansion<'_> {
         for policy in POLICY_KEYS {
             name_alone(Some(&mut *table), policy);
         }
-        own::OWN_KEYS.iter().for_each(|key| own::normalise(table.get_mut(*key)));
-        own::word(table.get_mut(Role::Mirror.key()));
+        own::normalise_all(table);
         if let Err(fault) = check_timeout(table, path) {
             self.give_up(&path.step("spin_down"), fault);
         }
