@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import claims_page
 import test_papers_schlosser2000
-import test_papers_schlosser2004
 from conftest import REFERENCE, reference
 from documented_claims import documented
 from sledsim.cli.app import app
@@ -32,10 +31,7 @@ if TYPE_CHECKING:
     from sledsim_papers.harness.reproduction import Reproduction
 
 #: What these claims speak of has no experiment yet: applications, designs, and models that are missing.
-NOT_DONE = {
-    *(f"schlosser2000.{name}" for name in test_papers_schlosser2000.NOT_DONE),
-    *(f"schlosser2004.{name}" for name in test_papers_schlosser2004.NOT_DONE),
-}
+NOT_DONE = {f"schlosser2000.{name}" for name in test_papers_schlosser2000.NOT_DONE}
 #: Processor's seconds of a quick run in all: five minutes on two cores.
 QUICK_S = 600.0
 

@@ -114,7 +114,7 @@ def test_too_little_memory_is_said(scenario_file: Path) -> None:
     assert "memory" in done.stderr
 
 
-@pytest.mark.parametrize("ending", ["svg", "png", "html"])
+@pytest.mark.parametrize("ending", size(["svg"], ["svg", "png", "html"]))
 def test_a_picture_that_finds_no_room_is_said_and_the_run_is_not_lost(
     scenario_file: Path, tmp_path: Path, ending: str
 ) -> None:

@@ -141,7 +141,10 @@ def test_what_is_no_whole_number_is_an_error_of_python(value: Any) -> None:
     assert session.under_way == 0
 
 
-@pytest.mark.parametrize("value", [-1, 2**63, 2**64, -(2**64), 10**5000], ids=lambda value: f"{value.bit_length()} bits")
+BEYOND = [-1, 2**63, 2**64, -(2**64), 10**5000]
+
+
+@pytest.mark.parametrize("value", BEYOND, ids=lambda value: f"{value.bit_length()} bits")
 def test_whole_numbers_out_of_range_are_refused_by_the_name_of_the_argument(value: int) -> None:
     session = sledsim.Session("g2")
     calls: dict[str, Callable[[], object]] = {

@@ -170,7 +170,7 @@ FAULTS: list[tuple[str, str, str, str, int]] = [
      "run.at += units * (self.servo_ns + self.transfer_ns);", "run.at += self.transfer_ns;", 0),
     ("a sled does not wait for X", "devices/mems/approach.rs", "y.ns.max(x_ns)", "y.ns", 0),
     ("settling has a time of its own", "devices/mems/geometry.rs",
-     "f64::from(cylinder) * self.bit_m - self.x_range_m / 2.0", "f64::from(cylinder) * self.bit_m", 0),
+     "f64::from(cylinder) * self.column_m - self.x_range_m / 2.0", "f64::from(cylinder) * self.column_m", 0),
     ("an arm does not wait for its head", "devices/disk/mechanics.rs", "seek_ns.max(switch_ns)", "seek_ns", 0),
     ("half a revolution is a whole one", "devices/disk/rotation.rs",
      "period >> (PERIOD_PLACES + 1)", "period >> PERIOD_PLACES", 0),

@@ -238,7 +238,11 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         {"read": TRUTHS, "fua": TRUTHS, "flush": TRUTHS, "at_ns": INSTANTS, "until_ns": INSTANTS},
     ),
     "design": ("sledsim.design", (DRAWINGS,), {"set": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
-    "drawn": ("sledsim.run", ((SCENARIO,),), {"set": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")}),
+    "drawn": (
+        "sledsim.run",
+        ((SCENARIO,),),
+        {"set": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")},
+    ),
     "connect": (
         "connect",
         (("Path(folder, 'a.db')", "'/nowhere/a.db'", "folder"), ("'g2'", "scenario", SESSION)),

@@ -97,6 +97,33 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
     })
 }
 
+/// Designs that can be built whose blocks lie at points.
+pub fn points_design() -> impl Strategy<Value = MemsParameters> {
+    let designs = (media(), mechanics()).prop_map(|(media, mechanics)| {
+        let pitch_bits = media.tip_sector_bytes * media.encoded_bits_per_byte + media.servo_bits;
+        let range_um =
+            |sectors: u32| (f64::from((1 + sectors % 3) * pitch_bits + media.servo_bits) + 0.5) * media.bit_nm * 1e-3;
+        let tips_per_block = media.tips_per_block * media.encoded_bits_per_byte;
+        let active_tips = tips_per_block + media.spare.0;
+        MemsParameters {
+            transfer: Transfer::Points,
+            x_range_um: range_um(media.cylinders),
+            y_range_um: range_um(media.rows),
+            bit_nm: media.bit_nm,
+            tips: active_tips.max(media.tracks * tips_per_block) + media.spare.1 % tips_per_block,
+            active_tips,
+            block_bytes: media.tips_per_block,
+            tip_sector_bytes: media.tip_sector_bytes,
+            encoded_bits_per_byte: media.encoded_bits_per_byte,
+            servo_bits: media.servo_bits,
+            layout: media.layout,
+            idle: Idle::Hold,
+            ..mechanics
+        }
+    });
+    designs.prop_filter("the springs are too stiff", |design| MemsDevice::new(design).is_ok())
+}
+
 /// Designs that can be built: any shape, motion, seek model, idle behaviour and delays. Few of them are sensible.
 pub fn mems_design() -> impl Strategy<Value = MemsParameters> {
     let designs = (media(), mechanics()).prop_map(|(media, mechanics)| {

@@ -130,7 +130,7 @@ macro_rules! each_phase {
             seek seek_ns "seek" "" [mems disk];
             /// Positioning along X, settling included.
             seek_x seek_x_ns "along X" "seek" [mems];
-            /// Positioning along Y, reversals included.
+            /// Positioning along Y, reversals included, and settling where a sled goes on along X.
             seek_y seek_y_ns "along Y" "seek" [mems];
             /// Settling within `seek_x`.
             settle settle_ns "settling" "seek_x" [mems];

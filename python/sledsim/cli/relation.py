@@ -35,7 +35,9 @@ def relation(
     layout: Annotated[
         list[str] | None,
         typer.Option(
-            "--layout", metavar="NAME", help="row-major, column-major, tip-subset or equivalent. Repeatable; else all."
+            "--layout",
+            metavar="NAME",
+            help="row-major, column-major, tip-subset, equivalent or two-axes. Repeatable; else all.",
         ),
     ] = None,
     fetches: Annotated[

@@ -56,8 +56,8 @@ def connect(
     ScenarioError
         Where the system is wrong.
     SledsimError
-        Where the package ``apsw`` is missing, settings are given beside a session, the system is smaller than 1 MiB, the file
-        can't be opened, or the cache is of no size that SQLite takes.
+        Where the package ``apsw`` is missing, settings are given beside a session, the system is smaller than 1 MiB,
+        the file can't be opened, or the cache is of no size that SQLite takes.
 
     Examples
     --------

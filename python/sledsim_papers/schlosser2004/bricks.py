@@ -1,7 +1,7 @@
 """Schlosser and Ganger 2004, sections 1 and 6: rewrites, and bricks of many devices."""
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from sledsim_papers.harness.finding import Finding, order, trend
 from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISK, G2, UBERDISK
-from sledsim_papers.schlosser2004.contract import scan_s
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +25,34 @@ DEVICES: dict[str, Mapping[str, Any]] = {"g2": G2, "uberdisk": UBERDISK, "cheeta
 BRICK_BYTES = 100e9
 
 
-def _rewrites_ms(study: Study, device: Mapping[str, Any], places: int = 100) -> "NDArray[np.float64]":
-    """Return the times of writes of a block right after it was written, at places all over the device, ms."""
-    drive = study.device(device)
-    first = np.arange(places, dtype=np.uint64) * np.uint64(drive.capacity_blocks) // np.uint64(places)
-    end_ns = drive.serve(np.repeat(first, 2), 1, read=False)["end_ns"].astype(np.float64)
-    times: NDArray[np.float64] = (end_ns[1::2] - end_ns[::2]) * 1e-6
-    return times
+#: Places all over a device at which a block is written, and how often in a row.
+PLACES, REWRITES = 20, 50
+
+
+def _log_writes(study: Study, device: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Return writes of one block over and over, each awaited, as to the end of a log, at one of the places."""
+    blocks = study.device(device).capacity_blocks
+    # Spread by the golden ratio, so that they lie at as many different rows of a sled.
+    first = int((place + 1) * (sqrt(5) - 1) / 2 % 1 * blocks)
+    # From within the block before to within the one behind: the block is all that lies in between.
+    fractions = {"start_fraction": max(first - 0.5, 0) / blocks, "end_fraction": min(first + 1.5, blocks) / blocks}
+    return {
+        "workload": {
+            "arrival": {"kind": "closed", "outstanding": 1},
+            "size_bytes": {"kind": "fixed", "value": 512},
+            "location": {"kind": "sequential"},
+            "range": fractions,
+            "read_fraction": 0.0,
+        },
+        "system": {"device": dict(device)},
+        "run": {"requests": REWRITES, "warmup_requests": 1},
+    }
+
+
+def _rewrites_ms(study: Study, device: Mapping[str, Any]) -> "NDArray[np.float64]":
+    """Return the mean responses of writes of a block that was just written, by place, ms."""
+    runs = study.runs([(_log_writes(study, device, place), ()) for place in range(PLACES)])
+    return np.array([float(run.response.mean_ms) for run in runs])
 
 
 @experiment("schlosser2004.rewrite-disk")
@@ -40,10 +60,10 @@ def rewrite_disk(study: Study) -> Finding:
     """Time from the end of writing a sector until the head is over it again."""
     times_ms = _rewrites_ms(study, DEVICES["cheetah73"])
     how = (
-        f"{DISK} with its buffer off, 100 sectors all over the disk, each written twice: from end to end, "
-        f"{times_ms.min():.3f} to {times_ms.max():.3f} ms."
+        f"{DISK} with its buffer off, {PLACES} sectors all over the disk, each written {REWRITES} times in a row: from "
+        f"end to end, {times_ms.min():.3f} to {times_ms.max():.3f} ms by place."
     )
-    return Finding(float(times_ms.mean()), how)
+    return Finding(float(times_ms.mean()), how, scenarios=(_log_writes(study, DEVICES["cheetah73"], 0),))
 
 
 @experiment("schlosser2004.log-rewrite")
@@ -51,9 +71,15 @@ def log_rewrite(study: Study) -> Finding:
     """One block written over and over."""
     means = {name: float(_rewrites_ms(study, device).mean()) for name, device in DEVICES.items()}
     said = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
-    how = f"100 blocks all over each device, each written twice, buffers off: {said} ms from end to end."
+    how = (
+        f"{PLACES} blocks all over each device, each written {REWRITES} times in a row, each write awaited, buffers "
+        f"off: {said} ms from end to end."
+    )
     return Finding(
-        order(means), how, curve=tuple({"device": name, "rewrite, ms": mean} for name, mean in means.items())
+        order(means),
+        how,
+        scenarios=tuple(_log_writes(study, device, 0) for device in DEVICES.values()),
+        curve=tuple({"device": name, "rewrite, ms": mean} for name, mean in means.items()),
     )
 
 
@@ -182,18 +208,35 @@ def brick_idle_power(study: Study) -> Finding:
     )
 
 
-#: Devices of the brick that are read at once.
-AT_ONCE = (1, 2, 4, 8, 16)
+#: Devices of the brick that are read at once; what is asked for at a time, 32 MB.
+AT_ONCE, SCAN_BYTES = (1, 2, 4, 8, 16), 1 << 25
+
+
+def _scanned(study: Study, at_once: int) -> dict[str, Any]:
+    """Return reads of all that the brick holds, in order and as many at a time as devices are read at once."""
+    row = {"kind": "concat", "members": [{"count": ceil(_devices(study) / at_once), "device": dict(G2)}]}
+    rows = {"kind": "stripe", "unit_bytes": SCAN_BYTES, "members": [{"count": at_once, **row}]}
+    return {
+        "workload": {
+            "arrival": {"kind": "closed", "outstanding": at_once},
+            "size_bytes": {"kind": "fixed", "value": SCAN_BYTES},
+            "location": {"kind": "sequential"},
+        },
+        "system": rows if at_once > 1 else row,
+        "run": {"requests": ceil(BRICK_BYTES / SCAN_BYTES)},
+    }
 
 
 @experiment("schlosser2004.brick-scan")
 def brick_scan(study: Study) -> Finding:
     """Time to read the brick."""
-    one_s = study.once("schlosser2004 scan of g2", lambda: scan_s(study, "g2"))
-    times_s = [ceil(_devices(study) / at_once) * one_s for at_once in AT_ONCE]
+    scenarios = [_scanned(study, at_once) for at_once in AT_ONCE]
+    runs = study.runs([(each, ()) for each in scenarios])
+    times_s = [scenarios[0]["run"]["requests"] / float(run.throughput.requests_per_s) for run in runs]
     return Finding(
         trend(times_s),
-        f"{_devices(study)} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no "
-        f"bus between them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
+        f"Reads of 32 MB in order until 100 GB are read, of one to 16 rows of g2 side by side, a read of each at once "
+        f"and no bus between them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
+        scenarios=tuple(scenarios),
         curve=tuple({"at once": at_once, "s": each} for at_once, each in zip(AT_ONCE, times_s, strict=True)),
     )

@@ -16,6 +16,7 @@ mod disk_rotation;
 mod disk_seek;
 mod mems_fluid;
 mod mems_passes;
+mod mems_points;
 mod mems_subsector;
 mod mems_tips;
 mod motion;

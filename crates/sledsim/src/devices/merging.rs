@@ -47,6 +47,11 @@ pub(super) struct PlannedPass {
 
 /// What a mechanism that accesses blocks of several requests in one pass says of that before it does it.
 pub trait Planner {
+    /// Whether it works out ways to serve merged requests. One that does not only says who shares passes in a batch.
+    fn merges(&self) -> bool {
+        true
+    }
+
     /// The ways to serve `requests`, reads and writes, as one access from `now` on: at least one. Of ways that leave the mechanism
     /// at one place, only that of least energy.
     fn plans(&self, now: Time, requests: &[Request]) -> Vec<Plan>;

@@ -48,7 +48,7 @@ __all__ = [
 Layout = Literal["serpentine", "simple"]
 
 # How data pass under the tips.
-Transfer = Literal["rows", "fluid"]
+Transfer = Literal["rows", "fluid", "points"]
 
 # How the time of a Y seek is modelled.
 SeekModel = Literal["first-order", "decomposed", "time-optimal"]
@@ -102,8 +102,9 @@ class MemsDevice(Model):
     block_bytes
         Size of a logical block (B; at least 1, at most 1,048,576).
     tip_sector_bytes
-        Data bytes in a tip sector; a block is striped over `block_bytes / tip_sector_bytes` tips (B; at least 1,
-        at most 4,096).
+        Data bytes in a tip sector, between two servo bursts; a block is striped over `block_bytes /
+        tip_sector_bytes` tips, or where data pass point by point over as many as it has bits (B; at least 1, at
+        most 4,096).
     encoded_bits_per_byte
         Bits on the media for each byte of data, error correction included (bit; at least 8, at most 64).
     servo_bits
@@ -126,7 +127,8 @@ class MemsDevice(Model):
         Rate at which bits pass under each tip; with the bit width it gives the access speed (kbit/s; at least
         0.1, at most 1,000,000).
     transfer
-        How data pass under the tips: row by row, or as a stream at the rate of all tips (default "rows").
+        How data pass under the tips: row by row, as a stream at the rate of all tips, or point by point along
+        either axis (default "rows").
     seek_model
         How seek times are computed (default "time-optimal").
     overhead_ms

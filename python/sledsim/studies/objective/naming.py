@@ -10,7 +10,7 @@ from sledsim.devices.entries import wrong_device
 from sledsim.scenario.policy_loading import CLASS_NAME
 from sledsim.scenario.reading import ScenarioLike, Written
 from sledsim.show.faults import Sentence, is_there, replaced, wrong
-from sledsim.studies.relation.layouts import layout_named, layouts_of
+from sledsim.studies.relation.layouts import all_layouts, layout_named, layouts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ def is_layout(name: object) -> bool:
     name
         What is tested.
     """
-    return isinstance(name, str) and name in layouts_of(Device("g2"))
+    return isinstance(name, str) and name in all_layouts()
 
 
 def _schedulers() -> list[str]:
@@ -79,7 +79,7 @@ def _require_role(role: ScenarioLike | Written) -> None:
         return
     if "\n" not in role and role != "-" and not Path(role).suffix and not is_there(Path(role)):
         says = f"no role {role!r}: neither a file nor a policy"
-        known = [*_schedulers(), *layouts_of(Device("g2"))]
+        known = [*_schedulers(), *all_layouts()]
         raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=known)
 
 

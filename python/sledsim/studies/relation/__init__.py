@@ -8,9 +8,11 @@ from sledsim.studies.relation.layouts import (
     Relation,
     RowMajor,
     TipSubset,
+    all_layouts,
     layout_named,
     layouts_of,
 )
+from sledsim.studies.relation.two_axes import TwoAxes
 
 __all__ = [
     "Access",
@@ -20,6 +22,8 @@ __all__ = [
     "RelationTimes",
     "RowMajor",
     "TipSubset",
+    "TwoAxes",
+    "all_layouts",
     "fetch_rows",
     "layout_named",
     "layouts_of",

@@ -165,7 +165,7 @@ class RelationTimes(Shown):
 
 
 def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
-    """Scan a relation: read what holds the values wanted, each run of blocks in one request.
+    """Scan a relation: read what holds the values wanted, each run of blocks in one request, or several in a batch.
 
     A simple device, whose time does not depend on the size of a request, reads page after page.
 
@@ -182,7 +182,11 @@ def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
     wide = relation.record_bytes if attribute is None else relation.attributes[attribute]
     operation = "scan" if attribute is None else f"scan of a{attribute + 1}"
     requests = runs.cut(relation.page_bytes // layout.device.block_bytes) if simple else runs
-    end_ns = int(layout.device.serve(requests.lbns, requests.blocks)["end_ns"].max())
+    if requests.sizes is None:
+        served = layout.device.serve(requests.lbns, requests.blocks)
+    else:
+        served = layout.device.serve_batches(requests.lbns, requests.blocks, requests.sizes)
+    end_ns = int(served["end_ns"].max())
     read = runs.total * layout.device.block_bytes
     return Access(layout.NAME, operation, end_ns * 1e-9, read, relation.records * wide)
 
@@ -261,8 +265,8 @@ def relation(
     relation
         What is laid out; that of the paper if not given.
     layouts
-        ``row-major``, ``column-major``, and on MEMS storage ``tip-subset`` and ``equivalent``; all that the device can
-        have if not given.
+        ``row-major``, ``column-major``, and on MEMS storage ``tip-subset`` and ``equivalent``, or where its blocks lie
+        at points ``two-axes``; all that the device can have if not given.
     fetches
         Random rows to fetch; 0 for none.
     seed

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ColumnMajor", "Layout", "Pieces", "Relation", "RowMajor", "Runs", "TipSubset", "layout_named", "layouts_of"]
+__all__ = [
+    "ColumnMajor",
+    "Layout",
+    "Pieces",
+    "Relation",
+    "RowMajor",
+    "Runs",
+    "TipSubset",
+    "all_layouts",
+    "layout_named",
+    "layouts_of",
+]
 
 
 @dataclass(frozen=True)
@@ -109,10 +120,13 @@ class Runs(NamedTuple):
     ----------
     lbns, blocks
         First block and number of blocks of each.
+    sizes
+        How many of them are asked for together, batch after batch; each by itself if not given.
     """
 
     lbns: "NDArray[np.uint64]"
     blocks: "NDArray[np.uint64]"
+    sizes: "NDArray[np.uint64] | None" = None
 
     @property
     def total(self) -> int:
@@ -371,10 +385,12 @@ def _one_run(lbn: int, blocks: int) -> Runs:
     return Runs(np.array([lbn], dtype=np.uint64), np.array([blocks], dtype=np.uint64))
 
 
-def _known() -> dict[str, type[Layout]]:
+def all_layouts() -> dict[str, type[Layout]]:
+    """Return every layout by its name."""
     from sledsim.studies.relation.equivalent_blocks import EquivalentBlocks
+    from sledsim.studies.relation.two_axes import TwoAxes
 
-    return {each.NAME: each for each in (RowMajor, ColumnMajor, TipSubset, EquivalentBlocks)}
+    return {each.NAME: each for each in (RowMajor, ColumnMajor, TipSubset, EquivalentBlocks, TwoAxes)}
 
 
 def layouts_of(device: Device) -> list[str]:
@@ -385,8 +401,13 @@ def layouts_of(device: Device) -> list[str]:
     device
         The device.
     """
+    from sledsim.studies.relation.two_axes import TwoAxes, has_points
+
     paged = [RowMajor.NAME, ColumnMajor.NAME]
-    return list(_known()) if isinstance(device, MemsStorage) else paged
+    if not isinstance(device, MemsStorage):
+        return paged
+    over_tips = [name for name in all_layouts() if name != TwoAxes.NAME]
+    return [*paged, TwoAxes.NAME] if has_points(device) else over_tips
 
 
 def layout_named(name: str) -> type[Layout]:
@@ -402,7 +423,7 @@ def layout_named(name: str) -> type[Layout]:
     SledsimError
         Where there is none; the nearest is suggested.
     """
-    known = _known()
+    known = all_layouts()
     if name not in known:
         raise wrong(SledsimError, "unknown-name", f"no layout {name!r}", path="layout", value=name, known=known)
     return known[name]

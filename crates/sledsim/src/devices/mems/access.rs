@@ -6,6 +6,7 @@ use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters, StopAt};
+use crate::devices::mems::points;
 use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
 use crate::devices::mems::tips::Tips;
@@ -119,6 +120,9 @@ impl MemsDevice {
                 .says(", or raise ")
                 .option("acceleration_y_m_s2"));
         }
+        if geometry.has_points() {
+            points::check(p, &positioning)?;
+        }
         let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
         // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.
         let pass_ns = s_to_ns(geometry.pitch_bits() * bit_s);
@@ -137,7 +141,7 @@ impl MemsDevice {
             spin_down: idle_modes::policy(p, spin_down)?,
             sled_w: p.sled_mw * 1e-3,
             idle_tip_w: idle_modes::idle_tip_w(p),
-            sled: Sled { cylinder: geometry.centre_cylinder(), y: YState::Rest },
+            sled: Sled::on(geometry.centre_cylinder(), YState::Rest),
             bus_free: Time::ZERO,
             books: Books::default(),
             regret_j: 0.0,
@@ -204,9 +208,9 @@ impl MemsDevice {
             let [moving_ns, ..] = self.spin_down.spent_ns(idle_ns);
             let last = self.swept(moving_ns);
             let (y_m, _) = self.positioning.position(&last.y);
-            return Sled { y: YState::Free { y_m, speed_m_s: 0.0, delay_ns: 0 }, ..last };
+            return Sled::on(last.cylinder, YState::Free { y_m, speed_m_s: 0.0, delay_ns: 0 });
         }
-        Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest }
+        Sled::on(self.geometry.centre_cylinder(), YState::Rest)
     }
 
     /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
@@ -312,7 +316,14 @@ impl MemsDevice {
 
     /// Passes over so many rows without a stop, with `tips` on.
     #[inline]
-    fn pass_rows(&mut self, run: &mut Passes, approach: &Approach, (tips, rows): (u32, u32), reads: u32, writes: u32) {
+    pub(super) fn pass_rows(
+        &mut self,
+        run: &mut Passes,
+        approach: &Approach,
+        (tips, rows): (u32, u32),
+        reads: u32,
+        writes: u32,
+    ) {
         let units = u64::from(rows);
         let seek_ns = approach.seek_ns;
         if run.positioned {
@@ -323,8 +334,7 @@ impl MemsDevice {
             run.phases.seek_x_ns = approach.x_ns;
             run.phases.seek_y_ns = approach.y.ns;
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
-            run.phases.settle_ns =
-                if approach.cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
+            run.phases.settle_ns = if approach.settles { self.positioning.settle_ns() } else { 0 };
         }
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
@@ -346,7 +356,7 @@ impl MemsDevice {
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
-        self.sled = approach.done();
+        self.sled = approach.done;
     }
 
     /// Passes over a row for blocks of which so many are read and so many written, with the tips of all of them; and again until
@@ -376,17 +386,20 @@ impl MemsDevice {
         passes
     }
 
-    /// Serves a request whose data pass as a stream: from the sooner end where it lies in one track, else in its order.
+    /// Serves a request whose data pass as a stream: from the sooner end where it lies in one track, else in its order. Where
+    /// they pass point by point, always in its order, and one block along either axis.
     pub(super) fn stream(&mut self, run: &mut Passes, request: &Request) {
         let mut place = self.geometry.place(request.lbn);
         let mut left = request.blocks;
         while left > 0 {
             let (blocks, inverted) = self.geometry.run_in_track(&place, left);
             let rows = if inverted { place.row + 1 - blocks..place.row + 1 } else { place.row..place.row + blocks };
-            let approach = if blocks == request.blocks {
+            let downward = inverted && self.positioning.directions().len() > 1;
+            let approach = if self.geometry.has_points() {
+                self.positioning.approach_rows(&self.sled, place.cylinder, rows, downward, request.blocks == 1)
+            } else if blocks == request.blocks {
                 self.positioning.approach_to(&self.sled, place.cylinder, rows)
             } else {
-                let downward = inverted && self.positioning.directions().len() > 1;
                 self.positioning.approach_in(&self.sled, place.cylinder, rows, downward)
             };
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };

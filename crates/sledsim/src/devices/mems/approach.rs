@@ -10,39 +10,43 @@ use crate::devices::Stance;
 pub(super) struct Sled {
     pub(super) cylinder: u32,
     pub(super) y: YState,
+    /// Whether it has passed the cylinder moving along X, and to the left; `None` where it rests there.
+    pub(super) leftward: Option<bool>,
 }
 
 /// The way to a pass over a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Approach {
-    pub(super) cylinder: u32,
-    entry: Entry,
+    /// The sled after the pass.
+    pub(super) done: Sled,
     pub(super) x_ns: u64,
     pub(super) y: YTime,
     pub(super) seek_ns: u64,
+    /// Whether the sled settles after its move along X.
+    pub(super) settles: bool,
 }
 
 impl Sled {
+    /// At rest along X.
+    #[inline]
+    pub(super) fn on(cylinder: u32, y: YState) -> Self {
+        Self { cylinder, y, leftward: None }
+    }
+
     /// Where it stands; it is not one that only sweeps past.
     pub(super) fn stance(&self) -> Stance {
         Stance { cylinder: self.cylinder, slot: self.y.number() }
     }
 
     pub(super) fn at(stance: Stance) -> Self {
-        Self { cylinder: stance.cylinder, y: YState::numbered(stance.slot) }
+        Self::on(stance.cylinder, YState::numbered(stance.slot))
     }
 }
 
 impl Approach {
     /// The way to another pass over the row, from where the sled is after the last.
     pub(super) fn again(&self, positioning: &Positioning, sled: &Sled) -> Self {
-        positioning.approach(sled, self.cylinder, positioning.row_of(self.entry))
-    }
-
-    /// The sled after the pass.
-    #[inline]
-    pub(super) fn done(&self) -> Sled {
-        Sled { cylinder: self.cylinder, y: YState::Gate(self.entry.to) }
+        positioning.approach(sled, self.done.cylinder, positioning.row_passed(&self.done.y))
     }
 }
 
@@ -51,7 +55,8 @@ impl Positioning {
     #[inline]
     pub(super) fn approach_by(&self, x_ns: u64, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
         let y = self.y_ns(&sled.y, entry.from);
-        Approach { cylinder, entry, x_ns, y, seek_ns: y.ns.max(x_ns) }
+        let done = Sled::on(cylinder, YState::Gate(entry.to));
+        Approach { done, x_ns, y, seek_ns: y.ns.max(x_ns), settles: x_ns > 0 }
     }
 
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).

@@ -195,7 +195,7 @@ impl Wanted {
         };
         while let Some(nearest) = (0..left.len()).min_by_key(|&i| approach(&sled, left[i]).seek_ns) {
             for &visit in self.visits(left.remove(nearest)) {
-                sled = approach(&sled, visit.stop).done();
+                sled = approach(&sled, visit.stop).done;
                 order.push(visit);
             }
         }
@@ -223,9 +223,33 @@ pub(super) fn extents(device: &MemsDevice, requests: &[Request]) -> Vec<Extent> 
 
 /// What a request of the batch has got so far.
 #[derive(Clone, Copy)]
-struct Member {
-    passes: u64,
-    bus_done: Time,
+pub(super) struct Member {
+    pub(super) passes: u64,
+    pub(super) bus_done: Time,
+}
+
+/// Ends a service of several requests; one [`Service`] each goes to `out`, with its share of the energy.
+pub(super) fn finish_together(
+    device: &mut MemsDevice,
+    run: &mut Passes,
+    shares: &[u64],
+    members: &[Member],
+    out: &mut Vec<Service>,
+) {
+    let (servo_ns, transfer_ns) = device.pass_ns();
+    let first = run.phases;
+    let whole = device.finish(run);
+    let all: u64 = shares.iter().sum();
+    for (&share, member) in shares.iter().zip(members) {
+        let mut phases = first;
+        phases.servo_ns = servo_ns * member.passes;
+        phases.transfer_ns = transfer_ns * member.passes;
+        phases.bus_ns = 0;
+        phases.turnaround_ns = 0;
+        phases.turnaround_ns = (member.bus_done - whole.start) - phases.service_ns();
+        let energy = whole.energy.share(share as f64 / all as f64);
+        out.push(Service { end: member.bus_done, phases, energy, ..whole });
+    }
 }
 
 /// Several requests under service together.
@@ -264,19 +288,7 @@ impl<'a> Joint<'a> {
     }
 
     pub(super) fn finish(mut self, extents: &[Extent], out: &mut Vec<Service>) {
-        let (servo_ns, transfer_ns) = self.device.pass_ns();
-        let first = self.run.phases;
-        let whole = self.device.finish(&mut self.run);
-        let sectors: u64 = extents.iter().map(Extent::tip_sectors).sum();
-        for (extent, member) in extents.iter().zip(&self.members) {
-            let mut phases = first;
-            phases.servo_ns = servo_ns * member.passes;
-            phases.transfer_ns = transfer_ns * member.passes;
-            phases.bus_ns = 0;
-            phases.turnaround_ns = 0;
-            phases.turnaround_ns = (member.bus_done - whole.start) - phases.service_ns();
-            let energy = whole.energy.share(extent.tip_sectors() as f64 / sectors as f64);
-            out.push(Service { end: member.bus_done, phases, energy, ..whole });
-        }
+        let shares: Vec<u64> = extents.iter().map(Extent::tip_sectors).collect();
+        finish_together(self.device, &mut self.run, &shares, &self.members, out);
     }
 }

@@ -43,13 +43,13 @@ impl Characteristics {
         let bits = |range_um: f64| range_um * 1e3 / p.bit_nm;
         let (lost_blocks, _) = device.tips.lost_and_degraded(geometry);
         let data_share = f64::from(p.block_bytes / p.tip_sector_bytes) / f64::from(geometry.tips_per_block);
-        let data_share = if geometry.is_fluid() { 1.0 } else { data_share };
+        let data_share = if geometry.is_stream() { 1.0 } else { data_share };
+        let busy_tips = if geometry.has_points() { geometry.tips_per_block } else { p.active_tips };
         let tips_bits = f64::from(p.tips) * bits(p.x_range_um) * bits(p.y_range_um);
         Ok(Self {
             settle_s: ns_to_s(device.positioning().settle_ns()),
             access_speed_m_s: device.positioning().speed_m_s(),
-            peak_bandwidth_bytes_s: f64::from(p.active_tips) * p.bit_rate_kbit_s * 1e3
-                / f64::from(p.encoded_bits_per_byte)
+            peak_bandwidth_bytes_s: f64::from(busy_tips) * p.bit_rate_kbit_s * 1e3 / f64::from(p.encoded_bits_per_byte)
                 * data_share,
             streaming_bandwidth_bytes_s: streaming_bytes_s(MemsDevice::new(p)?),
             capacity_bytes: geometry.capacity_blocks() * u64::from(geometry.block_bytes),

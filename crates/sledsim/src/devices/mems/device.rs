@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::subsector::PassesOf;
-use crate::devices::mems::{batch, plans, trial};
+use crate::devices::mems::{batch, plans, points, trial};
 use crate::devices::{
     serve_as_one, serve_in_turn, Condition, Device, IdlePolicy, Location, Plan, Planner, Stance, Trial,
 };
@@ -33,17 +33,21 @@ impl Device for MemsDevice {
 
     #[inline]
     fn locate(&self, request: &Request) -> Location {
+        if self.geometry.has_points() {
+            return points::locate(self, request);
+        }
         let place = self.geometry.place(self.extent(request).lbn);
         Location { cylinder: place.cylinder, slot: place.row }
     }
 
     fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        (self.geometry.x_m(location.cylinder), self.geometry.row_middle_m(location.slot))
+        let row = if self.geometry.has_points() { points::row_of(location) } else { location.slot };
+        (self.geometry.x_m(location.cylinder), self.geometry.row_middle_m(row))
     }
 
     fn position_m(&self, now: Time) -> (f64, f64) {
         let (sled, _) = self.sled_at(now);
-        (self.geometry.x_m(sled.cylinder), self.positioning().position(&sled.y).0)
+        (self.positioning().x_place(&sled).0, self.positioning().position(&sled.y).0)
     }
 
     #[inline]
@@ -54,19 +58,25 @@ impl Device for MemsDevice {
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
         let (sled, startup_ns) = self.sled_at(now);
+        if self.geometry.has_points() {
+            return startup_ns + self.positioning().point_bound_ns(&sled, cylinder);
+        }
         startup_ns + self.positioning().x_bound_ns(sled.cylinder, cylinder)
     }
 
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let (sled, startup_ns) = self.sled_at(now);
+        if self.geometry.has_points() {
+            return startup_ns + self.positioning().approach_location(&sled, location).seek_ns;
+        }
         startup_ns + self.positioning().approach(&sled, location.cylinder, location.slot).seek_ns
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
-        if self.geometry.is_fluid() {
+        if self.geometry.is_stream() {
             self.stream(&mut run, request);
             return self.finish(&mut run);
         }
@@ -84,8 +94,9 @@ impl Device for MemsDevice {
             [] => {}
             // Alone, a request is served in LBN order, as outside batches.
             [only] => out.push(self.serve(now, only)),
+            _ if self.geometry.has_points() => points::serve(self, now, requests, out),
             // In a stream all tips work on one block.
-            _ if self.geometry.is_fluid() => serve_in_turn(self, now, requests, out),
+            _ if self.geometry.is_stream() => serve_in_turn(self, now, requests, out),
             _ => batch::serve(self, now, requests, out),
         }
     }
@@ -93,18 +104,18 @@ impl Device for MemsDevice {
     fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
         match plan {
             Some(plan) => plans::serve(self, now, requests, plan, out),
-            None if self.geometry.is_fluid() => serve_as_one(self, now, requests, out),
+            None if self.geometry.is_stream() => serve_as_one(self, now, requests, out),
             None => self.serve_batch(now, requests, out),
         }
     }
 
     fn planner(&self) -> Option<&dyn Planner> {
-        (!self.geometry.is_fluid()).then_some(self as &dyn Planner)
+        (!self.geometry.is_stream() || self.geometry.has_points()).then_some(self as &dyn Planner)
     }
 
     fn access_subsectors(&mut self) -> bool {
         // A code over tips is one over whole blocks.
-        self.subsector = !self.geometry.is_fluid() && self.tips.check == 0;
+        self.subsector = !self.geometry.is_stream() && self.tips.check == 0;
         self.subsector
     }
 
@@ -172,6 +183,10 @@ impl Device for MemsDevice {
 }
 
 impl Planner for MemsDevice {
+    fn merges(&self) -> bool {
+        !self.geometry.has_points()
+    }
+
     fn plans(&self, now: Time, requests: &[Request]) -> Vec<Plan> {
         plans::plans(self, now, requests)
     }
@@ -189,6 +204,9 @@ impl Planner for MemsDevice {
     }
 
     fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        if self.geometry.has_points() {
+            return points::for_each_companion(self, request, visit);
+        }
         let extent = self.extent(request);
         self.geometry.for_each_companion(extent.lbn, extent.blocks, visit);
     }

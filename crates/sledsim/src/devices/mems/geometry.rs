@@ -4,6 +4,10 @@
 //! tip sector under each tip of a track. LBN order: blocks within a row, rows within a track, tracks within a
 //! cylinder, cylinders (Griffin et al. 1999, section 2.2). Where data pass as a stream, all tips of a track work on each
 //! block, which then is a row of its own: as long as its share of what passes in one with borders.
+//!
+//! Where they pass point by point, a block is a place of the sled under a group of tips, one for each of its bits. Cylinders
+//! and rows are then the same along both axes: tip sectors between servo bursts, of as many points as a tip sector has bits,
+//! and each point as long as its share of them.
 
 use std::ops::Range;
 
@@ -32,15 +36,16 @@ pub struct Place {
 
 /// Tips that a block is striped over, those of a code over them included, and blocks that pass under the active tips together.
 fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
+    if p.transfer == Transfer::Points {
+        return tips_of_a_point(p).map(|tips_per_block| (tips_per_block, 1));
+    }
     if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
         return Err(Fault::conflict("block_bytes", p.block_bytes)
             .says(" is not a multiple of ")
             .key_is("tip_sector_bytes", p.tip_sector_bytes)
             .says(": a block is striped over whole tip sectors"));
     }
-    if p.active_tips > p.tips {
-        return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
-    }
+    active_of_tips(p)?;
     let tips_per_block = p.block_bytes / p.tip_sector_bytes + p.parity_tips;
     let blocks_per_row = p.active_tips / tips_per_block;
     if blocks_per_row == 0 {
@@ -49,6 +54,46 @@ fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
             .option("tip_sector_bytes"));
     }
     Ok((tips_per_block, blocks_per_row))
+}
+
+/// Tips that read a block at a point: one for each of its bits.
+fn tips_of_a_point(p: &MemsParameters) -> Result<u32, Fault> {
+    active_of_tips(p)?;
+    let tips_per_block = p.block_bytes * p.encoded_bits_per_byte;
+    if p.active_tips >= tips_per_block {
+        return Ok(tips_per_block);
+    }
+    Err(Fault::conflict("active_tips", p.active_tips)
+        .says(format!(" is fewer than the {tips_per_block} tips of a block, one for each of its bits where "))
+        .key_is("transfer", "points")
+        .says(": raise it, or lower ")
+        .option("block_bytes"))
+}
+
+fn active_of_tips(p: &MemsParameters) -> Result<(), Fault> {
+    if p.active_tips > p.tips {
+        return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
+    }
+    Ok(())
+}
+
+/// Bits of the media along `range_um`.
+fn bits(p: &MemsParameters, range_um: f64) -> f64 {
+    (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor()
+}
+
+/// Tip sectors along an axis, each behind a servo burst and the last before one: at least one.
+fn tip_sectors(p: &MemsParameters, key: &'static str, range_um: f64, pitch: f64) -> Result<f64, Fault> {
+    let sectors = ((bits(p, range_um) - f64::from(p.servo_bits)) / pitch).floor();
+    if sectors >= 1.0 {
+        return Ok(sectors);
+    }
+    let least = pitch + f64::from(p.servo_bits);
+    Err(Fault::conflict(key, range_um)
+        .says(format!(": a tip region holds {} bits of ", bits(p, range_um)))
+        .key_is("bit_nm", p.bit_nm)
+        .says(format!(", fewer than one tip sector between two servo bursts ({least} bits): raise it or lower "))
+        .option("bit_nm"))
 }
 
 /// Geometry of one sled, derived from its parameters.
@@ -76,6 +121,7 @@ pub struct Geometry {
     transfer: Transfer,
     pitch_bits: f64,
     bit_m: f64,
+    column_m: f64,
     x_range_m: f64,
     y_range_m: f64,
     blocks_per_cylinder: u64,
@@ -88,28 +134,24 @@ impl Geometry {
     /// # Errors
     /// When the parameters leave no room for a single block: says which parameter to change.
     pub fn new(p: &MemsParameters) -> Result<Self, Fault> {
-        let bits = |range_um: f64| (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor();
         let (tips_per_block, blocks_per_row) = tips_and_blocks(p)?;
         let data_bits = p.tip_sector_bytes * p.encoded_bits_per_byte;
         let pitch = f64::from(p.servo_bits + data_bits);
-        let rows = ((bits(p.y_range_um) - f64::from(p.servo_bits)) / pitch).floor();
-        if rows < 1.0 {
-            let least = pitch + f64::from(p.servo_bits);
-            return Err(Fault::conflict("y_range_um", p.y_range_um)
-                .says(format!(": a tip region holds {} bits of ", bits(p.y_range_um)))
-                .key_is("bit_nm", p.bit_nm)
-                .says(format!(
-                    ", fewer than one tip sector between two servo bursts ({least} bits): raise it or lower "
-                ))
-                .option("bit_nm"));
-        }
-        let cylinders = bits(p.x_range_um);
+        let points = p.transfer == Transfer::Points;
+        let points_per_sector = if points { f64::from(data_bits) } else { 1.0 };
+        let rows = tip_sectors(p, "y_range_um", p.y_range_um, pitch)? * points_per_sector;
+        let cylinders = if points {
+            tip_sectors(p, "x_range_um", p.x_range_um, pitch)? * points_per_sector
+        } else {
+            bits(p, p.x_range_um)
+        };
         if cylinders < 1.0 {
             return Err(Fault::conflict("x_range_um", p.x_range_um)
                 .says(" is less than one bit of ")
                 .key_is("bit_nm", p.bit_nm));
         }
-        let tracks = p.tips.saturating_sub(p.spare_tips) / p.active_tips;
+        // At a point the tips of one block work, whichever others could.
+        let tracks = p.tips.saturating_sub(p.spare_tips) / if points { tips_per_block } else { p.active_tips };
         if tracks == 0 {
             return Err(Fault::conflict("spare_tips", p.spare_tips)
                 .says(" of ")
@@ -117,6 +159,8 @@ impl Geometry {
                 .says(" leave fewer than ")
                 .key_is("active_tips", p.active_tips));
         }
+        let pitch_bits = pitch / points_per_sector;
+        let bit_m = p.bit_nm * M_PER_NM;
         let blocks_per_track = rows as u64 * u64::from(blocks_per_row);
         let factors = [u64::from(tracks), cylinders as u64, u64::from(p.block_bytes), u64::from(p.sleds)];
         let bytes = factors.iter().try_fold(blocks_per_track, |bytes, &factor| bytes.checked_mul(factor));
@@ -129,7 +173,7 @@ impl Geometry {
                 .says(" or ")
                 .option("sleds"));
         }
-        let by_rows = Self {
+        let geometry = Self {
             cylinders: cylinders as u32,
             rows: rows as u32,
             tracks,
@@ -140,17 +184,18 @@ impl Geometry {
             data_bits,
             block_bytes: p.block_bytes,
             layout: p.layout,
-            transfer: Transfer::Rows,
-            pitch_bits: pitch,
-            bit_m: p.bit_nm * M_PER_NM,
+            transfer: p.transfer,
+            pitch_bits,
+            bit_m,
+            column_m: if points { pitch_bits * bit_m } else { bit_m },
             x_range_m: p.x_range_um * M_PER_UM,
             y_range_m: p.y_range_um * M_PER_UM,
             blocks_per_cylinder: blocks_per_track * u64::from(tracks),
             blocks_per_track,
         };
         match p.transfer {
-            Transfer::Rows => Ok(by_rows),
-            Transfer::Fluid => by_rows.streamed(),
+            Transfer::Rows | Transfer::Points => Ok(geometry),
+            Transfer::Fluid => geometry.streamed(),
         }
     }
 
@@ -169,7 +214,6 @@ impl Geometry {
             blocks_per_row: 1,
             tips_per_block: self.blocks_per_row * self.tips_per_block,
             pitch_bits: self.pitch_bits / f64::from(self.blocks_per_row),
-            transfer: Transfer::Fluid,
             ..self
         })
     }
@@ -254,13 +298,13 @@ impl Geometry {
     #[inline]
     #[must_use]
     pub fn x_m(&self, cylinder: u32) -> f64 {
-        f64::from(cylinder) * self.bit_m - self.x_range_m / 2.0
+        f64::from(cylinder) * self.column_m - self.x_range_m / 2.0
     }
 
     /// The cylinder nearest to the centre of travel.
     #[must_use]
     pub fn centre_cylinder(&self) -> u32 {
-        ((self.x_range_m / 2.0 / self.bit_m).round() as u32).min(self.cylinders - 1)
+        ((self.x_range_m / 2.0 / self.column_m).round() as u32).min(self.cylinders - 1)
     }
 
     /// Y of a bit boundary in metres from the centre of travel.
@@ -270,11 +314,18 @@ impl Geometry {
         bit * self.bit_m - self.y_range_m / 2.0
     }
 
-    /// Whether data pass as a stream.
+    /// Whether data pass as a stream, block after block.
     #[inline]
     #[must_use]
-    pub fn is_fluid(&self) -> bool {
-        self.transfer == Transfer::Fluid
+    pub fn is_stream(&self) -> bool {
+        self.transfer != Transfer::Rows
+    }
+
+    /// Whether a block lies at a point, from which the sled can go on along either axis.
+    #[inline]
+    #[must_use]
+    pub fn has_points(&self) -> bool {
+        self.transfer == Transfer::Points
     }
 
     /// Bits from one servo burst to the next; in a stream those of a block, a whole number or not.
@@ -302,13 +353,13 @@ impl Geometry {
     #[must_use]
     pub fn downward_bit(&self, row: u32) -> f64 {
         // A stream has no burst that would have to pass first.
-        self.upward_bit(row) + if self.is_fluid() { 0.0 } else { f64::from(self.servo_bits) }
+        self.upward_bit(row) + if self.is_stream() { 0.0 } else { f64::from(self.servo_bits) }
     }
 
     /// Y of the middle of a row's data in metres from the centre of travel.
     #[must_use]
     pub fn row_middle_m(&self, row: u32) -> f64 {
-        let data_bits = if self.is_fluid() { self.pitch_bits } else { f64::from(self.data_bits) };
+        let data_bits = if self.is_stream() { self.pitch_bits } else { f64::from(self.data_bits) };
         let bit = self.downward_bit(row) + data_bits / 2.0;
         bit * self.bit_m - self.y_range_m / 2.0
     }

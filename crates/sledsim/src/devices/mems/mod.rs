@@ -20,6 +20,7 @@ mod idle_modes;
 pub mod motion;
 mod parameters;
 mod plans;
+mod points;
 mod positioning;
 mod subsector;
 mod tips;

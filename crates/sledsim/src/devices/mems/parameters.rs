@@ -58,6 +58,9 @@ pub enum Transfer {
     Rows,
     /// As a stream, without borders of rows: each block passes at the rate of all tips (griffin1999, section 4).
     Fluid,
+    /// Point by point: a block lies at one place of the sled, a bit of it under each of its tips, and the sled goes on from
+    /// there along Y or along X (schlosser2004, section 7).
+    Points,
 }
 
 /// Tips of a sled that have failed.
@@ -196,7 +199,8 @@ pub struct MemsParameters {
     /// Size of a logical block.
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub block_bytes: u32,
-    /// Data bytes in a tip sector; a block is striped over `block_bytes / tip_sector_bytes` tips.
+    /// Data bytes in a tip sector, between two servo bursts; a block is striped over `block_bytes / tip_sector_bytes` tips, or
+    /// where data pass point by point over as many as it has bits.
     #[schemars(range(min = 1, max = 4096), extend("x-unit" = "B"))]
     pub tip_sector_bytes: u32,
     /// Bits on the media for each byte of data, error correction included.
@@ -228,7 +232,7 @@ pub struct MemsParameters {
     /// Rate at which bits pass under each tip; with the bit width it gives the access speed.
     #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "kbit/s"))]
     pub bit_rate_kbit_s: f64,
-    /// How data pass under the tips: row by row, or as a stream at the rate of all tips.
+    /// How data pass under the tips: row by row, as a stream at the rate of all tips, or point by point along either axis.
     #[serde(default)]
     pub transfer: Transfer,
     /// How seek times are computed.

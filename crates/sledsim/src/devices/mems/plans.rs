@@ -49,7 +49,7 @@ impl Tour {
                 let ways = ends.iter().zip([false, true]).filter_map(|(end, after_downward)| {
                     let end: &Reached = end.as_ref()?;
                     let approach = positioning.approach_by(x_ns, &end.sled, cylinder, entry);
-                    let reached = Reached { sled: approach.done(), seek_ns: end.seek_ns + approach.seek_ns };
+                    let reached = Reached { sled: approach.done, seek_ns: end.seek_ns + approach.seek_ns };
                     Some((reached, after_downward))
                 });
                 if let Some((least, after_downward)) = ways.min_by_key(|(reached, _)| reached.seek_ns) {

@@ -21,6 +21,8 @@ pub enum YState {
     Gate(Gate),
     /// At the centre of travel, at rest.
     Rest,
+    /// At rest at a row, while the sled moves along X.
+    Held(u32),
     /// Anywhere, at `speed_m_s` (signed), after finishing a reversal that takes another `delay_ns`.
     Free {
         /// Metres from the centre.
@@ -49,7 +51,7 @@ impl YState {
         match *self {
             Self::Gate(Gate(number)) => number,
             Self::Rest => REST,
-            Self::Free { .. } => unreachable!("a service ends at a gate"),
+            Self::Held(_) | Self::Free { .. } => unreachable!("a service of rows ends at a gate"),
         }
     }
 
@@ -131,6 +133,22 @@ impl Positioning {
         }
     }
 
+    /// The geometry.
+    #[inline]
+    pub(super) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The row passed last on the way to a gate; none at the edge it came from.
+    pub(super) fn row_before(&self, Gate(number): Gate) -> Option<u32> {
+        let half = self.gates / 2;
+        if number < half {
+            number.checked_sub(1)
+        } else {
+            Some(number - half).filter(|&row| row < self.geometry.rows)
+        }
+    }
+
     /// Settling time after a move along X.
     #[must_use]
     pub fn settle_ns(&self) -> u64 {
@@ -193,6 +211,12 @@ impl Positioning {
         self.y_axis.starts_to(self.speed_m_s)
     }
 
+    /// Whether it can reach the access speed along X as well.
+    #[must_use]
+    pub fn starts_along_x(&self) -> bool {
+        self.x_axis.starts_to(self.speed_m_s)
+    }
+
     /// Whether a pass may go downward: no, and yes where the sled can do that.
     #[inline]
     #[must_use]
@@ -223,14 +247,14 @@ impl Positioning {
         }
     }
 
-    /// The row of a pass over one.
+    /// The row of a pass over one that ends there.
     #[must_use]
-    pub fn row_of(&self, entry: Entry) -> u32 {
-        let (from, half) = (entry.from.0, self.gates / 2);
-        if from < half {
-            from
-        } else {
-            from - half - 1
+    pub fn row_passed(&self, end: &YState) -> u32 {
+        let half = self.gates / 2;
+        match *end {
+            YState::Gate(Gate(to)) if to >= half => to - half,
+            YState::Gate(Gate(to)) => to.saturating_sub(1),
+            _ => 0,
         }
     }
 
@@ -239,7 +263,7 @@ impl Positioning {
     pub fn way_ns(&self, from: (u32, &YState), to: (u32, &YState)) -> u64 {
         let y_ns = match *to.1 {
             YState::Gate(gate) => self.y_ns(from.1, gate).ns,
-            YState::Rest | YState::Free { .. } => 0,
+            YState::Rest | YState::Held(_) | YState::Free { .. } => 0,
         };
         y_ns.max(self.x_ns(from.0, to.0))
     }
@@ -261,6 +285,7 @@ impl Positioning {
         match *state {
             YState::Gate(gate) => self.gate(gate),
             YState::Rest => (0.0, 0.0),
+            YState::Held(row) => (self.geometry.y_m(self.geometry.upward_bit(row)), 0.0),
             YState::Free { y_m, speed_m_s, .. } => (y_m, speed_m_s),
         }
     }
@@ -272,6 +297,7 @@ impl Positioning {
         let row = match *from {
             YState::Gate(gate) => gate.0,
             YState::Rest => self.gates,
+            YState::Held(_) => return self.compute(from, to),
             YState::Free { delay_ns, .. } => {
                 let time = self.compute(from, to);
                 return YTime { ns: time.ns + delay_ns, ..time };

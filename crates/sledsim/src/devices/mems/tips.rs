@@ -197,12 +197,14 @@ fn check_transfer(p: &MemsParameters) -> Result<(), Fault> {
         ("failed_tips", p.failed_tips != FailedTips::default()),
         ("read_error_rate", p.read_error_rate > 0.0),
     ];
-    match asked.into_iter().find(|&(_, asked)| asked && p.transfer == Transfer::Fluid) {
-        Some((key, _)) => Err(Fault::conflict("transfer", "fluid")
-            .says(": in a stream all tips work on each block, so none can fail alone: leave out ")
-            .option(key)
-            .says(", or take ")
-            .set("transfer", "rows")),
+    match asked.into_iter().find(|&(_, asked)| asked && p.transfer != Transfer::Rows) {
+        Some((key, _)) => {
+            Err(Fault::conflict("transfer", if p.transfer == Transfer::Fluid { "fluid" } else { "points" })
+                .says(": failing tips are modelled where blocks lie in rows: leave out ")
+                .option(key)
+                .says(", or take ")
+                .set("transfer", "rows"))
+        }
         None => Ok(()),
     }
 }

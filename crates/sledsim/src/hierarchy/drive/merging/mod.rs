@@ -131,7 +131,8 @@ impl Merging {
     /// that has a choice.
     fn gather(&mut self, now: Time, device: &dyn Device) -> Option<Plan> {
         self.waiting.index();
-        match (self.rule, device.planner()) {
+        let planner = device.planner();
+        match (self.rule, planner.filter(|planner| planner.merges() || matches!(self.rule, Rule::Batch(_)))) {
             (Rule::Merge(spec), _) if spec.joins(self.members[0].op).is_empty() => None,
             (Rule::Merge(spec), Some(planner)) => self.merge_by_plan(now, &spec, planner),
             (rule, planner) => {
