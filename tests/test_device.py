@@ -23,6 +23,20 @@ def test_geometry_of_g2() -> None:
     assert "g2" in repr(g2)
 
 
+def test_what_failed_tips_leave_can_be_read() -> None:
+    whole = sledsim.device("g2")
+    assert whole.readable_bytes == whole.capacity_bytes
+    # One of the 64 tips of a block, and two of the next one's.
+    broken = sledsim.Device("g2", failed_tips=[0, 64, 65])
+    lost = 2 * broken.cylinders * broken.rows * broken.block_bytes
+    assert broken.capacity_bytes - broken.readable_bytes == lost
+    assert [value for label, value, _ in broken.facts() if label == "of which can be read"] == [
+        broken.readable_bytes / 1e9
+    ]
+    spared = sledsim.Device("g2", failed_tips=[0, 64, 65], spare_tips=1280)
+    assert spared.readable_bytes == spared.capacity_bytes == whole.capacity_bytes * 4 // 5
+
+
 def test_values_can_be_replaced() -> None:
     assert sledsim.Device("g2", settle_constants=0).settle_ms == 0
     once = sledsim.Device("g2").settle_ms

@@ -27,7 +27,7 @@ def test_verdicts_are_those_expected() -> None:
 @pytest.mark.parametrize(
     "claim",
     [
-        "timeout-response",
+        "timeout-throughput",
         "subsector-access-energy",
         "subsector-metadata",
         "combined-energy",

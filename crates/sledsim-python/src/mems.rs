@@ -72,6 +72,11 @@ impl Sled {
         self.figures.raw_capacity_bytes
     }
 
+    #[getter]
+    fn readable_bytes(&self) -> u64 {
+        self.figures.readable_bytes
+    }
+
     /// Cylinder, track, row and slot of a block.
     fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, u32)> {
         let device = locked(&self.device);

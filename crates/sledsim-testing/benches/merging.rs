@@ -74,7 +74,7 @@ fn serve(policy: SchedulerSpec, merge: Option<MergeSpec>, pending: u64) -> Time 
 }
 
 fn merging(criterion: &mut Criterion) {
-    let all = MergeSpec { requests: 16, anywhere: true, writes: true, rows: true };
+    let all = MergeSpec { requests: 16, anywhere: true, writes: true, rows: true, mixed: false };
     let rules = [("none", None), ("neighbours", Some(MergeSpec::default())), ("all", Some(all))];
     let mut group = criterion.benchmark_group("merging");
     group.throughput(Throughput::Elements(REQUESTS)).sample_size(10);

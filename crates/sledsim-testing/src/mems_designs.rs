@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{
-    Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, SledLayout, Timeout, Transfer,
+    FailedTips, Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, SledLayout, StopAt, Timeout, Transfer,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ fn media() -> impl Strategy<Value = Media> {
 
 fn mechanics() -> impl Strategy<Value = MemsParameters> {
     let motion = (10.0..5000.0_f64, 10.0..5000.0_f64, 0.0..0.95_f64, 100.0..2000.0_f64, 0.0..4.0_f64, 50.0..1500.0_f64);
-    let choices = (any::<bool>(), 0..3_usize, any::<bool>(), any::<bool>(), any::<bool>());
+    let choices = (any::<bool>(), 0..3_usize, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let delays = (
         0.0..0.5_f64,
         0.0..0.1_f64,
@@ -60,6 +60,11 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
         y_range_um: 0.0,
         bit_nm: 0.0,
         tips: 0,
+        spare_tips: 0,
+        parity_tips: 0,
+        failed_tips: FailedTips::default(),
+        read_error_rate: 0.0,
+        tip_seed: 1,
         active_tips: 0,
         block_bytes: 0,
         tip_sector_bytes: 0,
@@ -77,6 +82,7 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
         overhead_ms: delays.0,
         bus_ms_per_block: delays.1,
         idle: if choices.3 { Idle::Sweep } else { Idle::Hold },
+        stop_at: if choices.5 { StopAt::InPlace } else { StopAt::Centre },
         inactive_after_ms: delays.3.map_or(Timeout::Never, Timeout::AfterMs),
         startup_ms: delays.2,
         sled_mw: 100.0,
@@ -86,6 +92,7 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
         idle_tips: if choices.4 { IdleTips::LastAccess } else { IdleTips::None },
         sleds: 1,
         sled_layout: SledLayout::Split,
+        failed_sleds: Vec::new(),
         stripe_blocks: 8,
     })
 }

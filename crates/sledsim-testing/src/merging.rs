@@ -158,8 +158,8 @@ pub fn run_drive(device: Box<dyn Device>, scheduler: SchedulerSpec, together: To
 
 /// Settings of merging, each key on and off.
 pub fn any_merge() -> impl Strategy<Value = MergeSpec> {
-    (prop_oneof![2_u32..5, Just(16), Just(1000)], any::<bool>(), any::<bool>(), any::<bool>())
-        .prop_map(|(requests, anywhere, writes, rows)| MergeSpec { requests, anywhere, writes, rows })
+    (prop_oneof![2_u32..5, Just(16), Just(1000)], any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(requests, anywhere, writes, rows, mixed)| MergeSpec { requests, anywhere, writes, rows, mixed })
 }
 
 /// A policy of the registry.

@@ -31,6 +31,8 @@ class MemsStorage(Device):
         Geometry: tracks of a cylinder, rows of a track, blocks of a row.
     raw_capacity_bytes : float
         Capacity with the servo bits counted as data.
+    readable_bytes : int
+        What of the capacity can be read: all but blocks of which more tips failed than spare ones and code make up for.
     settle_ms : float
         Settling after a move along X.
     access_speed_m_s : float
@@ -48,6 +50,7 @@ class MemsStorage(Device):
     rows: int
     blocks_per_row: int
     raw_capacity_bytes: float
+    readable_bytes: int
     settle_ms: float
     access_speed_m_s: float
     peak_bandwidth_mb_s: float
@@ -60,6 +63,7 @@ class MemsStorage(Device):
         self.rows = self._sled.rows
         self.blocks_per_row = self._sled.blocks_per_row
         self.raw_capacity_bytes = self._sled.raw_capacity_bytes
+        self.readable_bytes = self._sled.readable_bytes
         self.settle_ms = self._sled.settle_ms
         self.access_speed_m_s = self._sled.access_speed_m_s
         self.peak_bandwidth_mb_s = self._sled.peak_bandwidth_mb_s
@@ -186,10 +190,15 @@ class MemsStorage(Device):
             ("settling (ms)", self.settle_ms),
         ]
 
+    def _has_losses(self) -> bool:
+        """Tell whether failed tips have taken blocks with them."""
+        return self.readable_bytes < self.capacity_bytes
+
     def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""
         return [
             ("capacity", self.capacity_bytes / 1e9, "GB"),
+            *([("of which can be read", self.readable_bytes / 1e9, "GB")] if self._has_losses() else []),
             ("capacity, servo bits counted as data", self.raw_capacity_bytes / 1e9, "GB"),
             ("blocks", self.capacity_blocks, ""),
             ("cylinders", self.cylinders, ""),

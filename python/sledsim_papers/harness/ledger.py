@@ -65,8 +65,6 @@ class Claim(BaseModel):
         Of a stand-in's figures: the order or trend that has to hold for ``shape only``.
     note
         What a reader of the verdict must know.
-    waits_for
-        The model that Sledsim lacks for it, where it can't be computed yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,7 +83,6 @@ class Claim(BaseModel):
     inputs_from: tuple[str, ...] = ()
     shape: str = ""
     note: str = ""
-    waits_for: str = ""
 
     @property
     def name(self) -> str:

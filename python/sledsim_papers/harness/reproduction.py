@@ -279,8 +279,7 @@ def _all(
 def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: Asked) -> Answer:
     """Do the experiment of a claim."""
     if experiment is None:
-        waits = f"waits for {claim.waits_for}" if claim.waits_for else "no experiment yet"
-        return Answer(claim, reason=waits)
+        return Answer(claim, reason="no experiment yet")
     try:
         finding, seconds = study.seconds(lambda: experiment(study))
         verdict = claim.verdict(finding)

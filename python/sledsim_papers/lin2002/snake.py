@@ -33,6 +33,7 @@ SHARES = snake_column.COLUMN
 #: Merging as the paper does it, and any 16 requests wherever they wait.
 MERGE: dict[str, Any] = {}
 BEYOND = {"requests": 16, "anywhere": True, "writes": True, "rows": True}
+MIXED = {**BEYOND, "mixed": True}
 
 #: Bytes of a write of metadata on average, where all, half or none update the time of access alone.
 MIXES_BYTES = (4, 66, 128)
@@ -79,6 +80,7 @@ def merge_finding(study: Study, which: int) -> Finding:
     """Figure 6: what is found for energy or response; of the energy the paper says that longer queues save more."""
     longest = TIME_SCALES[-1]
     ours, beyond = _savings(study), _savings(study, "beyond")
+    mixed = _saving(merging(study, longest)["none"], *snake(study, [day(longest, merge=MIXED)]))
     go_on = snake(study, [day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
     queue = merging(study, longest)["none"]["queue"]
     rows = tuple(
@@ -109,6 +111,7 @@ def merge_finding(study: Study, which: int) -> Finding:
         probes=(
             Probe("95 % of the reads go on where the one before them ends", _saving(*go_on)[which]),
             Probe("any 16 requests merged, writes too, wherever they wait", beyond[-1][which]),
+            Probe("the same, and reads with writes", mixed[which]),
         ),
         shape_holds=all(saving > 0 for saving in series) and (which == RESPONSE or trend(series) == "+"),
     )

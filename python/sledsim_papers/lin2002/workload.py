@@ -9,7 +9,8 @@ from sledsim_papers.harness.study import Study
 __all__ = ["IDLE", "TENFOLD", "TIMEOUT_MS", "TIME_SCALES", "day", "joules", "mean_ms", "saved", "seagate", "snake"]
 
 #: The paper's idle sled: it keeps sweeping (section 4.2), and the tips of the last access go on reading servo bursts.
-IDLE = {"idle": "sweep", "idle_tips": "last-access"}
+#: It stops where it is and starts again there: no way to the centre is told of, nor back (sections 4.1 and 5.1).
+IDLE = {"idle": "sweep", "idle_tips": "last-access", "stop_at": "in-place"}
 
 #: The idle timeout of Table 1.
 TIMEOUT_MS = 1000

@@ -9,7 +9,16 @@ from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
 # What registers experiments of a subject of its own.
-from sledsim_papers.schlosser2000 import application_claims, cache, devices, drawings, energy, odds, tradeoffs  # noqa: F401
+from sledsim_papers.schlosser2000 import (  # noqa: F401
+    application_claims,
+    cache,
+    devices,
+    drawings,
+    energy,
+    failures,
+    odds,
+    tradeoffs,
+)
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
 //! What every device does while it has nothing to do: hold, sweep, stop, and start again.
 
 use proptest::prelude::*;
-use sledsim::devices::mems::motion::{exact_turnaround_s, Axis};
-use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, Timeout};
+use sledsim::devices::mems::motion::{exact_turnaround_s, y_seek, Axis};
+use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, StopAt, Timeout};
 use sledsim::devices::{Device, State};
+use sledsim::power::SpinDownSpec;
 use sledsim::request::Request;
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
@@ -82,10 +83,20 @@ fn check_inactivity(parameters: &MemsParameters) {
     let (still, stopped) = (free + timeout_ns, free + timeout_ns + 1);
     assert!(device.ledger(still).time_ns[State::Inactive as usize] == 0);
     assert_eq!(device.ledger(stopped + 9).time_ns[State::Inactive as usize], 10);
-    assert_eq!(device.cylinder(stopped), device.geometry().centre_cylinder());
-    assert_eq!(device.position_m(stopped).1, 0.0, "the sled rests at the centre");
     let there = device.locate(&read(lbn));
-    assert!(device.positioning_ns(stopped, there) >= startup_ns);
+    match parameters.stop_at {
+        StopAt::Centre => {
+            assert_eq!(device.cylinder(stopped), device.geometry().centre_cylinder());
+            assert_eq!(device.position_m(stopped).1, 0.0, "the sled rests at the centre");
+            assert!(device.positioning_ns(stopped, there) >= startup_ns);
+        }
+        StopAt::InPlace => {
+            let later = stopped + 3_600_000_000_000;
+            assert_eq!([stopped, later].map(|at| device.position_m(at)), [device.position_m(still); 2]);
+            assert_eq!(device.positioning_ns(later, there), device.positioning_ns(stopped, there));
+            assert!(device.positioning_ns(later, there) >= startup_ns);
+        }
+    }
     assert!(device.cylinder_bound_ns(stopped, there.cylinder) >= startup_ns);
     let service = device.serve(stopped, &read(lbn));
     assert_eq!(service.phases.startup_ns, startup_ns);
@@ -128,5 +139,47 @@ proptest! {
     #[test]
     fn every_design_idles_as_described(design in mems_design()) {
         check_all(&design);
+    }
+}
+
+/// A sled that stopped in place starts from there at rest, by the closed form of such a seek; and so it does under a policy with
+/// hindsight, which stops at once where it stops.
+#[test]
+fn a_sled_that_stops_in_place_starts_from_there() {
+    for idle in [Idle::Hold, Idle::Sweep] {
+        let parameters = MemsParameters { idle, stop_at: StopAt::InPlace, ..scenarios::mems_parameters("g2") };
+        for (policy, moves_ns) in [
+            (SpinDownSpec::Immediate {}, 0),
+            (SpinDownSpec::Timeout { after_ms: 0.4 }, 400_000),
+            (SpinDownSpec::Offline {}, 0),
+        ] {
+            let mut device = MemsDevice::with_spin_down(&parameters, Some(&policy), 0).expect("they fit");
+            let first = device.capacity_blocks() / 7;
+            let free = device.serve(Time::ZERO, &read(first)).free;
+            let late = free + 9_000_000;
+            let (_, y0_m) = device.position_m(late);
+            assert_eq!(y0_m, device.position_m(free + moves_ns).1, "{idle:?} {policy:?}");
+            assert!(y0_m != 0.0);
+            // Another row of the same cylinder, from either of its ends.
+            let next = read(first + 45);
+            let geometry = device.geometry();
+            let [here, there] = [first, first + 45].map(|lbn| geometry.place(lbn));
+            assert!(here.cylinder == there.cylinder && here.row != there.row);
+            let axis = Axis {
+                accel_m_s2: parameters.acceleration_y_m_s2,
+                spring: parameters.spring_factor,
+                range_m: parameters.y_range_um * 1e-6,
+            };
+            let speed_m_s = parameters.bit_rate_kbit_s * 1e3 * parameters.bit_nm * 1e-9;
+            let way_s = |bit: f64, v_m_s: f64| {
+                y_seek(parameters.seek_model, &axis, speed_m_s, y0_m, 0.0, geometry.y_m(bit), v_m_s).time_s
+            };
+            let up_s = way_s(geometry.upward_bit(there.row), speed_m_s);
+            let down_s = way_s(geometry.downward_bit(there.row + 1), -speed_m_s);
+            let seek_ns = (up_s.min(down_s) * 1e9).round() as u64;
+            let service = device.serve(late, &next);
+            assert_eq!((service.phases.startup_ns, service.phases.seek_ns), (500_000, seek_ns), "{idle:?} {policy:?}");
+            assert_eq!(device.ledger(service.free).startups(), 2);
+        }
     }
 }

@@ -18,5 +18,6 @@ mod mems_fluid;
 mod mems_passes;
 mod mems_points;
 mod mems_subsector;
+mod mems_tips;
 mod motion;
 mod simple_devices;

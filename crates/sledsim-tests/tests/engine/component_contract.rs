@@ -12,8 +12,8 @@ use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, 
 use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
-    Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
-    Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec,
+    AnticipationSpec, Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition,
+    PartitionSpec, RamCache, Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec,
 };
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Op, Request};
@@ -114,7 +114,7 @@ fn add_merging_drive(
     system.add(Box::new(Drive::new(device, scheduler, 1).merging(merge)), &[])
 }
 
-/// A drive under a spin-down policy, where its powers are known, which may wait for others when it is stopped.
+/// A drive under a spin-down policy, where its powers are known, which may wait for others when it is stopped, and then for reads.
 fn add_stopping(
     system: &mut System,
     spec: &DeviceSpec,
@@ -124,11 +124,10 @@ fn add_stopping(
     let policy = spec.has_powers().then_some(policy);
     let device = scenario::device_with(spec, policy.as_ref()).unwrap_or_else(|error| panic!("{error}"));
     let scheduler = build(&sptf::POLICY.default, device.as_ref());
-    let drive = Drive::new(device, scheduler, 1);
-    let drive = match &delay {
-        Some(delay) => drive.with_delayed_startup(delay),
-        None => drive,
-    };
+    let mut drive = Drive::new(device, scheduler, 1);
+    if let Some(delay) = &delay {
+        drive = drive.with_delayed_startup(delay).with_anticipation(AnticipationSpec { wait_ms: 0.7, requests: 3 });
+    }
     system.add(Box::new(drive), &[])
 }
 
@@ -205,7 +204,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     }),
     ("two sleds, striped, merging all it can", "drive", |spec| {
         let mut system = System::default();
-        let merge = MergeSpec { requests: 16, anywhere: true, writes: true, rows: true };
+        let merge = MergeSpec { requests: 16, anywhere: true, writes: true, rows: true, mixed: true };
         let drives = [fcfs::POLICY.default, sptf::POLICY.default]
             .map(|scheduler| add_merging_drive(&mut system, spec, scheduler, merge));
         add_spread(&mut system, &drives, SpreadLayout::Striped, 16);

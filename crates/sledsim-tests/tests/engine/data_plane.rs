@@ -17,7 +17,7 @@ fn add_drive(system: &mut System, name: &str, scheduler: SchedulerSpec, merges: 
     let scheduler = build(&scheduler, device.as_ref());
     let mut drive = Drive::new(device, scheduler, 1);
     if merges {
-        drive = drive.merging(MergeSpec { requests: 8, anywhere: true, writes: true, rows: true });
+        drive = drive.merging(MergeSpec { requests: 8, anywhere: true, writes: true, rows: true, mixed: true });
     }
     system.add(Box::new(drive), &[])
 }

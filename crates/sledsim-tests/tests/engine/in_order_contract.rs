@@ -71,6 +71,7 @@ fn so_it_does_where_requests_join_others_or_wait_for_others() {
         let settings = if mems { vec![json!({}), json!({"overhead_ms": 0.0})] } else { vec![json!({})] };
         let mut systems: Vec<Value> = merging.iter().map(|merge| json!({"merge": merge})).collect();
         systems.push(json!({"batch_max": 8}));
+        systems.push(json!({"merge": merging[1], "anticipation": {"wait_ms": 0.3}}));
         if device != "atlas10k" {
             systems.extend(delays.iter().map(|delay| json!({"delayed_startup": delay, "spin_down": "immediate"})));
             systems.push(json!({"delayed_startup": delays[0], "merge": merging[1], "spin_down": "adaptive"}));

@@ -86,7 +86,17 @@ fn a_drive_alone_resolves_and_reports_as_ever() {
         .keys()
         .cloned()
         .collect();
-    let expected = ["kind", "device", "scheduler", "batch_max", "merge", "spin_down", "delayed_startup", "subsector"];
+    let expected = [
+        "kind",
+        "device",
+        "scheduler",
+        "batch_max",
+        "merge",
+        "spin_down",
+        "delayed_startup",
+        "anticipation",
+        "subsector",
+    ];
     assert_eq!(keys, expected);
     let report = serde_json::to_value(scenarios::run(&scenario).report).expect("a table");
     assert!(report.get("components").is_none());

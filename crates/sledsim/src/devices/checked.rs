@@ -1,6 +1,7 @@
 //! A device that is watched: what it is given it can serve, and what it says of it adds up.
 
-use super::{Device, EnergyLedger, IdlePolicy, Location, Plan, Planner, Platter, Service};
+use super::{Condition, Device, EnergyLedger, IdlePolicy, Location, Plan, Planner, Platter, Service};
+use crate::engine::details::Count;
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::PHASES;
@@ -139,6 +140,14 @@ impl Device for Checked {
 
     fn check(&self) -> Result<(), String> {
         self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn condition(&self, request: &Request) -> Condition {
+        self.device.condition(request)
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        self.device.counts()
     }
 
     fn capacity_blocks(&self) -> u64 {

@@ -52,8 +52,8 @@ pub trait Planner {
         true
     }
 
-    /// The ways to serve `requests`, all of one kind, as one access from `now` on: at least one. Of ways that leave the mechanism at
-    /// one place, only that of least energy.
+    /// The ways to serve `requests`, reads and writes, as one access from `now` on: at least one. Of ways that leave the mechanism
+    /// at one place, only that of least energy.
     fn plans(&self, now: Time, requests: &[Request]) -> Vec<Plan>;
 
     /// What [`Device::serve`](super::Device::serve) would take for `request` if the mechanism stood at `from`, or as it stands at `now`.

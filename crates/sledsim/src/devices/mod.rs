@@ -18,6 +18,7 @@ pub use merging::{are_contiguous, as_one, Plan, Planner, Stance, Trial};
 use merging::{serve_as_one, serve_in_turn, PlannedPass};
 pub use platter::Platter;
 
+use crate::engine::details::Count;
 use crate::power::Meter;
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
@@ -31,6 +32,18 @@ pub struct Location {
     /// What decides the positioning time within the cylinder (for a MEMS sled: the row; for a disk: the head, the sector, and
     /// whether it is to be written).
     pub slot: u32,
+}
+
+/// What has become of blocks, from the best to the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Condition {
+    /// They are as they were written.
+    #[default]
+    Whole,
+    /// Some are computed from a code.
+    Degraded,
+    /// Some can't be read, whatever is written to them.
+    Lost,
 }
 
 /// One positioning mechanism: maps LBNs to locations, estimates positioning times, serves requests. It does not queue.
@@ -91,6 +104,17 @@ pub trait Device: DynClone + Send {
         false
     }
 
+    /// What has become of the blocks of `request`; to be asked of a device that has [`Device::counts`].
+    fn condition(&self, request: &Request) -> Condition {
+        let _ = request;
+        Condition::Whole
+    }
+
+    /// What has failed in it, and what comes of that, which does not change; nothing where nothing has.
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
+
     /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.
     ///
     /// The caller has checked that the request is not empty and lies inside the device.
@@ -102,8 +126,8 @@ pub trait Device: DynClone + Send {
         serve_in_turn(self, now, requests, out);
     }
 
-    /// Serves as one access requests of one kind that were merged: by a plan that its planner made for them, and for now. Without
-    /// one, contiguous requests as one larger request, with whose end they all complete, and others as
+    /// Serves as one access requests that were merged: by a plan that its planner made for them, and for now. Without one they
+    /// are of one kind: contiguous requests as one larger request, with whose end they all complete, and others as
     /// [`Device::serve_batch`] does. `out` receives one [`Service`] per request, in the order of `requests`.
     fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
         let _ = plan;

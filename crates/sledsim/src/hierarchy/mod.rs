@@ -14,7 +14,7 @@ pub mod volumes;
 
 pub use array::{ArraySpec, RedundantArray};
 pub use cache::{RamCache, RamCacheSpec};
-pub use drive::{DelayedStartupSpec, Drive, MergeSpec};
+pub use drive::{AnticipationSpec, DelayedStartupSpec, Drive, MergeSpec};
 pub use faulty::{FaultSpec, Faulty};
 pub use mcd::{Mcd, McdFlushSpec, McdSpec, McdUnitsSpec};
 pub use mwb::{Mwb, MwbCleanSpec, MwbSpec};

@@ -12,6 +12,7 @@ from sledsim.scenario.models.policy import OwnPolicy
 
 __all__ = [
     "AdaptiveSpinDown",
+    "Anticipation",
     "AsptfScheduler",
     "ClookScheduler",
     "DelayedStartup",
@@ -36,6 +37,7 @@ __all__ = [
     "SpinDown",
     "SptfScheduler",
     "SstfLbnScheduler",
+    "StopAt",
     "TimeoutSpinDown",
     "Transfer",
     "VscanScheduler",
@@ -54,11 +56,14 @@ SeekModel = Literal["first-order", "decomposed", "time-optimal"]
 # What the sled does while there is nothing to serve.
 Idle = Literal["hold", "sweep"]
 
+# Where the sled stops to save power, and so where it starts again.
+StopAt = Literal["centre", "in-place"]
+
 # Which tips go on reading servo bursts while the sled is idle.
 IdleTips = Literal["none", "last-access"]
 
 # How the LBN space is laid over several sleds.
-SledLayout = Literal["split", "striped"]
+SledLayout = Literal["split", "striped", "mirrored", "parity"]
 
 
 class MemsDevice(Model):
@@ -76,6 +81,22 @@ class MemsDevice(Model):
         Width of a (square) bit (nm; at least 1, at most 10,000).
     tips
         Probe tips over one sled (at least 1, at most 1e+07).
+    spare_tips
+        Those of them that are set aside to take the place of others that have failed, at the same place of their
+        regions (schlosser2000, section 2.3): the last ones (at least 0, at most 1e+07; default 0).
+    parity_tips
+        Tips of a block that hold a code over its other tips, at the same place: as many of a block's tips may
+        fail (schlosser2000, section 2.4). They are on where it is written, and read only in the place of failed
+        ones (at least 0, at most 1,000; default 0).
+    failed_tips
+        Tips that have failed since data were written: their number, or which of `tips`, counted from 0. In the
+        order in which they failed each is given a spare tip, as long as there is one that works (at least 0, at
+        most 1e+07; default 0).
+    read_error_rate
+        Probability that what lies in a tip sector can't be read in a pass; each pass by itself. Blocks that are
+        not read are passed over again, with their parity tips on (at least 0, at most 0.5; default 0.0).
+    tip_seed
+        Seed of the tips that fail, and of the passes that do not read (at least 0; default 1).
     active_tips
         Tips that can work at once (at least 1, at most 1e+07).
     block_bytes
@@ -118,8 +139,10 @@ class MemsDevice(Model):
     idle
         What the sled does while there is nothing to serve (default "hold").
     inactive_after_ms
-        Idle time after which the sled stops at the centre, or "never". The device starts the run stopped (ms; at
+        Idle time after which the sled stops, or "never". The device starts the run stopped, at the centre (ms; at
         least 0, at most 1e+09; default "never").
+    stop_at
+        Where the sled stops, and so where it starts again: at the centre, or where it is (default "centre").
     startup_ms
         Delay of the first request after a stop (ms; at least 0, at most 10,000).
     sled_mw
@@ -136,8 +159,10 @@ class MemsDevice(Model):
         Independent sleds in the device (at least 1, at most 1,024; default 1).
     sled_layout
         How the LBN space is laid over several sleds (default "split").
+    failed_sleds
+        Sleds that have failed, counted from 0 (default []).
     stripe_blocks
-        Stripe unit where sleds are striped (at least 1, at most 1e+09; default 64).
+        Stripe unit where sleds are striped, with parity or without (at least 1, at most 1e+09; default 64).
     drawing
         In the place of the name, the drawing that the device is made from, and the values not given here come
         from: its name in the catalogue, its file, or a table with `drawing`, either of them, and values that
@@ -150,6 +175,11 @@ class MemsDevice(Model):
     y_range_um: float | str | None = None
     bit_nm: float | str | None = None
     tips: int | None = None
+    spare_tips: int | None = None
+    parity_tips: int | None = None
+    failed_tips: int | list[int] | None = None
+    read_error_rate: float | str | None = None
+    tip_seed: int | None = None
     active_tips: int | None = None
     block_bytes: int | str | None = None
     tip_sector_bytes: int | str | None = None
@@ -169,6 +199,7 @@ class MemsDevice(Model):
     bus_ms_per_block: float | str | None = None
     idle: Idle | None = None
     inactive_after_ms: float | str | Literal["never"] | None = None
+    stop_at: StopAt | None = None
     startup_ms: float | str | None = None
     sled_mw: float | str | None = None
     tip_mw: float | str | None = None
@@ -177,6 +208,7 @@ class MemsDevice(Model):
     idle_tips: IdleTips | None = None
     sleds: int | None = None
     sled_layout: SledLayout | None = None
+    failed_sleds: list[int] | None = None
     stripe_blocks: int | None = None
     drawing: str | dict[str, Any] | None = None
 
@@ -355,12 +387,16 @@ class Merge(Model):
     rows
         Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices;
         elsewhere nothing shares a row) (default false).
+    mixed
+        Whether reads and writes are merged with each other too, as with their like (MEMS devices whose tips read
+        and write in the same pass; elsewhere nothing does): section 7 (default false).
     """
 
     requests: int | None = None
     anywhere: bool | None = None
     writes: bool | None = None
     rows: bool | None = None
+    mixed: bool | None = None
 
 
 class ImmediateSpinDown(Model):
@@ -446,6 +482,27 @@ class DelayedStartup(Model):
     wait_ms: float | str
 
 
+class Anticipation(Model):
+    """For how long a device that has others to serve keeps still for a read that goes on where the last one ended.
+
+    A program that reads on asks for the next piece only when it has the last: to the device nothing seems left to
+    do there, and it moves off to somebody else. A read shows such a program where it begins at the end of one of
+    the last reads.
+
+    Attributes
+    ----------
+    wait_ms
+        Longest that others wait for the next read, from the end of the one before it on (ms; at least 0, at most
+        1e+09).
+    requests
+        Reads in a row that are served before those that wait; then the scheduler picks (at least 1, at most
+        1,000,000; default 16).
+    """
+
+    wait_ms: float | str
+    requests: int | None = None
+
+
 class DriveSystem(Model):
     """One device and the scheduler that holds its pending requests.
 
@@ -466,6 +523,8 @@ class DriveSystem(Model):
         When the device stops to save power; its own timeouts when absent.
     delayed_startup
         What a stopped device waits for before it starts up again; nothing when absent.
+    anticipation
+        How long requests wait for a read that goes on where the last one ended; they do not when absent.
     subsector
         Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which
         bytes are needed the workload says (default false).
@@ -479,4 +538,5 @@ class DriveSystem(Model):
     merge: Merge | None = None
     spin_down: SpinDown | None = None
     delayed_startup: DelayedStartup | None = None
+    anticipation: Anticipation | None = None
     subsector: bool | None = None

@@ -61,6 +61,7 @@ from sledsim.scenario.models.distribution import (
 )
 from sledsim.scenario.models.drive import (
     AdaptiveSpinDown,
+    Anticipation,
     AsptfScheduler,
     ClookScheduler,
     DelayedStartup,
@@ -85,6 +86,7 @@ from sledsim.scenario.models.drive import (
     SpinDown,
     SptfScheduler,
     SstfLbnScheduler,
+    StopAt,
     TimeoutSpinDown,
     Transfer,
     VscanScheduler,
@@ -146,6 +148,7 @@ from sledsim.scenario.models.workload import (
 
 __all__ = [
     "AdaptiveSpinDown",
+    "Anticipation",
     "ArcReplacement",
     "Arrival",
     "AsptfScheduler",
@@ -251,6 +254,7 @@ __all__ = [
     "SpinDown",
     "SptfScheduler",
     "SstfLbnScheduler",
+    "StopAt",
     "StripeSystem",
     "Synthetic",
     "SyntheticWorkload",

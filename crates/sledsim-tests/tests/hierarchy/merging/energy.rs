@@ -159,6 +159,7 @@ fn every_policy_saves_over_many_runs() {
                 anywhere: seed & 1 > 0,
                 writes: seed & 2 > 0,
                 rows: seed & 4 > 0,
+                mixed: false,
             };
             let mix = Mix {
                 seed,

@@ -1,7 +1,7 @@
 //! Request merging: who joins whom, by the rule of Lin et al. 2002 and beyond it, and what a run reports of it.
 
 use serde_json::{json, Value};
-use sledsim::devices::Device;
+use sledsim::devices::{Device, State};
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
@@ -10,8 +10,8 @@ use sledsim_testing::merging::{blank, run_drive, Ran, Together};
 use sledsim_testing::scenarios;
 
 const FCFS: SchedulerSpec = fcfs::POLICY.default;
-const LIN2002: MergeSpec = MergeSpec { requests: 2, anywhere: false, writes: false, rows: false };
-const EVERYTHING: MergeSpec = MergeSpec { requests: 1000, anywhere: true, writes: true, rows: true };
+const LIN2002: MergeSpec = MergeSpec { requests: 2, anywhere: false, writes: false, rows: false, mixed: false };
+const EVERYTHING: MergeSpec = MergeSpec { requests: 1000, anywhere: true, writes: true, rows: true, mixed: false };
 
 fn device(name: &str) -> Box<dyn Device> {
     scenario::device(&scenarios::device_spec(name)).unwrap_or_else(|error| panic!("{error}"))
@@ -99,6 +99,46 @@ fn writes_join_writes_where_they_may() {
 }
 
 #[test]
+fn reads_and_writes_join_each_other_where_tips_do_both() {
+    let mixed = MergeSpec { mixed: true, ..LIN2002 };
+    assert_eq!(dispatched(mixed, &[(W, 80, 8), (R, 88, 8)]), [[1, 2]]);
+    assert_eq!(dispatched(mixed, &[(R, 80, 8), (W, 88, 8)]), [[1, 2]]);
+    assert_eq!(dispatched(mixed, &[(W, 80, 8), (W, 88, 8)]), [[1, 2]]);
+    // Never what overlaps, nor past what does.
+    assert_eq!(dispatched(mixed, &[(W, 80, 8), (R, 87, 8)]), [[1], [2]]);
+    let widely = MergeSpec { anywhere: true, requests: 16, ..mixed };
+    assert_eq!(dispatched(widely, &[(R, 80, 8), (W, 95, 1), (R, 88, 8)]), [[1], [2], [3]]);
+    assert_eq!(dispatched(widely, &[(R, 80, 8), (R, 95, 1), (W, 88, 8)]), [[1], [2], [3]]);
+    assert_eq!(dispatched(widely, &[(R, 88, 8), (R, 9_000, 1), (W, 96, 8), (W, 80, 8)]), [vec![1, 3, 4], vec![2]]);
+}
+
+/// A read and a write of one row, by different tips: one seek and one pass with the tips of both, however they come.
+#[test]
+fn a_row_is_read_and_written_in_one_pass() {
+    let merge = MergeSpec { requests: 2, mixed: true, rows: true, ..LIN2002 };
+    let ran = |queued: &[(Op, u64, u32)]| run_drive(device("g2"), FCFS, Together::Merge(merge), &queue(queued));
+    let (alone, both) = (ran(&[(R, 80, 4)]), ran(&[(R, 80, 2), (W, 82, 2)]));
+    assert_eq!(ids(&both), [vec![0], vec![1, 2]]);
+    // What is written is on the bus before the pass, or beside another.
+    assert!(both.finished <= alone.finished);
+    for state in [State::Seek, State::Servo, State::Data].map(|state| state as usize) {
+        assert_eq!(both.measured.ledger.energy_j[state], alone.measured.ledger.energy_j[state]);
+    }
+    let plain = run_drive(device("g2"), FCFS, Together::Not, &queue(&[(R, 80, 2), (W, 82, 2)]));
+    assert!(both.measured.ledger.total_j() < plain.measured.ledger.total_j());
+}
+
+/// A disk has one head: nothing is read while it writes.
+#[test]
+fn a_disk_does_not_read_while_it_writes() {
+    let merge = MergeSpec { mixed: true, ..LIN2002 };
+    for name in ["atlas10k", "simpledisk-linear"] {
+        let ran = run_drive(device(name), FCFS, Together::Merge(merge), &queue(&[(R, 80, 8), (W, 88, 8), (W, 96, 8)]));
+        assert!(ids(&ran).iter().all(|members| members.len() == 1), "{name}");
+    }
+}
+
+#[test]
 fn requests_that_share_a_row_join_by_other_tips() {
     let device = device("g2");
     let one = Request { lbn: 5_000, ..blank(0) };
@@ -140,7 +180,7 @@ fn each_member_completes_with_a_time_of_its_own() {
 fn disks_serve_contiguous_requests_as_one() {
     for name in ["atlas10k", "travelstar", "simpledisk-constant", "simpledisk-linear"] {
         let requests = queue(&[(R, 800, 8), (R, 9_000, 1), (R, 808, 8), (R, 816, 8), (R, 809, 1)]);
-        let merge = MergeSpec { requests: 8, anywhere: true, writes: true, rows: true };
+        let merge = MergeSpec { requests: 8, anywhere: true, writes: true, rows: true, mixed: false };
         let ran = run_drive(device(name), FCFS, Together::Merge(merge), &requests);
         assert_eq!(ids(&ran), [vec![0], vec![1, 3, 4], vec![2], vec![5]], "{name}");
         let services: Vec<_> =

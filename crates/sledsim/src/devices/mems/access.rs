@@ -5,10 +5,11 @@ use crate::devices::mems::course::Course;
 use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
-use crate::devices::mems::parameters::{Idle, MemsParameters};
+use crate::devices::mems::parameters::{Idle, MemsParameters, StopAt};
 use crate::devices::mems::points;
 use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
+use crate::devices::mems::tips::Tips;
 use crate::devices::IdlePolicy;
 use crate::fault::Fault;
 use crate::power::{Activity, Meter, SpinDownSpec};
@@ -24,6 +25,7 @@ const STOPPED: usize = 1;
 #[derive(Clone)]
 pub struct MemsDevice {
     pub(super) geometry: Geometry,
+    pub(super) tips: Tips,
     positioning: Positioning,
     pub(super) power: Power,
     servo_ns: u64,
@@ -32,9 +34,11 @@ pub struct MemsDevice {
     pub(super) overhead_ns: u64,
     startup_ns: u64,
     sweeps: bool,
+    /// Whether it stops where it is, in place of the centre.
+    stops_in_place: bool,
     /// Whether only the tips that hold needed bytes are switched on.
     pub(super) subsector: bool,
-    /// Idle, and stopped at the centre.
+    /// Idle, and stopped.
     pub(super) spin_down: IdlePolicy,
     sled_w: f64,
     /// Power of each tip of the last access while the sled is idle.
@@ -91,14 +95,18 @@ impl MemsDevice {
     /// # Errors
     /// When the parameters do not fit each other: says which to change.
     pub fn new(parameters: &MemsParameters) -> Result<Self, Fault> {
-        Self::with_spin_down(parameters, None)
+        Self::with_spin_down(parameters, None, 0)
     }
 
-    /// The same with a spin-down policy.
+    /// The same with a spin-down policy; the `sled`-th of its device, which has failed tips of its own.
     ///
     /// # Errors
     /// As [`MemsDevice::new`]; a policy where stopping saves nothing.
-    pub fn with_spin_down(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<Self, Fault> {
+    pub fn with_spin_down(
+        parameters: &MemsParameters,
+        spin_down: Option<&SpinDownSpec>,
+        sled: u32,
+    ) -> Result<Self, Fault> {
         let p = parameters;
         let geometry = Geometry::new(p)?;
         let positioning = Positioning::new(p, &geometry);
@@ -128,6 +136,7 @@ impl MemsDevice {
             overhead_ns: ms(p.overhead_ms),
             startup_ns: ms(p.startup_ms),
             sweeps: p.idle == Idle::Sweep,
+            stops_in_place: p.stop_at == StopAt::InPlace,
             subsector: false,
             spin_down: idle_modes::policy(p, spin_down)?,
             sled_w: p.sled_mw * 1e-3,
@@ -140,6 +149,7 @@ impl MemsDevice {
             last: LastService::default(),
             course: Course::default(),
             meter: Meter::new(Activity::idle(STOPPED)),
+            tips: Tips::new(p, &geometry, sled)?,
             positioning,
             geometry,
         })
@@ -169,20 +179,38 @@ impl MemsDevice {
     /// Where the sled is at `now`, which is not before the end of the last service, and how long it takes to wake.
     #[inline]
     pub(super) fn sled_at(&self, now: Time) -> (Sled, u64) {
-        self.moved_by(now).unwrap_or((self.sled, 0))
+        self.moved_by(now).map_or((self.sled, 0), |(sled, wake_ns)| (sled, wake_ns.unwrap_or(0)))
     }
 
-    /// The same where the sled is no longer as the last service left it.
+    /// The same where the sled is not as the last service left it; it takes no time to wake where it has not stopped.
     #[inline]
-    fn moved_by(&self, now: Time) -> Option<(Sled, u64)> {
+    fn moved_by(&self, now: Time) -> Option<(Sled, Option<u64>)> {
         let idle_ns = now.saturating_since(self.last.end);
         if self.untouched() || self.spin_down.mode_at(idle_ns) > 0 {
-            return Some((Sled::on(self.geometry.centre_cylinder(), YState::Rest), self.startup_ns));
+            return Some((self.restarted(idle_ns), Some(self.startup_ns)));
         }
+        (self.sweeps && idle_ns > 0).then(|| (self.swept(idle_ns), None))
+    }
+
+    /// The sled that has been idle for so long, and has not stopped.
+    #[inline]
+    fn swept(&self, idle_ns: u64) -> Sled {
         if self.sweeps && idle_ns > 0 {
-            return Some((Sled { y: self.positioning.swept(&self.sled.y, idle_ns), ..self.sled }, 0));
+            Sled { y: self.positioning.swept(&self.sled.y, idle_ns), ..self.sled }
+        } else {
+            self.sled
         }
-        None
+    }
+
+    /// The sled after a start-up that ends its idle time of so long.
+    fn restarted(&self, idle_ns: u64) -> Sled {
+        if self.stops_in_place && !self.untouched() {
+            let [moving_ns, ..] = self.spin_down.spent_ns(idle_ns);
+            let last = self.swept(moving_ns);
+            let (y_m, _) = self.positioning.position(&last.y);
+            return Sled::on(last.cylinder, YState::Free { y_m, speed_m_s: 0.0, delay_ns: 0 });
+        }
+        Sled::on(self.geometry.centre_cylinder(), YState::Rest)
     }
 
     /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
@@ -204,15 +232,16 @@ impl MemsDevice {
         }
     }
 
-    /// Ends the idle period before a service that begins at `now`; returns how long the sled takes to be ready.
+    /// Ends the idle period before a service that begins at `now`; returns how long the sled takes to be ready if it has to
+    /// start up.
     #[inline]
-    fn end_idle(&mut self, now: Time) -> u64 {
+    fn end_idle(&mut self, now: Time) -> Option<u64> {
         self.course.tell_all(&mut self.meter, &self.power);
         self.regret_j += self.last_regret_j;
         self.last_regret_j = 0.0;
         // Most requests of a busy device wait for it.
         if now <= self.last.end && !self.untouched() {
-            return 0;
+            return None;
         }
         let moved = self.moved_by(now);
         let idle_ns = now.saturating_since(self.last.end);
@@ -224,7 +253,7 @@ impl MemsDevice {
             self.last_regret_j = self.spin_down.regret_j(idle_ns);
             self.spin_down.ended(now, idle_ns);
         }
-        moved.map_or(0, |(sled, wake_ns)| {
+        moved.and_then(|(sled, wake_ns)| {
             self.sled = sled;
             wake_ns
         })
@@ -263,8 +292,8 @@ impl MemsDevice {
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
         debug_assert!(self.untouched() || self.last.end <= now, "the sled serves until {:?}", self.last.end);
-        let startup_ns = self.end_idle(now);
-        let startups = u64::from(matches!(self.sled.y, YState::Rest));
+        let startup = self.end_idle(now);
+        let (startup_ns, startups) = (startup.unwrap_or(0), u64::from(startup.is_some()));
         let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
         self.course.begin(now, startup_ns);
@@ -328,6 +357,33 @@ impl MemsDevice {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
         self.sled = approach.done;
+    }
+
+    /// Passes over a row for blocks of which so many are read and so many written, with the tips of all of them; and again until
+    /// each is read. Tells how often it passed.
+    #[inline]
+    pub(super) fn pass_until_read(
+        &mut self,
+        run: &mut Passes,
+        approach: &Approach,
+        tips: u32,
+        [reads, writes]: [u32; 2],
+    ) -> u64 {
+        let on = self.tips.on(tips, reads);
+        if !self.tips.misread() {
+            self.pass(run, approach, on, reads, writes);
+            return 1;
+        }
+        let mut left = self.tips.misses(reads, false);
+        self.pass(run, approach, on, reads - left, writes);
+        let mut passes = 1;
+        while left > 0 {
+            let still = self.tips.misses(left, true);
+            let again = approach.again(&self.positioning, &self.sled);
+            self.pass(run, &again, left * self.geometry.tips_per_block, left - still, 0);
+            (left, passes) = (still, passes + 1);
+        }
+        passes
     }
 
     /// Serves a request whose data pass as a stream: from the sooner end where it lies in one track, else in its order. Where

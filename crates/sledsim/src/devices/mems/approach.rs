@@ -43,6 +43,13 @@ impl Sled {
     }
 }
 
+impl Approach {
+    /// The way to another pass over the row, from where the sled is after the last.
+    pub(super) fn again(&self, positioning: &Positioning, sled: &Sled) -> Self {
+        positioning.approach(sled, self.done.cylinder, positioning.row_passed(&self.done.y))
+    }
+}
+
 impl Positioning {
     /// The way from `sled` to a pass over a row of a cylinder, where the move along X takes `x_ns`.
     #[inline]

@@ -65,6 +65,7 @@ pub(super) struct Wanted {
     /// The passes over each position, if they are all at once.
     passes: Vec<Visit>,
     active_tips: u32,
+    tips_per_block: u32,
 }
 
 /// Calls `visit` with cylinder, row, and the tips from the first to before the last for each row that `extent` covers, in LBN
@@ -100,6 +101,7 @@ impl Wanted {
             borders: Vec::new(),
             passes: Vec::new(),
             active_tips: geometry.active_tips,
+            tips_per_block: geometry.tips_per_block,
         };
         let mut first = 0;
         for stop in wants.chunk_by_mut(|one, other| (one.cylinder, one.row) == (other.cylinder, other.row)) {
@@ -158,6 +160,25 @@ impl Wanted {
     pub(super) fn rank(&self, stop: usize, tip: u32) -> u32 {
         let before = self.wants[self.stops[stop].wants.clone()].iter().take_while(|want| want.first_tip < tip);
         before.map(|want| want.rank + tip.min(want.end_tip) - want.first_tip).max().unwrap_or(0)
+    }
+
+    /// Blocks that are read and that are written in a pass for `requests`, and who they are: their places go to `served`.
+    pub(super) fn blocks(&self, visit: Visit, requests: &[Request], served: &mut Vec<usize>) -> [u32; 2] {
+        // Number of blocks by operation, and the block behind the last one counted.
+        let (mut blocks, mut counted) = ([0, 0], [0, 0]);
+        for want in &self.wants[self.stops[visit.stop].wants.clone()] {
+            let (from, to) = (visit.from.max(want.rank), visit.to.min(want.rank + want.end_tip - want.first_tip));
+            if from >= to {
+                continue;
+            }
+            served.push(want.member);
+            let op = usize::from(requests[want.member].op == Op::Write);
+            let (first_tip, end_tip) = (want.first_tip + from - want.rank, want.first_tip + to - want.rank);
+            let end = end_tip.div_ceil(self.tips_per_block);
+            blocks[op] += end.saturating_sub(counted[op].max(first_tip / self.tips_per_block));
+            counted[op] = counted[op].max(end);
+        }
+        blocks
     }
 
     /// The passes over all that is wanted at a position.
@@ -254,28 +275,14 @@ impl<'a> Joint<'a> {
 
     /// Passes over a position the way that `approach` leads.
     pub(super) fn pass(&mut self, visit: Visit, approach: &Approach) {
-        let tips_per_block = self.device.geometry.tips_per_block;
-        // Number of blocks that are read and that are written, and the block behind the last one counted.
-        let (mut blocks, mut counted) = ([0, 0], [0, 0]);
         self.served.clear();
-        for want in &self.wanted.wants[self.wanted.stops[visit.stop].wants.clone()] {
-            let (from, to) = (visit.from.max(want.rank), visit.to.min(want.rank + want.end_tip - want.first_tip));
-            if from >= to {
-                continue;
-            }
-            self.served.push(want.member);
-            let op = usize::from(self.requests[want.member].op == Op::Write);
-            let (first_tip, end_tip) = (want.first_tip + from - want.rank, want.first_tip + to - want.rank);
-            let end = end_tip.div_ceil(tips_per_block);
-            blocks[op] += end.saturating_sub(counted[op].max(first_tip / tips_per_block));
-            counted[op] = counted[op].max(end);
-        }
-        self.device.pass(&mut self.run, approach, visit.to - visit.from, blocks[0], blocks[1]);
+        let blocks = self.wanted.blocks(visit, self.requests, &mut self.served);
+        let passes = self.device.pass_until_read(&mut self.run, approach, visit.to - visit.from, blocks);
         self.served.sort_unstable();
         self.served.dedup();
         for &index in &self.served {
             let is_read = self.requests[index].op == Op::Read;
-            self.members[index].passes += 1;
+            self.members[index].passes += passes;
             self.members[index].bus_done = if is_read { self.run.bus_done } else { self.run.at };
         }
     }

@@ -18,12 +18,14 @@ pub struct Characteristics {
     pub settle_s: f64,
     /// Speed of the sled while data pass, metres per second.
     pub access_speed_m_s: f64,
-    /// Active tips times data rate, servo bursts not counted, bytes per second (Schlosser et al. 2000, Table 2).
+    /// Active tips times data rate, servo bursts not counted, nor tips of a code over others, bytes per second (Schlosser et al. 2000, Table 2).
     pub peak_bandwidth_bytes_s: f64,
     /// Rate of a long sequential read, everything counted, bytes per second.
     pub streaming_bandwidth_bytes_s: f64,
     /// Capacity, bytes.
     pub capacity_bytes: u64,
+    /// What of it can be read, bytes: blocks of which more tips have failed than spare tips and code make up for are left out.
+    pub readable_bytes: u64,
     /// Bits of the media times tips, in data bytes: servo bursts and remainders counted as data (Schlosser et al. 2000,
     /// Table 2).
     pub raw_capacity_bytes: f64,
@@ -39,14 +41,19 @@ impl Characteristics {
         let device = MemsDevice::new(p)?;
         let geometry = device.geometry();
         let bits = |range_um: f64| range_um * 1e3 / p.bit_nm;
+        let (lost_blocks, _) = device.tips.lost_and_degraded(geometry);
+        let data_share = f64::from(p.block_bytes / p.tip_sector_bytes) / f64::from(geometry.tips_per_block);
+        let data_share = if geometry.is_stream() { 1.0 } else { data_share };
         let busy_tips = if geometry.has_points() { geometry.tips_per_block } else { p.active_tips };
         let tips_bits = f64::from(p.tips) * bits(p.x_range_um) * bits(p.y_range_um);
         Ok(Self {
             settle_s: ns_to_s(device.positioning().settle_ns()),
             access_speed_m_s: device.positioning().speed_m_s(),
-            peak_bandwidth_bytes_s: f64::from(busy_tips) * p.bit_rate_kbit_s * 1e3 / f64::from(p.encoded_bits_per_byte),
+            peak_bandwidth_bytes_s: f64::from(busy_tips) * p.bit_rate_kbit_s * 1e3 / f64::from(p.encoded_bits_per_byte)
+                * data_share,
             streaming_bandwidth_bytes_s: streaming_bytes_s(MemsDevice::new(p)?),
             capacity_bytes: geometry.capacity_blocks() * u64::from(geometry.block_bytes),
+            readable_bytes: (geometry.capacity_blocks() - lost_blocks) * u64::from(geometry.block_bytes),
             raw_capacity_bytes: tips_bits / f64::from(p.encoded_bits_per_byte),
         })
     }

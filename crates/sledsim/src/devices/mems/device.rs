@@ -5,9 +5,12 @@ use std::ops::Range;
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::subsector::PassesOf;
 use crate::devices::mems::{batch, plans, points, trial};
-use crate::devices::{serve_as_one, serve_in_turn, Device, IdlePolicy, Location, Plan, Planner, Stance, Trial};
+use crate::devices::{
+    serve_as_one, serve_in_turn, Condition, Device, IdlePolicy, Location, Plan, Planner, Stance, Trial,
+};
+use crate::engine::details::Count;
 use crate::power::Meter;
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
 
@@ -80,9 +83,8 @@ impl Device for MemsDevice {
         let mut passes = PassesOf::new(&self.geometry, self.extent(request));
         while !passes.is_over() {
             let pass = passes.next(&self.geometry);
-            let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
             let approach = self.positioning().approach(&self.sled, pass.cylinder, pass.row);
-            self.pass(&mut run, &approach, pass.tips, reads, writes);
+            self.pass_until_read(&mut run, &approach, pass.tips, pass.by_op(request.op));
         }
         self.finish(&mut run)
     }
@@ -112,8 +114,19 @@ impl Device for MemsDevice {
     }
 
     fn access_subsectors(&mut self) -> bool {
-        self.subsector = !self.geometry.is_stream();
+        // A code over tips is one over whole blocks.
+        self.subsector = !self.geometry.is_stream() && self.tips.check == 0;
         self.subsector
+    }
+
+    #[inline]
+    fn condition(&self, request: &Request) -> Condition {
+        let extent = self.extent(request);
+        self.tips.condition(&self.geometry, extent.lbn, extent.blocks)
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        self.tips.counts(&self.geometry)
     }
 
     fn wake_ns(&self, now: Time) -> u64 {

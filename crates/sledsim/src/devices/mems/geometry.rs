@@ -34,7 +34,7 @@ pub struct Place {
     pub slot: u32,
 }
 
-/// Tips that a block is striped over, and blocks that pass under the active tips together.
+/// Tips that a block is striped over, those of a code over them included, and blocks that pass under the active tips together.
 fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
     if p.transfer == Transfer::Points {
         return tips_of_a_point(p).map(|tips_per_block| (tips_per_block, 1));
@@ -46,7 +46,7 @@ fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
             .says(": a block is striped over whole tip sectors"));
     }
     active_of_tips(p)?;
-    let tips_per_block = p.block_bytes / p.tip_sector_bytes;
+    let tips_per_block = p.block_bytes / p.tip_sector_bytes + p.parity_tips;
     let blocks_per_row = p.active_tips / tips_per_block;
     if blocks_per_row == 0 {
         return Err(Fault::conflict("active_tips", p.active_tips)
@@ -107,7 +107,7 @@ pub struct Geometry {
     pub tracks: u32,
     /// Blocks that pass under the active tips together.
     pub blocks_per_row: u32,
-    /// Tips a block is striped over.
+    /// Tips a block is striped over, those of a code over them included.
     pub tips_per_block: u32,
     /// Tips that can work at once.
     pub active_tips: u32,
@@ -151,7 +151,14 @@ impl Geometry {
                 .key_is("bit_nm", p.bit_nm));
         }
         // At a point the tips of one block work, whichever others could.
-        let tracks = p.tips / if points { tips_per_block } else { p.active_tips };
+        let tracks = p.tips.saturating_sub(p.spare_tips) / if points { tips_per_block } else { p.active_tips };
+        if tracks == 0 {
+            return Err(Fault::conflict("spare_tips", p.spare_tips)
+                .says(" of ")
+                .key_is("tips", p.tips)
+                .says(" leave fewer than ")
+                .key_is("active_tips", p.active_tips));
+        }
         let pitch_bits = pitch / points_per_sector;
         let bit_m = p.bit_nm * M_PER_NM;
         let blocks_per_track = rows as u64 * u64::from(blocks_per_row);

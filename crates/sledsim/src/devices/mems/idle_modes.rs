@@ -1,4 +1,4 @@
-//! The idle modes of a sled: moving, and stopped at the centre.
+//! The idle modes of a sled: moving, and stopped.
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters, Timeout};
 use crate::devices::IdlePolicy;

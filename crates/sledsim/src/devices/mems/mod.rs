@@ -23,6 +23,7 @@ mod plans;
 mod points;
 mod positioning;
 mod subsector;
+mod tips;
 mod trial;
 
 pub use access::MemsDevice;
@@ -30,4 +31,4 @@ pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
 pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;
-pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout, Transfer};
+pub use parameters::{FailedTips, Idle, IdleTips, Layout, MemsParameters, SledLayout, StopAt, Timeout, Transfer};

@@ -27,6 +27,17 @@ pub enum Idle {
     Sweep,
 }
 
+/// Where the sled stops to save power, and so where it starts again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopAt {
+    /// At the centre of travel, where the springs hold it: the start-up leaves it there, at rest.
+    #[default]
+    Centre,
+    /// Where it is: the start-up leaves it there, at rest.
+    InPlace,
+}
+
 /// Which tips go on reading servo bursts while the sled is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -52,6 +63,37 @@ pub enum Transfer {
     Points,
 }
 
+/// Tips of a sled that have failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FailedTips {
+    /// So many, drawn by `tip_seed` for each sled by itself.
+    Number(u32),
+    /// These of every sled, in the order in which they failed.
+    These(Vec<u32>),
+}
+
+impl Default for FailedTips {
+    fn default() -> Self {
+        Self::Number(0)
+    }
+}
+
+impl JsonSchema for FailedTips {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FailedTips".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let number = json_schema!({"type": "integer", "minimum": 0, "maximum": 10_000_000});
+        json_schema!({"anyOf": [number, {"type": "array", "items": number}]})
+    }
+}
+
 /// How the LBN space is laid over several sleds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -61,6 +103,10 @@ pub enum SledLayout {
     Split,
     /// Stripe units go round the sleds.
     Striped,
+    /// Each sled holds all of it: one that works is enough.
+    Mirrored,
+    /// Stripe units go round the sleds with their parity, as in RAID level 5: any one sled may fail.
+    Parity,
 }
 
 /// A time after which something happens by itself.
@@ -125,6 +171,28 @@ pub struct MemsParameters {
     /// Probe tips over one sled.
     #[schemars(range(min = 1, max = 10000000))]
     pub tips: u32,
+    /// Those of them that are set aside to take the place of others that have failed, at the same place of their regions
+    /// (schlosser2000, section 2.3): the last ones.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 10000000))]
+    pub spare_tips: u32,
+    /// Tips of a block that hold a code over its other tips, at the same place: as many of a block's tips may fail
+    /// (schlosser2000, section 2.4). They are on where it is written, and read only in the place of failed ones.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000))]
+    pub parity_tips: u32,
+    /// Tips that have failed since data were written: their number, or which of `tips`, counted from 0. In the order in which
+    /// they failed each is given a spare tip, as long as there is one that works.
+    #[serde(default)]
+    pub failed_tips: FailedTips,
+    /// Probability that what lies in a tip sector can't be read in a pass; each pass by itself. Blocks that are not read are
+    /// passed over again, with their parity tips on.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub read_error_rate: f64,
+    /// Seed of the tips that fail, and of the passes that do not read.
+    #[serde(default = "tip_seed")]
+    pub tip_seed: u64,
     /// Tips that can work at once.
     #[schemars(range(min = 1, max = 10000000))]
     pub active_tips: u32,
@@ -179,10 +247,13 @@ pub struct MemsParameters {
     /// What the sled does while there is nothing to serve.
     #[serde(default)]
     pub idle: Idle,
-    /// Idle time after which the sled stops at the centre, or "never". The device starts the run stopped.
+    /// Idle time after which the sled stops, or "never". The device starts the run stopped, at the centre.
     #[serde(default)]
     #[schemars(extend("x-unit" = "ms"))]
     pub inactive_after_ms: Timeout,
+    /// Where the sled stops, and so where it starts again: at the centre, or where it is.
+    #[serde(default)]
+    pub stop_at: StopAt,
     /// Delay of the first request after a stop.
     #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
     pub startup_ms: f64,
@@ -208,13 +279,28 @@ pub struct MemsParameters {
     /// How the LBN space is laid over several sleds.
     #[serde(default)]
     pub sled_layout: SledLayout,
-    /// Stripe unit where sleds are striped.
+    /// Sleds that have failed, counted from 0.
+    #[serde(default)]
+    pub failed_sleds: Vec<u32>,
+    /// Stripe unit where sleds are striped, with parity or without.
     #[serde(default = "default_stripe")]
     #[schemars(range(min = 1, max = 1000000000))]
     pub stripe_blocks: u32,
 }
 
+impl MemsParameters {
+    /// Whether its sleds are not all alike: by tips that failed, or reads that do.
+    #[must_use]
+    pub fn sleds_differ(&self) -> bool {
+        matches!(self.failed_tips, FailedTips::Number(1..)) || self.read_error_rate > 0.0
+    }
+}
+
 const fn one() -> u32 {
+    1
+}
+
+const fn tip_seed() -> u64 {
     1
 }
 

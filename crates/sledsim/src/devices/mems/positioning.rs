@@ -247,6 +247,17 @@ impl Positioning {
         }
     }
 
+    /// The row of a pass over one that ends there.
+    #[must_use]
+    pub fn row_passed(&self, end: &YState) -> u32 {
+        let half = self.gates / 2;
+        match *end {
+            YState::Gate(Gate(to)) if to >= half => to - half,
+            YState::Gate(Gate(to)) => to.saturating_sub(1),
+            _ => 0,
+        }
+    }
+
     /// Time from a place to another, in which the sled passes it as it would have come to be there.
     #[must_use]
     pub fn way_ns(&self, from: (u32, &YState), to: (u32, &YState)) -> u64 {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::devices::mems::geometry::{Geometry, Place};
-use crate::request::{Request, Spare};
+use crate::request::{Op, Request, Spare};
 
 /// The tip sectors of a run of blocks, but for some of the first block and some of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,18 @@ pub(super) struct RowPass {
     pub(super) blocks: u32,
     /// Tips on in them.
     pub(super) tips: u32,
+}
+
+impl RowPass {
+    /// Its blocks that are read, and that are written, by a request of a kind.
+    #[inline]
+    pub(super) fn by_op(&self, op: Op) -> [u32; 2] {
+        if op == Op::Read {
+            [self.blocks, 0]
+        } else {
+            [0, self.blocks]
+        }
+    }
 }
 
 /// The passes over what is accessed for a request, in LBN order.

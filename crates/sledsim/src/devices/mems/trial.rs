@@ -19,7 +19,7 @@ pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, re
         let approach = device.positioning().approach(&sled, pass.cylinder, pass.row);
         books.seek_ns += approach.seek_ns;
         books.passes += 1;
-        books.tip_passes += u64::from(pass.tips);
+        books.tip_passes += u64::from(device.tips.on(pass.tips, pass.by_op(request.op)[0]));
         sled = approach.done;
     }
     Trial { to: sled.stance(), servicing_j: books.service_energy(&device.power).servicing_j() }

@@ -2,19 +2,24 @@
 //!
 //! [`Drive`] takes part in events; [`in_order`] does without where arrivals are known. Both look at one [`station`], the queue
 //! and its mechanism, which keeps the sums of the measurement [`window`], may wait before it starts up
-//! ([`delayed_startup`]), and serves requests together ([`merging`]).
+//! ([`delayed_startup`]) or moves off ([`anticipation`]), and serves requests together ([`merging`]).
 
+mod anticipation;
 mod delayed_startup;
+mod flaws;
 mod in_order;
 mod merging;
 mod station;
+mod waiting;
 mod window;
 
+pub use anticipation::AnticipationSpec;
 pub use delayed_startup::DelayedStartupSpec;
 pub use merging::MergeSpec;
 
 use std::collections::VecDeque;
 
+use anticipation::Anticipation;
 use delayed_startup::Delay;
 use in_order::Ahead;
 use merging::{Merging, Rule};
@@ -22,7 +27,8 @@ use station::{Look, Station};
 
 use crate::devices::{self, Device};
 use crate::engine::component::Measured;
-use crate::engine::{Below, Completion, Component, ComponentId, Context};
+use crate::engine::details::Details;
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::{self, Scheduler};
@@ -33,7 +39,7 @@ use crate::time::Time;
 const READY: u64 = u64::MAX;
 /// Timer tag: the mechanism is free again.
 const FREE: u64 = u64::MAX - 1;
-/// Timer tag: requests have waited long enough for the stopped device to start up.
+/// Timer tag: requests have waited long enough for the stopped device to start up, or for one that was anticipated.
 const DEADLINE: u64 = u64::MAX - 2;
 
 /// A queue with a mechanism behind it.
@@ -58,12 +64,12 @@ struct UnderService(Vec<Option<Completion>>);
 
 impl UnderService {
     #[inline]
-    fn begin(&mut self, request: Request, service: &Service, context: &mut Context<'_>) {
+    fn begin(&mut self, request: Request, service: &Service, status: Status, context: &mut Context<'_>) {
         let index = self.0.iter().position(Option::is_none).unwrap_or_else(|| {
             self.0.push(None);
             self.0.len() - 1
         });
-        self.0[index] = Some(Completion::of(request, *service));
+        self.0[index] = Some(Completion { status, ..Completion::of(request, *service) });
         context.timer(service.end, index as u64);
     }
 
@@ -105,7 +111,8 @@ impl Drive {
     }
 
     fn together(mut self, rule: Rule) -> Self {
-        self.station.merging = Some(Merging::new(rule, self.station.scheduler.in_order()));
+        let in_order = self.station.scheduler.in_order() && self.station.anticipation.is_none();
+        self.station.merging = Some(Merging::new(rule, in_order));
         self
     }
 
@@ -113,6 +120,14 @@ impl Drive {
     #[must_use]
     pub fn with_delayed_startup(mut self, spec: &DelayedStartupSpec) -> Self {
         self.station.delay = Some(Delay::new(spec));
+        self
+    }
+
+    /// The same drive, whose requests wait a while for a read that goes on where the last one ended.
+    #[must_use]
+    pub fn with_anticipation(mut self, spec: AnticipationSpec) -> Self {
+        self.station.anticipation = Some(Anticipation::new(spec));
+        self.station.merging.iter_mut().for_each(Merging::reorders);
         self
     }
 
@@ -134,7 +149,7 @@ impl Drive {
         while let Some(flush) = self.flushes.pop_front() {
             if self.station.device.owes_writes(now) {
                 let service = self.station.serve_flush(now, &flush);
-                self.under_service.begin(flush, &service, context);
+                self.under_service.begin(flush, &service, Status::Served, context);
                 self.occupy(service.free, service.end == service.free, context);
                 return;
             }
@@ -157,13 +172,16 @@ impl Drive {
                 self.heed_policy(context);
             }
             Look::Alone(request, service) => {
-                self.under_service.begin(request, &service, context);
+                let status = self.station.flaws.met(&request, self.station.device.as_ref());
+                self.under_service.begin(request, &service, status, context);
                 self.occupy(service.free, service.end == service.free, context);
             }
             Look::Together => {
                 let mut free = now;
-                for (&request, service) in self.station.together() {
-                    self.under_service.begin(request, service, context);
+                let Station { merging, flaws, device, .. } = &mut self.station;
+                for (&request, service) in merging.iter().flat_map(Merging::served) {
+                    let status = flaws.met(&request, device.as_ref());
+                    self.under_service.begin(request, service, status, context);
                     free = free.max(service.free);
                 }
                 let freed_by_completion = self.station.together().any(|(_, service)| service.end == free);
@@ -235,7 +253,7 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.station.in_order()
+        self.station.in_order() && !self.station.flaws.any()
     }
 
     #[inline]
@@ -320,7 +338,14 @@ impl Component for Drive {
     }
 
     fn start_measuring(&mut self, now: Time) {
+        self.station.flaws.start_measuring();
         self.station.start_measuring(now);
+    }
+
+    fn details(&self, _now: Time) -> Option<Details> {
+        let mut counts = self.station.device.counts();
+        counts.extend(self.station.flaws.counts());
+        (!counts.is_empty()).then(|| Details { kind: "drive", counts, paths: Vec::new() })
     }
 
     fn measured(&self, now: Time) -> Measured {

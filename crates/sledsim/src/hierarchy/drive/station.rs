@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::anticipation::{Anticipation, Turn};
 use super::delayed_startup::Delay;
+use super::flaws::Flaws;
 use super::merging::Merging;
 use super::window::Window;
 use crate::devices::{self, Device};
@@ -39,6 +41,10 @@ pub(super) struct Station {
     pub(super) incoming: VecDeque<(Time, Request)>,
     /// What the stopped device waits for before it starts up.
     pub(super) delay: Option<Delay>,
+    /// Which read those that wait make way for.
+    pub(super) anticipation: Option<Anticipation>,
+    /// What requests met on a device that is not as it should be.
+    pub(super) flaws: Flaws,
     pub(super) window: Window,
     /// Whether the scheduler, and what decides when the device stops, ask policies of one's own.
     own: (bool, bool),
@@ -50,11 +56,13 @@ impl Station {
         Self {
             own: (scheduler.is_own(), own_spin_down),
             overhead_ns: device.command_overhead_ns(),
+            flaws: Flaws::of(device.as_ref()),
             device,
             scheduler,
             merging: None,
             incoming: VecDeque::new(),
             delay: None,
+            anticipation: None,
             window: Window::default(),
         }
     }
@@ -80,6 +88,9 @@ impl Station {
         if let Some(merging) = &mut self.merging {
             merging.arrived(request);
         }
+        if let Some(anticipation) = &mut self.anticipation {
+            anticipation.arrived(request);
+        }
     }
 
     /// Brings the queue's time integral up to `now`.
@@ -102,12 +113,14 @@ impl Station {
             // All of these waited for the mechanism; one that finds it idle does not.
             self.watch_queue();
         }
-        if self.delay.is_some() && self.waits_for_others(now) {
+        let turn = self.anticipation.as_mut().map_or(Turn::Pick, |anticipation| anticipation.turn(now));
+        let waits = matches!(turn, Turn::Wait);
+        if waits || self.delay.is_some() && self.waits_for_others(now) {
             self.watch_queue();
             return Look::Nothing;
         }
         // An empty queue is looked at too: a service has ended, or nobody is ready yet.
-        let Some(picked) = self.scheduler.pop(now, self.device.as_ref()) else { return Look::Nothing };
+        let Some(picked) = self.pick(turn, now) else { return Look::Nothing };
         self.watch_queue();
         if self.window.began_idle {
             self.settle_beginning(now);
@@ -120,9 +133,19 @@ impl Station {
         Look::Alone(picked, service)
     }
 
-    /// Until when pending requests wait for a stopped device to start up, if they do.
+    /// The request that is served next, if there is one: whoever has the turn, or the scheduler's choice.
+    #[inline]
+    fn pick(&mut self, turn: Turn, now: Time) -> Option<Request> {
+        let Turn::Take(request) = turn else { return self.scheduler.pop(now, self.device.as_ref()) };
+        let was_there = self.scheduler.take(&request, self.device.as_ref());
+        debug_assert!(was_there, "{request:?} waits to be anticipated and not in the scheduler");
+        Some(request)
+    }
+
+    /// Until when pending requests wait for a stopped device to start up, or for one that is anticipated, if they do.
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.delay.as_ref().and_then(Delay::deadline)
+        let anticipated = self.anticipation.as_ref().and_then(Anticipation::deadline);
+        self.delay.as_ref().and_then(Delay::deadline).or(anticipated)
     }
 
     /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
@@ -155,6 +178,9 @@ impl Station {
     pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {
         self.check(now, request, service);
         self.window.serve(now, service.free);
+        if let (Some(anticipation), false) = (&mut self.anticipation, request.is_flush()) {
+            anticipation.served(request, service);
+        }
         if self.own.1 {
             self.tell_spin_down(request, service);
         }
@@ -186,7 +212,7 @@ impl Station {
 
     /// Whether it serves what arrives in the order of arrival, whatever comes.
     pub(super) fn in_order(&self) -> bool {
-        self.scheduler.in_order() && !self.own.1
+        self.scheduler.in_order() && self.anticipation.is_none() && !self.own.1
     }
 
     /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
@@ -207,6 +233,12 @@ impl Station {
         self.window.together_requests += members;
         self.window.together_accesses += 1;
         self.window.serve(now, free);
+        if let Some(anticipation) = &mut self.anticipation {
+            let mut members: Vec<_> = self.merging.iter().flat_map(Merging::served).collect();
+            // Those that lie one behind the other are one read.
+            members.sort_by_key(|(request, _)| request.lbn);
+            members.into_iter().for_each(|(request, service)| anticipation.served(request, service));
+        }
         true
     }
 
@@ -237,7 +269,9 @@ impl Station {
     pub(super) fn is_sound(&self) -> Result<(), String> {
         self.device.check()?;
         self.scheduler.check()?;
-        self.merging.as_ref().map_or(Ok(()), |merging| merging.check(self.scheduler.len()))
+        let pending = self.scheduler.len();
+        self.anticipation.as_ref().map_or(Ok(()), |anticipation| anticipation.check(pending))?;
+        self.merging.as_ref().map_or(Ok(()), |merging| merging.check(pending))
     }
 
     /// Nobody waits any more; the mechanism ends what it is doing.
@@ -247,6 +281,7 @@ impl Station {
         self.incoming.clear();
         self.merging.iter_mut().for_each(Merging::forget);
         self.delay.iter_mut().for_each(Delay::forget);
+        self.anticipation.iter_mut().for_each(Anticipation::forget);
     }
 
     /// Opens the measurement window at `now`.

@@ -4,8 +4,11 @@ use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
 use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
-use crate::engine::{ComponentId, System};
+use crate::engine::random::Stream;
+use crate::engine::{Component, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
+use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
+use crate::hierarchy::faulty::{FaultSpec, Faulty};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
 use crate::own::Choice;
@@ -25,22 +28,26 @@ pub(super) struct Built {
 /// like it are clones, which share its tables.
 #[derive(Default)]
 pub(super) struct Mechanisms<'a> {
-    kinds: Vec<(&'a DriveSpec, Box<dyn Device>)>,
+    /// By drive, and number of the sled where they differ.
+    kinds: Vec<(&'a DriveSpec, u32, Box<dyn Device>)>,
     /// Of all drives.
     cylinders: u64,
 }
 
 impl<'a> Mechanisms<'a> {
-    /// A new mechanism of a drive.
-    fn another(&mut self, drive: &'a DriveSpec) -> Result<Box<dyn Device>, Fault> {
+    /// A new mechanism of a drive: of its sleds the one of that number, where they differ.
+    fn another(&mut self, drive: &'a DriveSpec, sled: u32) -> Result<Box<dyn Device>, Fault> {
+        let differ = matches!(&drive.device, DeviceSpec::Mems(parameters) if parameters.sleds_differ());
+        let sled = if differ { sled } else { 0 };
         let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
-        let of = |each: &'a DriveSpec| (&each.device, listed(each), each.subsector);
-        if let Some((_, device)) = self.kinds.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
+        let of = |each: &'a DriveSpec, sled: u32| (&each.device, listed(each), each.subsector, sled);
+        if let Some((.., device)) = self.kinds.iter().rev().find(|(spec, known, _)| of(spec, *known) == of(drive, sled))
+        {
             return Ok(device.clone());
         }
-        let mut device = device_with(&drive.device, listed(drive))?;
+        let mut device = sled_with(&drive.device, listed(drive), sled)?;
         set_access(drive, device.as_mut())?;
-        self.kinds.push((drive, device.clone()));
+        self.kinds.push((drive, sled, device.clone()));
         Ok(device)
     }
 }
@@ -53,8 +60,8 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
     check_delay(drive)?;
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
-    for _ in 0..drive.device.mechanisms() {
-        let mut device = known.another(drive)?;
+    for sled in 0..drive.device.mechanisms() {
+        let mut device = known.another(drive, sled)?;
         known.cylinders += u64::from(device.cylinders());
         check_cylinders(known.cylinders)?;
         obey_own(drive, device.as_mut())?;
@@ -68,16 +75,22 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
         if let Some(delay) = &drive.delayed_startup {
             mechanism = mechanism.with_delayed_startup(delay);
         }
+        if let Some(anticipation) = drive.anticipation {
+            mechanism = mechanism.with_anticipation(anticipation);
+        }
         if system.checks_rules() {
             mechanism = mechanism.checked();
         }
         mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut ids = mechanisms.clone();
-    if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {
-        let spread = spread(system, &mechanisms, parameters);
-        let spread = if drive.subsector { spread.needed_only() } else { spread };
-        ids.push(system.add(Box::new(spread), &mechanisms));
+    if let DeviceSpec::Mems(parameters) = &drive.device {
+        let sleds = fail_sleds(system, &mechanisms, parameters)?;
+        ids.extend(sleds.iter().filter(|sled| !mechanisms.contains(sled)));
+        if sleds.len() > 1 {
+            let joined = join_sleds(system, &sleds, parameters, drive.subsector)?;
+            ids.push(system.add(joined, &sleds));
+        }
     }
     Ok(Built { ids, overhead_ns })
 }
@@ -99,11 +112,22 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
     set_access(drive, device.as_mut())?;
     check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
+        if let Some(entry) = parameters.failed_sleds.iter().position(|&number| number >= parameters.sleds) {
+            return Err(no_sled(parameters, entry));
+        }
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
-        if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
+        let (several, layout) = (parameters.sleds > 1, parameters.sled_layout);
+        if several && matches!(layout, SledLayout::Striped | SledLayout::Parity) && u64::from(unit) > sled {
             return Err(
                 Fault::misfit("device.stripe_blocks", unit).says(format!(" exceeds the {sled} blocks of a sled"))
             );
+        }
+        if layout == SledLayout::Parity && parameters.sleds < 3 {
+            return Err(Fault::misfit("device.sled_layout", "parity")
+                .says(" takes three sleds at least: raise ")
+                .option("device.sleds")
+                .says(", or take ")
+                .set("device.sled_layout", "mirrored"));
         }
     }
     Ok(())
@@ -139,7 +163,7 @@ fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
 /// # Errors
 /// Parameters that contradict each other: says which.
 pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, Fault> {
-    build(spec, None)
+    build(spec, None, 0)
 }
 
 /// Checks that a spin-down policy has idle modes to choose from, and something to save.
@@ -183,14 +207,19 @@ fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
 pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, Fault> {
+    sled_with(spec, spin_down, 0)
+}
+
+/// The same of a sled of it.
+fn sled_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Device>, Fault> {
     check_policy(spec, spin_down.map(SpinDownSpec::name))?;
-    build(spec, spin_down).map_err(|fault| fault.within("device"))
+    build(spec, spin_down, sled).map_err(|fault| fault.within("device"))
 }
 
 /// The faults are those of the device's own keys.
-fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, Fault> {
+fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Device>, Fault> {
     Ok(match spec {
-        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down)?),
+        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down, sled)?),
         DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),
         DeviceSpec::SimplediskConstant(parameters) => {
             Box::new(SimpleDevice::constant(parameters)?.with_spin_down(spin_down))
@@ -223,7 +252,8 @@ fn obey_own(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
 fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
     if drive.subsector && !device.access_subsectors() {
         let says = format!(
-            ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows",
+            ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows, without a \
+             code over the tips of a block",
             drive.device.name()
         );
         return Err(Fault::conflict("subsector", true).says(says));
@@ -231,12 +261,58 @@ fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
     Ok(())
 }
 
-fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {
-    let layout = match parameters.sled_layout {
-        SledLayout::Split => SpreadLayout::Split,
-        SledLayout::Striped => SpreadLayout::Striped,
-    };
-    let sled = system.component(sleds[0]);
+/// That there is no such sled as an entry of `failed_sleds` names.
+fn no_sled(parameters: &MemsParameters, entry: usize) -> Fault {
+    let key = Path::from("device").step("failed_sleds").step(entry);
+    let says = format!(": the device has {} sleds, from 0 on", parameters.sleds);
+    Fault::misfit(key, parameters.failed_sleds[entry]).says(says)
+}
+
+/// The sleds of a device as whoever is above them sees them: those that have failed behind what says so.
+fn fail_sleds(
+    system: &mut System,
+    mechanisms: &[ComponentId],
+    parameters: &MemsParameters,
+) -> Result<Vec<ComponentId>, Fault> {
+    let mut sleds = mechanisms.to_vec();
+    let at_once = FaultSpec { fails_at_s: Some(0.0), ..FaultSpec::default() };
+    for (entry, &number) in parameters.failed_sleds.iter().enumerate() {
+        let Some(sled) = sleds.get_mut(number as usize) else { return Err(no_sled(parameters, entry)) };
+        let size = (system.component(*sled).capacity_blocks(), system.component(*sled).block_bytes());
+        // Nothing about it is random.
+        let faulty = Faulty::new(*sled, size, &at_once, &mut Stream::new(0, "a sled that has failed"))?;
+        *sled = system.add(Box::new(faulty), &[*sled]);
+    }
+    Ok(sleds)
+}
+
+/// What makes one device of several sleds.
+fn join_sleds(
+    system: &System,
+    sleds: &[ComponentId],
+    parameters: &MemsParameters,
+    subsector: bool,
+) -> Result<Box<dyn Component>, Fault> {
+    let sizes: Vec<(u64, u32)> = sleds
+        .iter()
+        .map(|&sled| (system.component(sled).capacity_blocks(), system.component(sled).block_bytes()))
+        .collect();
+    let (capacity_blocks, block_bytes) = sizes[0];
     let unit_blocks = u64::from(parameters.stripe_blocks);
-    Spread::new(sleds.to_vec(), layout, unit_blocks, sled.capacity_blocks(), sled.block_bytes())
+    let spread = |layout| {
+        let spread = Spread::new(sleds.to_vec(), layout, unit_blocks, capacity_blocks, block_bytes);
+        if subsector {
+            spread.needed_only()
+        } else {
+            spread
+        }
+    };
+    let array = |level, spec| RedundantArray::new(level, sleds.to_vec(), &sizes, &spec);
+    let unit_bytes = Some(unit_blocks * u64::from(block_bytes));
+    Ok(match parameters.sled_layout {
+        SledLayout::Split => Box::new(spread(SpreadLayout::Split)),
+        SledLayout::Striped => Box::new(spread(SpreadLayout::Striped)),
+        SledLayout::Mirrored => Box::new(array(Level::Mirror, ArraySpec::default())?),
+        SledLayout::Parity => Box::new(array(Level::Raid5, ArraySpec { unit_bytes, ..ArraySpec::default() })?),
+    })
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::component::Measured;
+use crate::engine::details::Details;
 use crate::engine::{Count, Path};
 use crate::scenario::assemble::{Assembly, Node};
 use crate::time::{ns_to_s, Time};
@@ -72,17 +73,17 @@ pub struct MechanismsReport {
 }
 
 impl ComponentReport {
-    /// Reports of all components, each before those below it; none of a system that is a drive alone.
+    /// Reports of all components, each before those below it; none of a system that is a drive alone which has nothing to add.
     pub(in crate::scenario) fn all(assembly: &Assembly<'_>, finished: Time, window_s: f64) -> Vec<Self> {
         match assembly.nodes.as_slice() {
-            [_] => Vec::new(),
+            [node] if details_of(node, assembly, finished).counts.is_empty() => Vec::new(),
             nodes => nodes.iter().map(|node| Self::of(node, assembly, finished, window_s)).collect(),
         }
     }
 
     fn of(node: &Node<'_>, assembly: &Assembly<'_>, finished: Time, window_s: f64) -> Self {
         let component = assembly.system.component(node.id());
-        let details = component.details(finished).unwrap_or_default();
+        let details = details_of(node, assembly, finished);
         let members = assembly.system.children(node.id()).count();
         let names = node.spec.path_names(members).into_iter().map(Some).chain(std::iter::repeat(None));
         let device = node.spec.drive().map(|drive| drive.device.name());
@@ -103,6 +104,24 @@ impl ComponentReport {
             }),
         }
     }
+}
+
+/// What a component says of itself: of a drive its mechanisms together, and what is above them.
+fn details_of(node: &Node<'_>, assembly: &Assembly<'_>, finished: Time) -> Details {
+    let mut all = Details::default();
+    let said = node.ids.iter().rev().filter_map(|&id| assembly.system.component(id).details(finished));
+    for details in said {
+        for count in details.counts {
+            match all.counts.iter_mut().find(|known| known.name == count.name) {
+                Some(known) => known.value += count.value,
+                None => all.counts.push(count),
+            }
+        }
+        if all.kind.is_empty() {
+            (all.kind, all.paths) = (details.kind, details.paths);
+        }
+    }
+    all
 }
 
 impl CountReport {

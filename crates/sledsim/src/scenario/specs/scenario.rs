@@ -12,7 +12,7 @@ use crate::devices::mems::MemsParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
 use crate::devices::SpinDownChoice;
 use crate::fault::Faults;
-use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
+use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
 use crate::scenario::document::check::check;
 use crate::scenario::document::named_device::unit_of_device_key;
 use crate::scenario::document::resolve::schema;
@@ -71,6 +71,9 @@ pub struct DriveSpec {
     /// What a stopped device waits for before it starts up again; nothing when absent.
     #[serde(default)]
     pub delayed_startup: Option<DelayedStartupSpec>,
+    /// How long requests wait for a read that goes on where the last one ended; they do not when absent.
+    #[serde(default)]
+    pub anticipation: Option<AnticipationSpec>,
     /// Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which bytes are
     /// needed the workload says.
     #[serde(default)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::super::waiting::{conflict, Waiting};
 use super::spec::MergeSpec;
-use super::waiting::{conflict, Waiting};
 use crate::devices::Planner;
 use crate::request::{Op, Request};
 
@@ -123,7 +123,8 @@ impl<'a> Gathering<'a> {
             spec.rows && self.planner.is_some_and(shares_one)
         };
         let neighbour = |index, is_later| self.waiting.neighbour(index, is_later).map(|(_, request)| *request);
-        let fits = |request: &Request| request.op == members[0].op && self.may_join(request, members);
+        let joining = spec.joins(members[0].op);
+        let fits = |request: &Request| joining.contains(&request.op) && self.may_join(request, members);
         neighbour(later, true)
             .filter(|request| (continues(request) || shares(request)) && fits(request))
             .or_else(|| neighbour(earlier, false).filter(|it| (continued(it) || shares(it)) && fits(it)))
@@ -131,16 +132,24 @@ impl<'a> Gathering<'a> {
 
     /// A request that lies behind the blocks or before them, or shares a row with one that joined.
     fn anywhere(&mut self, spec: &MergeSpec, members: &[Request]) -> Option<Request> {
-        let op = members[0].op;
+        let joining = spec.joins(members[0].op);
         let (mut behind, mut before) = (Vec::new(), Vec::new());
-        self.waiting.beginning_at(op, self.run.end, &mut behind);
-        self.waiting.ending_at(op, self.run.start, &mut before);
+        for &op in joining {
+            self.waiting.beginning_at(op, self.run.end, &mut behind);
+            self.waiting.ending_at(op, self.run.start, &mut before);
+        }
+        if joining.len() > 1 {
+            behind.sort_unstable();
+            before.sort_unstable();
+        }
         let next = self.first_of(behind, members).or_else(|| self.first_of(before, members));
         if next.is_some() || !spec.rows {
             return next;
         }
         for member in &members[self.looked..] {
-            self.look_for_mates(op, member);
+            for &op in joining {
+                self.look_for_mates(op, member);
+            }
         }
         self.looked = members.len();
         while let Some(id) = self.mates.pop_first() {

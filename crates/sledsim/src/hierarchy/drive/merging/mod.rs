@@ -3,18 +3,17 @@
 mod gathering;
 mod outlook;
 mod spec;
-mod waiting;
 
 pub use spec::MergeSpec;
 
 use std::collections::BTreeSet;
 
+use super::waiting::Waiting;
 use gathering::Gathering;
 use outlook::Dispatch;
-use waiting::Waiting;
 
 use crate::devices::{Device, Plan, Planner};
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::Service;
 use crate::time::Time;
@@ -58,6 +57,11 @@ impl Merging {
             services: Vec::new(),
             about_face_j: None,
         }
+    }
+
+    /// From now on requests may be served in another order than they come in.
+    pub(super) fn reorders(&mut self) {
+        self.in_order = false;
     }
 
     /// Nobody waits any more.
@@ -129,7 +133,7 @@ impl Merging {
         self.waiting.index();
         let planner = device.planner();
         match (self.rule, planner.filter(|planner| planner.merges() || matches!(self.rule, Rule::Batch(_)))) {
-            (Rule::Merge(spec), _) if self.members[0].op == Op::Write && !spec.writes => None,
+            (Rule::Merge(spec), _) if spec.joins(self.members[0].op).is_empty() => None,
             (Rule::Merge(spec), Some(planner)) => self.merge_by_plan(now, &spec, planner),
             (rule, planner) => {
                 let nobody = BTreeSet::new();
@@ -137,7 +141,7 @@ impl Merging {
                 match rule {
                     Rule::Batch(most) => gathering.batch(most, &mut self.members),
                     // A device that can't tell: what is contiguous is one larger request to it.
-                    Rule::Merge(spec) => gathering.merge(&spec, &mut self.members),
+                    Rule::Merge(spec) => gathering.merge(&MergeSpec { mixed: false, ..spec }, &mut self.members),
                 }
                 self.members[1..].iter().for_each(|member| self.waiting.remove(member.id));
                 None

@@ -1,6 +1,6 @@
 //! What the requests that wait will take, one after the other; and what becomes of that when some are served before their turn.
 
-use super::waiting::Waiting;
+use super::super::waiting::Waiting;
 use crate::devices::{Planner, Stance, Trial};
 use crate::request::Request;
 use crate::time::Time;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::request::Op;
+
 /// Which pending requests are served as one.
 ///
 /// With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the second of which
@@ -24,10 +26,25 @@ pub struct MergeSpec {
     /// Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices; elsewhere nothing
     /// shares a row).
     pub rows: bool,
+    /// Whether reads and writes are merged with each other too, as with their like (MEMS devices whose tips read and write in the
+    /// same pass; elsewhere nothing does): section 7.
+    pub mixed: bool,
+}
+
+impl MergeSpec {
+    /// What joins a request of a kind.
+    pub(super) const fn joins(&self, op: Op) -> &'static [Op] {
+        match op {
+            _ if self.mixed => &[Op::Read, Op::Write],
+            Op::Read => &[Op::Read],
+            Op::Write if self.writes => &[Op::Write],
+            Op::Write | Op::Flush => &[],
+        }
+    }
 }
 
 impl Default for MergeSpec {
     fn default() -> Self {
-        Self { requests: 2, anywhere: false, writes: false, rows: false }
+        Self { requests: 2, anywhere: false, writes: false, rows: false, mixed: false }
     }
 }

@@ -1,0 +1,157 @@
+//! Anticipatory waiting: who waits for whom and for how long, that nobody reads anything else for it, and what it is for.
+
+use proptest::prelude::*;
+use serde_json::{json, Value};
+use sledsim::devices::Device;
+use sledsim::engine::{run, Limits, System};
+use sledsim::hierarchy::{AnticipationSpec, Drive};
+use sledsim::request::{Op, Request};
+use sledsim::scenario;
+use sledsim::schedulers::{build, fcfs, SchedulerSpec};
+use sledsim::service::Service;
+use sledsim::time::Time;
+use sledsim_testing::merging::{any_merge, any_mix, any_policy, blank, requests, Dispatches, Heard, Listed, Witness};
+use sledsim_testing::scenarios::{self, resolved};
+use sledsim_testing::tiers::cases;
+
+fn device(name: &str) -> Box<dyn Device> {
+    scenario::device(&scenarios::device_spec(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs `requests` on a drive; what completed, in that order, and what was served at once.
+fn ran(
+    mut drive: impl FnMut(Box<dyn Device>) -> Drive,
+    name: &str,
+    requests: &[Request],
+) -> (Vec<(Request, Service)>, Vec<Vec<Request>>) {
+    let dispatches = Dispatches::default();
+    let witness = Witness { inner: device(name), dispatches: dispatches.clone() };
+    let mut system = System::default();
+    system.add(Box::new(drive(Box::new(witness)).checked()), &[]);
+    let mut heard = Heard::default();
+    let mut workload = Listed(requests.iter().copied().collect());
+    run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).expect("it runs");
+    system.component(system.root()).check(true).expect("everybody keeps to the rules");
+    let served = dispatches.lock().expect("one thread").iter().map(|dispatch| dispatch.requests.clone()).collect();
+    (heard.0, served)
+}
+
+fn plain(scheduler: SchedulerSpec) -> impl FnMut(Box<dyn Device>) -> Drive {
+    move |device| {
+        let scheduler = build(&scheduler, device.as_ref());
+        Drive::new(device, scheduler, 1)
+    }
+}
+
+fn anticipating(scheduler: SchedulerSpec, wait_ms: f64, requests: u32) -> impl FnMut(Box<dyn Device>) -> Drive {
+    let mut drive = plain(scheduler);
+    move |device| drive(device).with_anticipation(AnticipationSpec { wait_ms, requests })
+}
+
+/// A program has read twice, another's request waits, and the program asks for its third piece 0.3 ms after it has the second.
+/// A device whose every request takes the same time shows who waits for whom, to the nanosecond.
+#[test]
+fn others_wait_for_a_program_that_reads_on() {
+    let alone = device("simpledisk-constant").serve(Time::ZERO, &Request::read(0, 8));
+    let access_ns = alone.free - alone.start;
+    let asks = Time::from_ns(2 * access_ns + 300_000);
+    let at = |id, lbn, arrival| Request { arrival, lbn, blocks: 8, ..blank(id) };
+    let requests = [at(0, 0, Time::ZERO), at(1, 8, Time::ZERO), at(2, 9_000, Time::ZERO), at(3, 16, asks)];
+    let order = |wait_ms: f64| -> Vec<(u64, u64)> {
+        let (heard, _) = ran(anticipating(fcfs::POLICY.default, wait_ms, 16), "simpledisk-constant", &requests);
+        heard.iter().map(|(request, service)| (request.id, service.start.ns())).collect()
+    };
+    // The third piece comes in time, and the fourth never: the other waits for it, too.
+    let third = asks.ns();
+    let patient = order(0.5);
+    let ready_ns = patient[0].1;
+    let shifted = |ns: u64| ns + ready_ns;
+    assert_eq!(patient[..2], [(0, shifted(0)), (1, shifted(access_ns))]);
+    assert_eq!(patient[2], (3, third + ready_ns), "as soon as it is ready");
+    assert_eq!(patient[3], (2, third + ready_ns + access_ns + 500_000), "when the fourth is late");
+    // Too late: the other has waited for nothing, exactly so long.
+    let short = order(0.2);
+    assert_eq!(short[2..], [(2, shifted(2 * access_ns) + 200_000), (3, shifted(3 * access_ns) + 200_000)]);
+    // Nobody waits for what does not go on: not for the first piece of the other program.
+    let (heard, _) = ran(plain(fcfs::POLICY.default), "simpledisk-constant", &requests);
+    let plain: Vec<_> = heard.iter().map(|(request, _)| request.id).collect();
+    assert_eq!(plain, [0, 1, 2, 3]);
+}
+
+fn conflict(one: &Request, other: &Request) -> bool {
+    (one.op == Op::Write || other.op == Op::Write) && one.lbn < other.end_lbn() && other.lbn < one.end_lbn()
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    /// First come, first served but for reads that go on: none of these passes a write of its blocks that waits longer.
+    #[test]
+    fn a_read_passes_no_older_write_of_its_blocks(
+        mix in any_mix(), wait_ms in 0.0..2.0_f64, most in 1_u32..9, merge in proptest::option::of(any_merge()),
+    ) {
+        let all = requests(&mix, device("g2").as_ref());
+        let mut drive = anticipating(fcfs::POLICY.default, wait_ms, most);
+        let (heard, served) = ran(|device| match merge {
+            Some(merge) => drive(device).merging(merge),
+            None => drive(device),
+        }, "g2", &all);
+        prop_assert_eq!(heard.len(), all.len());
+        let order: Vec<&Request> = served.iter().flatten().collect();
+        for (place, request) in order.iter().enumerate() {
+            let passed = order[place + 1..].iter().find(|other| other.id < request.id && conflict(other, request));
+            prop_assert!(passed.is_none(), "{:?} passes {:?}", request, passed);
+        }
+    }
+
+    /// Under every policy everything is served, and where nothing goes on nothing changes.
+    #[test]
+    fn who_does_not_read_on_is_not_waited_for(mut mix in any_mix(), policy in any_policy(), wait_ms in 0.0..9.0_f64) {
+        let (heard, _) = ran(anticipating(policy, wait_ms, 4), "g2", &requests(&mix, device("g2").as_ref()));
+        prop_assert_eq!(heard.len() as u64, mix.count);
+        mix.read_fraction = 0.0;
+        let writes = requests(&mix, device("g2").as_ref());
+        let (with, without) = (ran(anticipating(policy, wait_ms, 4), "g2", &writes), ran(plain(policy), "g2", &writes));
+        prop_assert_eq!(with.0, without.0);
+    }
+}
+
+/// Two programs that read on, each from its own end of the device, and think for a moment between two pieces.
+fn two_programs(system: &Value) -> Value {
+    let program = |start: f64| {
+        json!({
+            "arrival": {"kind": "closed", "outstanding": 1, "think_ms": {"kind": "fixed", "value": 0.05}},
+            "location": {"kind": "sequential"},
+            "range": {"start_fraction": start, "end_fraction": start + 0.1},
+            "size_bytes": {"kind": "fixed", "value": 4096.0},
+        })
+    };
+    json!({
+        "workload": {"streams": [program(0.0), program(0.8)]},
+        "system": system,
+        "run": {"requests": 4_000},
+    })
+}
+
+#[test]
+fn programs_that_read_on_get_more_done() {
+    let drive = json!({"device": "g2", "scheduler": "sptf"});
+    let mut waits = drive.clone();
+    waits["anticipation"] = json!({"wait_ms": 0.4});
+    let [plain, waiting] = [drive, waits].map(|system| scenarios::run(&resolved(&two_programs(&system))).report);
+    let energy_j = |report: &sledsim::scenario::Report| report.energy.as_ref().expect("powers are known").seek_j;
+    assert!(waiting.throughput.requests_per_s > 1.1 * plain.throughput.requests_per_s);
+    assert!(energy_j(&waiting) < 0.8 * energy_j(&plain));
+}
+
+#[test]
+fn what_is_no_wait_is_refused() {
+    for (keys, word) in [
+        (json!({"wait_ms": -1.0}), "anticipation.wait_ms"),
+        (json!({"wait_ms": 1.0, "requests": 0}), "anticipation.requests"),
+        (json!({}), "anticipation.wait_ms is missing"),
+    ] {
+        let told = scenarios::resolve(&two_programs(&json!({"device": "g2", "anticipation": keys}))).expect_err(word);
+        assert!(told.contains(word), "{told}");
+    }
+}
