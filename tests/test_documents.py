@@ -323,12 +323,16 @@ def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
         assert (error.value.file, error.value.line) == (str(path), 1)
 
 
+KINDS = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
+
+
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples").glob("*/*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+    "path",
+    [path for folder in sorted(KINDS) for path in sorted((ROOT / "examples" / folder).glob("*.toml"))],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_the_examples_are_read(path: Path) -> None:
-    kinds = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
-    found = read(kind_of(kinds[path.parent.name]), path)
+    found = read(kind_of(KINDS[path.parent.name]), path)
     for key in ("scenario", "role", "without"):
         named = getattr(found.table, key, None)
         if isinstance(named, str):

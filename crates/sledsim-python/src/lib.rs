@@ -13,6 +13,7 @@ mod guard;
 mod hit_ratio;
 mod limits;
 mod mems;
+mod parts;
 mod pending;
 mod policy;
 mod raw;
@@ -27,9 +28,23 @@ mod trace;
 mod values;
 mod watch;
 
+pub use sledsim::scenario::Parts;
+
 /// The compiled core of Sledsim.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fill(module, Parts::default())
+}
+
+/// Fills a Python module with the compiled core of Sledsim, which has parts of a crate's own besides.
+///
+/// The module then stands in the place of Sledsim's own where `SLEDSIM_CORE` names it.
+///
+/// # Errors
+/// A name of a part is taken; the module is not to be filled.
+pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
+    errors::prepare(module.py())?;
+    parts::add(parts)?;
     // A panic is reported as a Python exception, not on the standard error stream.
     std::panic::set_hook(Box::new(|_| {}));
     let python = module.py();
@@ -38,7 +53,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("TraceError", python.get_type::<errors::TraceError>())?;
     module.add("RunError", python.get_type::<errors::RunError>())?;
-    errors::prepare(python)?;
     module.add_class::<errors::Fault>()?;
     module.add_function(wrap_pyfunction!(errors::error_of, module)?)?;
     module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;

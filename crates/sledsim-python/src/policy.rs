@@ -17,6 +17,7 @@ use sledsim::time::Time;
 use crate::compiled::Compiled;
 use crate::errors;
 use crate::guard::{Guard, OverTime};
+use crate::parts;
 use crate::pending::{Pending, Request};
 use crate::raw::{Function, Memory};
 use crate::replacement::PythonReplacement;
@@ -72,12 +73,24 @@ impl PythonDoor {
 
 impl Door for PythonDoor {
     fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults> {
+        if let Some(name) = &wanted.rust {
+            let opened = parts::all().open(role, wanted, base)?;
+            let source = Python::attach(|python| {
+                let hash = parts::hash_of(python, role, name);
+                hash.map_err(|error| Faults::from(raised(python, name, &error)))
+            })?;
+            return Ok(Opened { source, ..opened });
+        }
         Python::attach(|python| {
             self.loaded(python, role, wanted, base).map_err(|error| match errors::faults_in(python, &error) {
                 Some(faults) => faults,
                 None => raised(python, wanted.title(), &error).into(),
             })
         })
+    }
+
+    fn names(&self, role: Role) -> Vec<&str> {
+        parts::all().of(role).map(|part| part.name).collect()
     }
 
     fn drawn(&self, drawing: &Value, base: &Path) -> Result<Map<String, Value>, Faults> {

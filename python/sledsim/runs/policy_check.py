@@ -193,7 +193,7 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
 
 
 def _name(policy: Mapping[str, Any]) -> str:
-    return str(next(policy[key] for key in ("python", "symbol", "library", "name") if policy.get(key)))
+    return str(next(policy[key] for key in ("python", "rust", "symbol", "library", "name") if policy.get(key)))
 
 
 def _fault(test: Callable[[], None]) -> str:

@@ -13,14 +13,15 @@ use super::contract::{OwnReplacement, OwnScheduler};
 use crate::fault::{Fault, Faults, Kind};
 
 /// The keys that say where a policy of one's own is: it has one of them.
-pub(crate) const DOORS: [&str; 3] = ["python", "library", "address"];
+pub(crate) const DOORS: [&str; 4] = ["python", "library", "address", "rust"];
 
 /// Keys of a policy of one's own that are not its parameters.
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 14] = [
     "name",
     "python",
     "library",
     "address",
+    "rust",
     "symbol",
     "arrived",
     "completed",
@@ -52,6 +53,9 @@ pub struct OwnSpec {
     /// The address of a compiled function, as `sledsim.schedulers.compiled` gives it: of this process alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
+    /// One of the parts that a crate in Rust brings in, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rust: Option<String>,
     /// The function of the library that picks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
@@ -114,7 +118,7 @@ impl OwnSpec {
     /// What messages and reports call it.
     #[must_use]
     pub fn title(&self) -> &str {
-        let named = [&self.python, &self.symbol, &self.library].into_iter().flatten().next();
+        let named = [&self.python, &self.rust, &self.symbol, &self.library].into_iter().flatten().next();
         named.map_or("compiled", String::as_str)
     }
 
@@ -179,6 +183,11 @@ pub trait Door: fmt::Debug + Send + Sync {
     /// # Errors
     /// It is not there, or its parameters are not right: by their paths in the table of the policy.
     fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults>;
+
+    /// Names by which a scenario may name what it brings in for a role, as it names what the simulator has.
+    fn names(&self, _role: Role) -> Vec<&str> {
+        Vec::new()
+    }
 
     /// Makes the device of a drawing: its name in the catalogue and the values that the drawing decides; relative paths start
     /// from `base`.

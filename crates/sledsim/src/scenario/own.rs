@@ -9,17 +9,30 @@ use crate::fault::{self, Fault};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
 
 /// The keys of components that name policies which may be one's own.
-pub(super) const OWN_KEYS: [&str; 2] = ["scheduler", "policy"];
+pub(super) const OWN_KEYS: [&str; 2] = [key_of(Role::Scheduler), key_of(Role::Replacement)];
+
+/// What is decided by the policy that a key names, if it may be one's own.
+const ROLES: [Role; 2] = [Role::Scheduler, Role::Replacement];
+
+/// Gives every policy of one's own of a component its form among the others.
+pub(super) fn normalise_all(component: &mut Map<String, Value>, door: Option<&dyn Door>) {
+    ROLES.into_iter().for_each(|role| normalise(component.get_mut(key_of(role)), role, door));
+}
 
 /// Gives a policy of one's own, as somebody writes it, the form that it has among the others: its name, and its parameters
-/// in a table of their own. What stands for a name with a colon in it is a class.
-pub(super) fn normalise(policy: Option<&mut Value>) {
+/// in a table of their own. What stands for a name with a colon in it is a class; one that `door` knows is what it brings in.
+pub(super) fn normalise(policy: Option<&mut Value>, role: Role, door: Option<&dyn Door>) {
     let Some(table) = policy.and_then(Value::as_object_mut) else { return };
     let is_own = match table.get("name") {
         None => DOORS.iter().any(|door| table.contains_key(*door)),
         Some(Value::String(class)) if class.contains(':') => {
             let class = class.clone();
             table.insert("python".into(), class.into());
+            true
+        }
+        Some(Value::String(name)) if door.is_some_and(|door| door.names(role).contains(&name.as_str())) => {
+            let name = name.clone();
+            table.insert("rust".into(), name.into());
             true
         }
         Some(name) => name == "own",

@@ -14,7 +14,7 @@ from sledsim.scenario.policy_loading import CLASS_NAME, load
 from sledsim.show.faults import require_whole, wrong
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
-from sledsim.show.tables import Table, number
+from sledsim.show.tables import Table, number, with_default
 from sledsim.traces.trace import is_parquet, parquet_to_csv, reading_options, require_file
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def cache_policies_table() -> Table:
     """Return the replacement policies, their parameters with defaults, and what they do, as a table."""
     rows = []
     for each in cache_policies():
-        parameters = ", ".join(f"{key} = {schema['default']:g}" for key, schema in each["parameters"].items())
+        parameters = ", ".join(with_default(key, schema) for key, schema in each["parameters"].items())
         rows.append([each["name"], parameters, each["description"]])
     return Table(["policy", "parameters", "keeps and gives up"], rows, left=frozenset({1, 2}))
 
@@ -255,7 +255,7 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
 def _label(policy: Mapping[str, Any]) -> str:
     """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
     if policy["name"] == "own":
-        named = next((policy[key] for key in ("python", "symbol", "library") if policy.get(key)), "compiled")
+        named = next((policy[key] for key in ("python", "rust", "symbol", "library") if policy.get(key)), "compiled")
         return ",".join([str(named), *(f"{key}={value}" for key, value in policy["parameters"].items())])
     [known] = [each for each in cache_policies() if each["name"] == policy["name"]]
     own = [f"{key}={policy[key]:g}" for key, schema in known["parameters"].items() if policy[key] != schema["default"]]
