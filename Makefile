@@ -81,6 +81,14 @@ bench: $(STAMPS)/extension $(STAMPS)/dev
 docs: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/site_build.py out/site
 
+#: make machine           assemble what `sledsim machine` boots, from Debian's packages, into out/machine
+.PHONY: machine
+# A program that needs no library, as docs/how-to/serve.md builds it.
+static := x86_64-unknown-linux-gnu
+machine: $(STAMPS)/extension $(STAMPS)/dev
+	RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/static $(CARGO) build --locked --release --package sledsim-nbd --target $(static)
+	$(BIN)/python tools/machine_build.py --server target/static/$(static)/release/sledsim-nbd
+
 #: make wheel             a wheel for every Linux of the last years (elsewhere for this system) and a source distribution
 .PHONY: wheel
 # Zig brings an old C library to link with; only Linux has that question.

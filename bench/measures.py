@@ -144,10 +144,18 @@ def compiled(name: str, folder: Path) -> str:
     return str(library)
 
 
-def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
-    """Dispatch with 64 requests pending, by a class, a compiled function or a built-in policy: time of each."""
+def timed(scenario: Scenario) -> Found:
+    """Run a scenario, after a short run of it: the processor time of a request."""
     import sledsim
 
+    sledsim.run(scenario, set={"run.requests": 100})
+    start = time.process_time()
+    done = sledsim.run(scenario).requests.completed
+    return {"each_s": (time.process_time() - start) / done}
+
+
+def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
+    """Dispatch with 64 requests pending, by a class, a compiled function or a built-in policy: time of each."""
     schedulers: dict[str, Any] = {"built_in": "clook", "class": {"python": "own_scheduler:LowestLbn"}}
     if way == "compiled":
         library = compiled("own_scheduler", folder)
@@ -155,10 +163,32 @@ def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
     requests = count(200_000 if way == "class" else 1_000_000, scale)
     scenario = pending_scenario(random_scenario(requests), 64)
     scenario["system"]["scheduler"] = schedulers[way]
-    sledsim.run(scenario, set={"run.requests": 100})
-    start = time.process_time()
-    done = sledsim.run(scenario).requests.completed
-    return {"each_s": (time.process_time() - start) / done}
+    return timed(scenario)
+
+
+def ask_own_mirror(way: str, scale: float, folder: Path) -> Found:
+    """Read from a mirror of four; a class, a compiled function or a built-in rule chooses the copy: time of a read."""
+    choices: dict[str, Any] = {"built_in": "shortest-queue", "class": {"python": "own_mirror:Fewest"}}
+    if way == "compiled":
+        library = compiled("own_mirror", folder)
+        choices["compiled"] = {"library": library, "symbol": "fewest", "positioning": False}
+    scenario = random_scenario(count(200_000 if way == "class" else 1_000_000, scale))
+    members = [{"count": 4, "system": scenario["system"]}]
+    return timed({**scenario, "system": {"kind": "mirror", "members": members, "read": choices[way]}})
+
+
+def ask_own_spin_down(way: str, scale: float, folder: Path) -> Found:
+    """Stop a sled after 5 ms, as a class, a compiled function or a built-in policy says: time of a request."""
+    policies: dict[str, Any] = {
+        "built_in": {"name": "timeout", "after_ms": 5},
+        "class": {"python": "own_spin_down:Timeout"},
+    }
+    if way == "compiled":
+        policies["compiled"] = {"library": compiled("own_spin_down", folder), "symbol": "timeout"}
+    scenario = random_scenario(count(200_000 if way == "class" else 1_000_000, scale))
+    # What is asked of nobody is served ahead of time.
+    scenario["system"] |= {"scheduler": "sptf", "spin_down": policies[way]}
+    return timed(scenario)
 
 
 def drive_session(way: str, scale: float, _: Path) -> Found:
@@ -287,6 +317,8 @@ MEASURES: dict[str, Callable[[float, Path], Found]] = {
     "own_built_in": partial(ask_own_scheduler, "built_in"),
     "own_class": partial(ask_own_scheduler, "class"),
     "own_compiled": partial(ask_own_scheduler, "compiled"),
+    **{f"own_mirror_{way}": partial(ask_own_mirror, way) for way in ("built_in", "class", "compiled")},
+    **{f"own_spin_down_{way}": partial(ask_own_spin_down, way) for way in ("built_in", "class", "compiled")},
     "session_one": partial(drive_session, "one"),
     "session_arrays": partial(drive_session, "arrays"),
     "session_c": drive_from_c,

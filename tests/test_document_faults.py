@@ -24,6 +24,7 @@ LOADS: dict[str, Callable[..., Any]] = {
     "search": Search.load,
     "enclosure": load,
     "cost": cost_file,
+    "role": role_file,
 }
 #: Lines that make a document wrong by itself and in what its keys say together, and the paths of all that is wrong.
 TOGETHER = {
@@ -52,7 +53,6 @@ TOGETHER = {
         'repair = { strategy = "mandatory", distribution = "fix" }',
     ),
     "cost": (
-        'scenario = "disk.toml"',
         "replications = 0",
         "ratios = [1]",
         "nvram_prices_per_gb = [1]",
@@ -104,7 +104,7 @@ FOUND_TOGETHER = {
 @pytest.mark.parametrize("name", TOGETHER)
 def test_what_keys_say_together_is_told_beside_what_is_wrong_by_itself(name: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
-    scenario = 'scenario = "disk.toml"\n' if name in ("sweep", "search") else ""
+    scenario = "" if name == "enclosure" else 'scenario = { workload = "tpcc-like", system = "g2" }\n'
     path.write_text(scenario + "\n".join(TOGETHER[name]) + "\n")
     with pytest.raises(SledsimError) as error:
         LOADS[name](path)
@@ -218,3 +218,83 @@ def test_what_no_document_can_hold_is_named_by_its_path() -> None:
         with pytest.raises(SledsimError) as error:
             load_it(values)
         assert (error.value.kind, error.value.path) == ("wrong-type", "workload.arrival.rate_per_s")
+
+
+#: Documents with a fault of their own, and faults of the scenario and of what else they name; the paths of all of it.
+NAMED = {
+    "sweep": (
+        'replicatons = 2\naxes.scheduler = ["fcfs", "sptff"]\naxes."run.requests" = { from = 9, to = 1, step = 1 }\n'
+        '[scenario]\nworkload = "tpcc-like"\nsystem = { device = "g2", batch = 1 }\n[set]\n"run.foo" = 1\n',
+        ["axes.run.requests.step", "axes.scheduler.1", "replicatons", "run.foo", "scenario.system.batch"],
+    ),
+    "search": (
+        'trials = 0\nobjectives = ["response"]\nparameters."device.tipz" = { from = 9, to = 99 }\n'
+        '[scenario]\nworkload = { read_fraction = 2, arrival = { kind = "poisson", rate_per_s = 1 } }\nsystem = "g2"\n',
+        ["parameters.device.tipz", "scenario.workload.read_fraction", "trials"],
+    ),
+    "cost": (
+        'replications = 0\nmems = "g22"\n'
+        '[scenario]\nworkload = "tpcc-like"\nsystem = { device = "atlas", batch = 1 }\n',
+        ["mems", "replications", "scenario.system.batch", "scenario.system.device.name"],
+    ),
+    "role": (
+        'role = "sdf"\nwithout = "sdff"\ndevice = "g22"\ndisk = "nothing"\nfit_bytes = 0\n[set]\n"run.foo" = 1\n',
+        ["device", "disk", "fit_bytes", "run.foo", "without"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_a_document_names_is_looked_at_beside_what_is_wrong_with_it(name: str, tmp_path: Path) -> None:
+    text, paths = NAMED[name]
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(SledsimError) as error:
+        LOADS[name](path)
+    assert sorted(str(fault.path) for fault in error.value.faults) == paths
+    assert {fault.file for fault in error.value.faults} == {str(path)}
+    assert all(fault.line for fault in error.value.faults)
+
+
+def test_what_hangs_on_a_wrong_axis_is_not_told() -> None:
+    base = {"workload": {"arrival": {"kind": "poisson"}}, "system": {"kind": "mirror", "device": "g2"}}
+    axes = {"system.kind": ["drive", "drive"], "workload.arrival.rate_per_s": {"from": 1}, "seed": [1, -1]}
+    with pytest.raises(SledsimError) as error:
+        Sweep.load({"scenario": base, "axes": axes})
+    told = {fault.path for fault in error.value.faults}
+    assert told == {
+        "axes.system.kind.1",
+        "axes.workload.arrival.rate_per_s.to",
+        "axes.workload.arrival.rate_per_s.count",
+        "axes.seed.1",
+    }
+
+
+def test_a_scenario_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "discs.toml").write_text('workload = "tpcc-like"\nsystem = "g2"\n')
+    path = tmp_path / "own.toml"
+    path.write_text('seed = 1\nscenario = "disks.toml"\naxes.scheduler = ["fcfs"]\n')
+    with pytest.raises(SledsimError) as error:
+        Sweep.load(path).check()
+    [fault] = error.value.faults
+    assert (fault.kind, fault.path, fault.value) == ("unreadable", "scenario", "disks.toml")
+    assert (fault.file, fault.line, fault.suggestion) == (str(path), 2, str(tmp_path / "discs.toml"))
+
+
+def test_device_files_start_from_the_document_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('base = "g2"\nvalues.bit_nm = 30\n')
+    path = tmp_path / "role.toml"
+    path.write_text('role = "sdf"\ndevice = "own.toml"\n')
+    assert role_file(path)["device"] == str(tmp_path / "own.toml")
+    path.write_text(
+        'mems = "own.toml"\nmems_bytes = "16 MiB"\nscenario = { workload = "tpcc-like", system = "atlas10k" }\n'
+    )
+    assert cost_file(path)["mems"] == str(tmp_path / "own.toml")
+    # What takes the place of a key is not told of the file.
+    path.write_text(
+        'mems = "nobody"\nmems_bytes = "1000 GB"\nscenario = { workload = "tpcc-like", system = "atlas10k" }\n'
+    )
+    assert cost_file(path, mems="hong2006", budget=0.01)["mems"] == "hong2006"
+    with pytest.raises(SledsimError) as error:
+        cost_file(path, mems="hong2006")
+    assert {(fault.path, fault.file, fault.line) for fault in error.value.faults} == {("mems_bytes", str(path), 2)}

@@ -67,8 +67,7 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 @pytest.mark.parametrize("path", sorted((DOCS / "explanation").glob("*.md")), ids=name_of)
 def test_an_explanation_is_short(path: Path) -> None:
-    prose = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
-    assert len(prose.split()) <= MOST_WORDS
+    assert len(path.read_text().split()) <= MOST_WORDS
 
 
 def test_reference_is_made_and_not_written() -> None:
@@ -175,13 +174,11 @@ def test_what_is_said_of_a_wrong_document_is_what_the_page_shows(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    [text] = blocks_of(DOCUMENTS, "toml")
-    for shown in blocks_of(DOCUMENTS, "text"):
-        (tmp_path / "rates.toml").write_text(text)
-        found = sledsim_cli("sweep", "run", "rates.toml")
-        assert found.status == 2
-        assert re.fullmatch(".+".join(map(re.escape, shown.split("…"))), found.err)
-        text = text.replace("replicatons", "replications").replace(', "sptf", "sptf"', ', "sptf"')
+    [text], [shown] = blocks_of(DOCUMENTS, "toml"), blocks_of(DOCUMENTS, "text")
+    (tmp_path / "rates.toml").write_text(text)
+    found = sledsim_cli("sweep", "run", "rates.toml")
+    assert found.status == 2
+    assert re.fullmatch(".+".join(map(re.escape, shown.split("…"))), found.err)
 
 
 def test_the_page_on_documents_runs_and_has_every_kind_of_fault_and_attribute() -> None:

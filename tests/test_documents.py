@@ -92,6 +92,14 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _disk(tmp_path: Path) -> None:
+    """Have the scenario that documents name, in both folders."""
+    (tmp_path / "below").mkdir()
+    for folder in (tmp_path, tmp_path / "below"):
+        (folder / "disk.toml").write_text('workload = "tpcc-like"\nsystem = "g2"\nrun.requests = 9\n')
+
+
 @pytest.fixture(params=CASES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -225,7 +233,6 @@ def test_yaml_and_json_say_the_same_as_toml(name: str, case: Case, tmp_path: Pat
 
 def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case, tmp_path: Path) -> None:
     kind = kind_of(name)
-    (tmp_path / "below").mkdir()
     (tmp_path / "below" / "other.toml").write_text(case.text)
     path = tmp_path / "own.yaml"
     path.write_text("base: below/other.toml\n")
@@ -323,6 +330,39 @@ def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
         assert (error.value.file, error.value.line) == (str(path), 1)
 
 
+#: Documents, and the command that takes each.
+TAKEN = {
+    "axes.scheduler = ['fcfs']": "sweep run",
+    "parameters = {}\nobjectives = []": "optimise",
+    "[enclosure]\nspares = 5": "reliability",
+    "role = 'r.toml'": "specificity",
+    "mems_bytes = '1 MiB'": "cost",
+    "workload = 'cello-like'\nsystem.device = 'g2'": "run",
+}
+
+
+@pytest.mark.parametrize("text", TAKEN)
+@pytest.mark.parametrize("command", ["run", "sweep run", "optimise", "reliability"])
+def test_a_document_of_another_kind_is_told_with_the_command_that_takes_it(
+    text: str, command: str, tmp_path: Path, sledsim_cli: Callable[..., Any]
+) -> None:
+    if TAKEN[text] == command:
+        return
+    path = tmp_path / "file.toml"
+    path.write_text(f"# A comment.\n{text}\n")
+    found = sledsim_cli(*command.split(), path)
+    assert found.status == 2
+    [line] = found.err.splitlines()
+    assert line.startswith(f"error: {path}: line 2: ")
+    assert f"which `sledsim {TAKEN[text]}` takes; a " in line
+
+
+def test_one_wrong_key_does_not_make_a_scenario_a_sweep(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text('axes = 1\nworkload = "cello-like"\nsystem.device = "g2"\n')
+    assert "line 1: unknown key axes" in sledsim_cli("run", path).err
+
+
 KINDS = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
 
 
@@ -363,7 +403,6 @@ def test_axes_go_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
 
 
 def test_scenarios_stand_on_each_other_too(tmp_path: Path) -> None:
-    (tmp_path / "below").mkdir()
     (tmp_path / "below" / "base.toml").write_text(
         '[workload]\npath = "trace.csv"\n[system]\ndevice = "g2"\nscheduler = "sptf"\n'
     )

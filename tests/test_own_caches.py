@@ -339,7 +339,7 @@ def test_a_policy_that_insists_on_what_may_not_leave_ends_the_run(here: Path) ->
     [
         ("mine:Secnd", "system.policy.python", "mine:Second"),
         ("mine:Second,times=x", "system.policy", "mine"),
-        ({"python": "mine:Second", "times": "many"}, "system.policy.times", "integer"),
+        ({"python": "mine:Second", "times": "many"}, "system.policy.times", "a number"),
         ({"python": "mine:Second", "tims": 3}, "system.policy.tims", "times"),
         ({"python": "own_policies:Fcfs"}, "system.policy.python", "no class made from sledsim.caches.Replacement"),
         ({"library": "libmine.so", "symbol": "lru", "positioning": False}, "system.policy", "lib"),

@@ -146,10 +146,10 @@ TYPED = """\
     [
         ({"depth": 1, "weigth": 2}, "unknown-key", "weigth", 'did you mean "weight"?'),
         ({"depth": 1, "weight": -1}, "out-of-range", "weight", "expected a number of at least 0 and below 10"),
-        ({"depth": 1, "weight": "much"}, "wrong-type", "weight", "a valid number"),
-        ({"depth": 1.5}, "wrong-type", "depth", "a valid integer"),
-        ({}, "missing", "depth", "depth is missing: a parameter of Mine"),
-        ({"depth": 1, "names": [1]}, "wrong-type", "names.0", "a valid string"),
+        ({"depth": 1, "weight": "much"}, "wrong-type", "weight", "expected a number"),
+        ({"depth": 1.5}, "wrong-type", "depth", "expected a whole number"),
+        ({}, "missing", "depth", "depth is missing"),
+        ({"depth": 1, "names": [1]}, "wrong-type", "names.0", "expected a string"),
         ({"parameters": 5}, "wrong-type", "parameters", "a table"),
     ],
 )
@@ -359,7 +359,7 @@ def test_a_class_may_be_given_itself() -> None:
 @pytest.mark.usefixtures("folder")
 def test_typed_scenarios_take_it() -> None:
     flat = sledsim.Scenario(**scenario_with({"python": "own_policies:AgedSptf", "weight": 2}))
-    own = sledsim.scenario.OwnScheduler(python="own_policies:AgedSptf", parameters={"weight": 2})
+    own = sledsim.scenario.OwnPolicy(python="own_policies:AgedSptf", parameters={"weight": 2})
     typed = sledsim.Scenario(**scenario_with(own))
     assert flat.resolve() == typed.resolve()
     assert sledsim.Scenario.load(flat).resolve() == typed.resolve()

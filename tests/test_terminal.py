@@ -16,13 +16,15 @@ import termios
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ROOT, size
+from sledsim.cli.app import app
 from sledsim.show.fitting import fitted, folded
 from sledsim.show.tables import Table
 
@@ -252,6 +254,30 @@ def test_every_number_has_its_unit(screens: dict[int, list[str]], i: int) -> Non
                     continue
                 told = "(" in header or "(" in row[0] or any(row[k] for k in units)
                 assert told or any(map(PURE.search, (header, *row[:2], *table.headers[:2]))), (header, row)
+
+
+def helps() -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the commands, those within others too, with what stands below their help."""
+
+    def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+        yield words, command.epilog or ""
+        for name, each in getattr(command, "commands", {}).items():
+            yield from walk(each, (*words, name))
+
+    return walk(typer.main.get_command(app), ())
+
+
+def test_the_help_of_each_command_fits_and_is_whole(tmp_path: Path) -> None:
+    found = list(helps())
+    (tmp_path / "commands.json").write_text(json.dumps([[*words, "--help"] for words, _ in found]))
+    for width in WIDTHS:
+        shown = on_terminal([sys.executable, "-c", DRIVER], tmp_path, width, NO_COLOR="1").split("\x1e\n")[1:]
+        for (words, epilog), text in zip(found, shown, strict=True):
+            assert max(map(len, text.splitlines())) <= width, words
+            assert "..." not in text.partition("Commands:")[2], words
+            # As a shell reads them.
+            pasted = re.sub(r" \\\n +", " ", text)
+            assert all(line.strip() in pasted for line in epilog.replace("\b", "").splitlines()), words
 
 
 def test_colours_and_styles_are_for_terminals(tmp_path: Path) -> None:

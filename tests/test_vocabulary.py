@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,12 @@ FILES_ALONE = {"example", "schema", "validate"}
 #: What asks a device is a method of it, `seek` a curve or a surface.
 OF_A_DEVICE = {"seek": ("seek_curve", "seek_surface"), "zones": ("zones",), "break-even": ("break_even",)}
 #: What has commands of its own is a room; they are functions in it or methods of what it opens.
-ROOMS = {"sweep": ("sledsim.sweep", "Results"), "trace": ("sledsim.traces", "Trace"), "import": ("sledsim", None)}
+ROOMS = {
+    "sweep": ("sledsim.sweep", "Results"),
+    "trace": ("sledsim.traces", "Trace"),
+    "import": ("sledsim", None),
+    "machine": ("sledsim.machine", None),
+}
 #: What prints a catalogue is a room too, or shows what a room reports.
 CATALOGUES = {"devices", "schedulers", "workloads"}
 
@@ -104,7 +110,20 @@ def test_files_that_are_written_are_named_by_options() -> None:
         options = {option for each in command.params for option in each.opts}
         assert not options & {"--output", "--data", "--save", "--picture"}, name
         arguments = [each for each in command.params if each.param_type_name == "argument"]
-        read = {"file", "files", "store", "stores", "trace", "specs", "role", "name", "device", "kind"}
+        read = {
+            "file",
+            "files",
+            "store",
+            "stores",
+            "trace",
+            "specs",
+            "role",
+            "name",
+            "device",
+            "kind",
+            "system",
+            "words",
+        }
         assert {each.name for each in arguments} <= read, name
 
 
@@ -113,10 +132,16 @@ def test_the_package_shows_public_names_alone() -> None:
     assert dir(sledsim.reliability) == sorted(sledsim.reliability.__all__)
 
 
+def test_every_room_is_a_public_name() -> None:
+    found = {each.name for each in pkgutil.iter_modules(sledsim.__path__) if each.ispkg}
+    assert found - {"cli", "catalog", "examples"} <= set(sledsim.__all__)
+
+
 def test_rooms_and_studies_are_loaded_on_first_use() -> None:
     code = (
         "import sledsim, sys\n"
         "assert not [name for name in sys.modules if name.startswith('sledsim.') and name != 'sledsim._loading']\n"
+        "assert sledsim.caches.Replacement and sledsim.schedulers.Policy\n"
         "assert sledsim.studies.cost.cost is sledsim.cost\n"
         "assert sledsim.sweep.run and sledsim.show.Table and sledsim.runs.Interval\n"
         "assert 'sledsim.reliability' not in sys.modules\n"

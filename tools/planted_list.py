@@ -92,6 +92,8 @@ FAULTS: list[tuple[str, str, str, str, int]] = [
     ("needed bytes of later parts are left out", "hierarchy/spread.rs", "part.needed_bytes += needed_bytes;", "", 0),
     ("units of part of a block are let in", "hierarchy/array/check.rs",
      "unit_bytes == 0 || !unit_bytes.is_multiple_of(block)", "false", 0),
+    ("mirrors read the first copy alone", "hierarchy/array/copies.rs", "self.turn = (chosen + 1) % count;", "", 0),
+    ("what came back from a copy is under way", "hierarchy/array/copies.rs", "load.accesses -= 1;", "", 0),
     ("the journal never fills", "hierarchy/array/journal.rs", "self.used_bytes += bytes;", "", 0),
     ("the journal never empties", "hierarchy/array/journal.rs",
      "self.used_bytes -= left.map_or(0, |left| left.bytes);", "", 0),
@@ -107,7 +109,6 @@ FAULTS: list[tuple[str, str, str, str, int]] = [
      "self.member_blocks.min(course.next + self.step_blocks)", "(course.next + self.step_blocks)", 0),
     ("reads of members are not counted", "hierarchy/array/redundant.rs", "self.tally.member_reads += 1;", "", 0),
     ("failures are not counted", "hierarchy/array/redundant.rs", "self.tally.failed_members += 1;", "", 0),
-    ("mirrors read the first copy alone", "hierarchy/array/redundant.rs", "self.turn = (chosen + 1) % count;", "", 0),
     ("writes of parity are not counted", "hierarchy/array/tally.rs",
      "self.parity_writes += u64::from(for_host && parity);", "", 0),
     # Caches.

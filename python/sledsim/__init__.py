@@ -18,7 +18,9 @@ from sledsim._loading import on_first_use, take_core
 
 if TYPE_CHECKING:
     from sledsim import (
+        caches,
         devices,
+        machine,
         reliability,
         report,
         runs,
@@ -96,6 +98,7 @@ __all__ = [
     "WorkloadEntry",
     "__version__",
     "cache_policies",
+    "caches",
     "check_policy",
     "compare",
     "cost",
@@ -105,6 +108,7 @@ __all__ = [
     "explain",
     "hit_ratio",
     "import_disksim",
+    "machine",
     "matched_disk",
     "merit",
     "open_trace",
@@ -185,7 +189,9 @@ _HOMES = {
     "validate_drive": "studies.validation.drive",
 }
 _ROOMS = (
+    "caches",
     "devices",
+    "machine",
     "reliability",
     "report",
     "runs",

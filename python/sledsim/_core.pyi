@@ -2,7 +2,7 @@
 
 # ruff: noqa: A002  a trace's format is the word of the field
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from sledsim._own import Copies, Modes, Pending, Request
+
 __all__ = [
     "Completion",
+    "Copies",
     "Device",
     "Disk",
     "Document",
     "Fault",
+    "Modes",
     "Pending",
     "Request",
     "RunError",
@@ -43,6 +47,7 @@ __all__ = [
     "most_like",
     "nearest",
     "phases",
+    "policy_title",
     "quantity",
     "result_schema",
     "run",
@@ -157,33 +162,7 @@ def catalog_names(kind: str, *, catalog: list[str]) -> dict[str, str]: ...
 def catalog_entry(kind: str, name: str, *, catalog: list[str], base_dir: str) -> dict[str, Any]: ...
 def schema(*, document: bool = False) -> dict[str, Any]: ...
 def result_schema() -> dict[str, Any]: ...
-
-@final
-class Pending:
-    """What is pending, in the order of arrival: an array for each quantity, an entry for each request.
-
-    The arrays are copies, made when they are asked for, and there are none after the call that they were handed to.
-    Numbers are signed, so differences may be negative.
-    """
-
-    id: NDArray[np.int64]
-    lbn: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    read: NDArray[np.bool_]
-    age_ns: NDArray[np.int64]
-    positioning_ns: NDArray[np.int64]
-    """Times from a dispatch now until the first bit can be transferred, ns, as the device reckons; may be left out."""
-    def __len__(self) -> int: ...
-
-@final
-class Request:
-    """A request, as a policy of one's own is told of it: a number, where it begins, its size, when it arrived."""
-
-    id: int
-    lbn: int
-    blocks: int
-    read: bool
-    arrival_ns: int
+def policy_title(policy: str | Mapping[str, Any]) -> str: ...
 
 @final
 class Written:

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from fuzzing.doors import BrokenError
+from sledsim import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,8 +22,9 @@ DIGITS = 1e-9
 #: Of a device: each is a mechanism with a queue.
 MOST_SLEDS = 1024
 QUANTILES = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
-#: Phases that follow each other within a service, in the log.
-PHASES = ("startup", "command", "background", "seek", "rotation", "turnaround", "servo", "transfer", "bus")
+#: Every phase, and those that are no part of another: they add up to the service.
+EVERY_PHASE = [key for key, *_ in _core.phases()]
+PHASES = [key for key, _, whole, _ in _core.phases() if not whole]
 ENERGIES = ("startup_j", "inactive_j", "seek_j", "rotation_j", "servo_j", "data_j", "idle_j")
 
 
@@ -146,7 +148,7 @@ def _check_phases(found: Mapping[str, Any]) -> None:
     require(
         close(whole, found["response"]["mean_ms"], 1e-9), f"overhead, wait and service are {whole}, not the response"
     )
-    for name in (*PHASES, "seek_x", "seek_y", "settle", "seek_turnaround"):
+    for name in EVERY_PHASE:
         phase = found[name]
         require(phase["mean_ms"] <= phase["max_ms"] * (1 + DIGITS), f"{name}: mean beyond the largest: {phase}")
 
@@ -269,7 +271,7 @@ def check_log(found: Mapping[str, Any], log: Mapping[str, Any], *, is_alone: boo
                 math.isclose(spread, times["std_ms"], rel_tol=1e-6, abs_tol=1e-6), f"{name}: spread of the log {spread}"
             )
         _check_median(name, column, times)
-    for name in (*PHASES, "seek_x", "seek_y", "settle", "seek_turnaround"):
+    for name in EVERY_PHASE:
         column, phase = signed[f"{name}_ns"], found[name]
         require(close(column.mean() / 1e6, phase["mean_ms"], 1e-9), f"{name}: mean of the log {column.mean() / 1e6}")
         require(close(column.max() / 1e6, phase["max_ms"], 1e-9), f"{name}: largest of the log {column.max() / 1e6}")

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
 
 use sledsim::scenario::{Catalog, Draft, Keep, Notation, Session};
 use sledsim_nbd::os;
@@ -99,7 +100,9 @@ fn run(asked: &Asked) -> Result<(), String> {
             Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
             Address::Tcp(address) => format!("nbd://{address}"),
         };
-        println!("{at} has {} bytes; answers leave {} ns early", served.size, served.early.as_nanos());
+        let began_ns = served.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let (size, early_ns) = (served.size, served.early.as_nanos());
+        println!("{at} has {size} bytes; answers leave {early_ns} ns early; its clock began at {began_ns} ns");
     };
     let served = serve(session, store, &asked.options, &ready, &os::is_ended);
     if let (true, Some(path)) = (asked.drop, &asked.store) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use sledsim::request::Op;
 use sledsim::scenario::{RunError, Session};
@@ -202,7 +202,7 @@ pub fn serve(
         had_one: AtomicBool::new(false),
         clients: Mutex::default(),
     });
-    let clock = Clock::new(options.dilation);
+    let (began, clock) = (SystemTime::now(), Clock::new(options.dilation));
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     thread::scope(|scope| {
@@ -215,7 +215,7 @@ pub fn serve(
             done
         });
         let thread = thread.map_err(|error| ServeError::Socket(error.to_string()))?;
-        ready(Served { size, early });
+        ready(Served { size, early, began });
         let listened = listen(&listener, &shared, &sender, options.once, &|| stopped() || is_ended());
         stop.store(true, Ordering::Relaxed);
         drop(sender);
@@ -244,6 +244,8 @@ pub struct Served {
     pub size: u64,
     /// How much before it is due an answer leaves: what its way was found to take.
     pub early: Duration,
+    /// When the session's clock stood at 0, by the machine's: so what else happened there finds its place in the log.
+    pub began: SystemTime,
 }
 
 /// Why a device is not served any more.

@@ -1,12 +1,13 @@
 //! Policies of one's own that are compiled: functions at addresses.
 
 use sledsim::engine::Stop;
-use sledsim::fault::{Fault, Kind};
-use sledsim::own::{Maker, OwnReplacement, OwnScheduler, Pending};
+use sledsim::fault::Fault;
+use sledsim::own::{Copies, Maker, OwnMirror, OwnReplacement, OwnScheduler, OwnSpinDown, Pending};
+use sledsim::power::Mode;
 use sledsim::request::Request;
 use sledsim::time::Time;
 
-use crate::raw::{Event, Function, Memory};
+use crate::raw::{Event, Function, Memory, Rest};
 
 /// A compiled policy: one to which nothing has happened makes others.
 #[derive(Clone, Debug)]
@@ -31,6 +32,22 @@ impl Maker for Compiled {
         let memory = memory.and_for(slots, slot_bytes)?;
         Ok(Box::new(CompiledReplacement { name, decide, memory, slots }))
     }
+
+    fn mirror(&self) -> Result<Box<dyn OwnMirror>, Fault> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Compiled {
+    /// The row that the function returned; whoever asked sees to it that it is one of so many.
+    fn row(&self, row: i64, count: usize) -> Result<usize, Stop> {
+        usize::try_from(row)
+            .map_err(|_| Stop::of_policy(format!("{} returned {row}: expected from 0 to {}", self.name, count - 1)))
+    }
 }
 
 impl OwnScheduler for Compiled {
@@ -44,10 +61,7 @@ impl OwnScheduler for Compiled {
 
     fn pick(&mut self, now: Time, pending: &mut Pending) -> Result<usize, Stop> {
         let row = self.decide.pick(now, pending, &mut self.memory);
-        usize::try_from(row).map_err(|_| {
-            let says = format!("{} returned {row}: expected from 0 to {}", self.name, pending.len() - 1);
-            Stop::Failed(Fault::new(Kind::Policy).says(says))
-        })
+        self.row(row, pending.len())
     }
 
     fn arrived(&mut self, ready: Time, request: &Request) -> Result<(), Stop> {
@@ -61,6 +75,56 @@ impl OwnScheduler for Compiled {
         if let Some(completed) = self.completed {
             completed.tell(now, request, &mut self.memory);
         }
+        Ok(())
+    }
+}
+
+impl OwnMirror for Compiled {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn looks_at_positioning(&self) -> bool {
+        self.positioning
+    }
+
+    fn pick(&mut self, now: Time, request: &Request, copies: &mut Copies) -> Result<usize, Stop> {
+        let row = self.decide.choose(now, request, copies, &mut self.memory);
+        self.row(row, copies.len())
+    }
+
+    fn arrived(&mut self, now: Time, member: u32, access: &Request) -> Result<(), Stop> {
+        if let Some(arrived) = self.arrived {
+            arrived.tell_of_member(now, member, access, &mut self.memory);
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, now: Time, member: u32, access: &Request) -> Result<(), Stop> {
+        if let Some(completed) = self.completed {
+            completed.tell_of_member(now, member, access, &mut self.memory);
+        }
+        Ok(())
+    }
+}
+
+impl OwnSpinDown for Compiled {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn after_ns(&mut self, now: Time, mode: usize, modes: &[Mode]) -> Result<Option<u64>, Stop> {
+        // Anything below nothing is never.
+        Ok(u64::try_from(self.decide.rest(now, Rest::After(mode), modes, &mut self.memory)).ok())
+    }
+
+    fn ended(&mut self, now: Time, idle_ns: u64, modes: &[Mode]) -> Result<(), Stop> {
+        self.decide.rest(now, Rest::Ended(idle_ns), modes, &mut self.memory);
+        Ok(())
+    }
+
+    fn served(&mut self, now: Time, request: &Request) -> Result<(), Stop> {
+        self.decide.rest(now, Rest::Served(request), &[], &mut self.memory);
         Ok(())
     }
 }
@@ -98,7 +162,7 @@ impl OwnReplacement for CompiledReplacement {
         let slot = self.call(Event::Victim, after, key, None);
         u32::try_from(slot).ok().filter(|&slot| slot < self.slots).ok_or_else(|| {
             let says = format!("{} returned {slot}: expected a slot from 0 to {}", self.name, self.slots - 1);
-            Stop::Failed(Fault::new(Kind::Policy).says(says))
+            Stop::of_policy(says)
         })
     }
 

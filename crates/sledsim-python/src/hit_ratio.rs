@@ -14,24 +14,18 @@ use crate::errors;
 use crate::parts;
 use crate::policy::PythonDoor;
 use crate::trace::{failed, options, watched, Columns};
-use crate::values::{document_of, held, to_python};
+use crate::values::{document_of, held, parameters_of, to_python};
 
 /// The registry of replacement policies.
 #[pyfunction]
 pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let schema = scenario::replacement_schema();
-    let options = schema["oneOf"].as_array().cloned().unwrap_or_default();
     let list: serde_json::Value = POLICIES
         .iter()
         .map(|policy| {
-            let option = options.iter().find(|option| option["properties"]["name"]["const"] == policy.name);
-            let mut parameters = option.map(|option| option["properties"].clone()).unwrap_or_default();
-            if let Some(parameters) = parameters.as_object_mut() {
-                parameters.shift_remove("name");
-            }
             serde_json::json!({
-                "name": policy.name, "title": policy.title, "description": policy.description,
-                "source": policy.source, "bytes_per_slot": policy.bytes_per_slot, "parameters": parameters,
+                "name": policy.name, "title": policy.title, "description": policy.description, "source": policy.source,
+                "bytes_per_slot": policy.bytes_per_slot, "parameters": parameters_of(&schema, policy.name),
             })
         })
         .chain(parts::listed(Role::Replacement))

@@ -13,6 +13,7 @@ mod guard;
 mod hit_ratio;
 mod limits;
 mod mems;
+mod mirror;
 mod parts;
 mod pending;
 mod policy;
@@ -24,6 +25,7 @@ mod scenario;
 #[cfg(target_os = "linux")]
 mod serving;
 mod session;
+mod spin_down;
 mod trace;
 mod values;
 mod watch;
@@ -67,6 +69,8 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::split_quantity, module)?)?;
     module.add_class::<pending::Pending>()?;
     module.add_class::<pending::Request>()?;
+    module.add_class::<mirror::Copies>()?;
+    module.add_class::<spin_down::Modes>()?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
@@ -76,6 +80,7 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_class::<trace::TraceReader>()?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::result_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::policy_title, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(run::phases, module)?)?;

@@ -7,74 +7,82 @@ use pyo3::prelude::*;
 use sledsim::own;
 use sledsim::request::{Op, Request as Asked};
 
+/// Columns that are lent for a call, and never locked by two.
+#[derive(Default)]
+pub struct Lent<C>(Mutex<C>);
+
+impl<C> Lent<C> {
+    /// Changes places with the columns that are lent, or given back.
+    pub fn swap(&self, columns: &mut C) {
+        self.with(|held| std::mem::swap(held, columns));
+    }
+
+    /// Looks at them, or changes them.
+    pub fn with<T>(&self, look: impl FnOnce(&mut C) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// An array of one.
+    pub fn array<'py, T: numpy::Element>(
+        &self,
+        python: Python<'py>,
+        column: impl FnOnce(&C) -> Vec<T>,
+    ) -> Bound<'py, PyArray1<T>> {
+        PyArray1::from_vec(python, self.with(|columns| column(columns)))
+    }
+}
+
+/// Signed, so that a difference may be below nothing; no device has as many blocks, and no clock as many nanoseconds. What can't be
+/// told is -1.
+pub fn signed(column: &[u64]) -> Vec<i64> {
+    column.iter().map(|&value| value as i64).collect()
+}
+
 /// What is pending, in the order of arrival: an array for each quantity, an entry for each request. Valid during a call alone.
 #[pyclass(frozen, module = "sledsim._core")]
 #[derive(Default)]
-pub struct Pending {
-    // Lent for a call, and never locked by two.
-    columns: Mutex<own::Pending>,
-}
-
-impl Pending {
-    /// Changes places with the columns that are lent, or given back.
-    pub fn swap(&self, columns: &mut own::Pending) {
-        std::mem::swap(&mut *self.columns.lock().unwrap_or_else(PoisonError::into_inner), columns);
-    }
-
-    fn array<'py, T: numpy::Element>(
-        &self,
-        python: Python<'py>,
-        column: impl FnOnce(&own::Pending) -> Vec<T>,
-    ) -> Bound<'py, PyArray1<T>> {
-        PyArray1::from_vec(python, column(&self.columns.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-}
-
-/// Signed, so that a difference may be below nothing; no device has as many blocks, and no clock as many nanoseconds.
-fn signed(column: &[u64]) -> Vec<i64> {
-    column.iter().map(|&value| value as i64).collect()
-}
+pub struct Pending(pub Lent<own::Pending>);
 
 #[pymethods]
 impl Pending {
     /// Numbers of the requests, which rise.
     #[getter]
     fn id<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.array(python, |columns| signed(&columns.id))
+        self.0.array(python, |columns| signed(&columns.id))
     }
 
     /// First blocks.
     #[getter]
     fn lbn<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.array(python, |columns| signed(&columns.lbn))
+        self.0.array(python, |columns| signed(&columns.lbn))
     }
 
     /// Sizes, blocks.
     #[getter]
     fn blocks<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.array(python, |columns| columns.blocks.iter().map(|&blocks| blocks.into()).collect())
+        self.0.array(python, |columns| columns.blocks.iter().map(|&blocks| blocks.into()).collect())
     }
 
     /// Whether they read; they write otherwise.
     #[getter]
     fn read<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        self.array(python, |columns| columns.read.iter().map(|&read| read != 0).collect())
+        self.0.array(python, |columns| columns.read.iter().map(|&read| read != 0).collect())
     }
 
     /// Times since the requests became ready, ns.
     #[getter]
     fn age_ns<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.array(python, |columns| signed(&columns.age_ns))
+        self.0.array(python, |columns| signed(&columns.age_ns))
     }
 
     /// Times from a dispatch now until the first bit can be transferred, ns; empty for a policy that does without.
     #[getter]
     fn positioning_ns<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.array(python, |columns| signed(&columns.positioning_ns))
+        self.0.array(python, |columns| signed(&columns.positioning_ns))
     }
 
     fn __len__(&self) -> usize {
-        self.columns.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.with(|columns| columns.len())
     }
 
     fn __repr__(&self) -> String {

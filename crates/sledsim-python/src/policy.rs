@@ -7,20 +7,25 @@ use std::time::Duration;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::{PyClass, PyClassInitializer};
 use serde_json::{Map, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind, Raised};
-use sledsim::own::{self, no_drawings, Door, Maker, Opened, OwnReplacement, OwnScheduler, OwnSpec, Role};
+use sledsim::own::{
+    self, no_drawings, Door, Maker, Opened, OwnMirror, OwnReplacement, OwnScheduler, OwnSpec, OwnSpinDown, Role,
+};
 use sledsim::request::Request as Asked;
 use sledsim::time::Time;
 
 use crate::compiled::Compiled;
 use crate::errors;
 use crate::guard::{Guard, OverTime};
+use crate::mirror::PythonMirror;
 use crate::parts;
 use crate::pending::{Pending, Request};
 use crate::raw::{Function, Memory};
 use crate::replacement::PythonReplacement;
+use crate::spin_down::PythonSpinDown;
 use crate::values::{document_of, from_python, held, to_python};
 
 /// Characters of an answer that a message has room for.
@@ -107,6 +112,17 @@ impl Door for PythonDoor {
     }
 }
 
+/// What reports call a policy, as a resolved scenario has it: a word, or a table with its name.
+#[pyfunction]
+pub fn policy_title(policy: &Bound<'_, PyAny>) -> PyResult<String> {
+    let policy = from_python(policy)?;
+    if let Ok(own) = serde_json::from_value::<OwnSpec>(policy.clone()) {
+        return Ok(own.title().to_owned());
+    }
+    let name = policy.as_str().or_else(|| policy.get("name")?.as_str());
+    name.map(str::to_owned).ok_or_else(|| errors::misuse("a policy has a name"))
+}
+
 /// What an exception of one's own code says.
 fn raised(python: Python<'_>, what: &str, error: &PyErr) -> Fault {
     let kind = error.get_type(python).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
@@ -129,7 +145,7 @@ pub struct Class {
     name: String,
     /// Makes an instance.
     make: Py<PyAny>,
-    positioning: bool,
+    pub positioning: bool,
     limit: Duration,
     /// Whether it has the two methods that a class may go without.
     pub hooks: (bool, bool),
@@ -146,14 +162,22 @@ impl Maker for Factory {
     fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
         Ok(Box::new(PythonReplacement::new(&self.0, slots)?))
     }
+
+    fn mirror(&self) -> Result<Box<dyn OwnMirror>, Fault> {
+        Ok(Box::new(PythonMirror::new(&self.0)?))
+    }
+
+    fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
+        Ok(Box::new(PythonSpinDown::new(&self.0)?))
+    }
 }
 
 /// Which methods of an object are called: bound once.
-type Bind<M> = fn(Python<'_>, &Class, &Py<PyAny>) -> PyResult<M>;
+pub type Bind<M> = fn(Python<'_>, &Class, &Py<PyAny>) -> PyResult<M>;
 
 /// An instance of a class, with those of its methods that are called.
 pub struct Instance<M> {
-    class: Arc<Class>,
+    pub class: Arc<Class>,
     guard: Arc<Guard>,
     object: Py<PyAny>,
     bind: Bind<M>,
@@ -179,6 +203,18 @@ impl<M> Instance<M> {
             let (methods, object) = found.map_err(|error| raised(python, &class.name, &error))?;
             Ok(Self { class: Arc::clone(class), guard, object, bind, methods: Ok(methods) })
         })
+    }
+
+    /// A new one, and what it is shown arrays with.
+    pub fn shown<V>(class: &Arc<Class>, bind: Bind<M>) -> Result<(Self, Py<V>), Fault>
+    where
+        V: Default + Into<PyClassInitializer<V>> + PyClass,
+    {
+        let instance = Self::new(class, |python, _| python.import("numpy").map(drop), bind)?;
+        let view = Python::attach(|python| {
+            Py::new(python, V::default()).map_err(|error| raised(python, &class.name, &error))
+        })?;
+        Ok((instance, view))
     }
 
     /// What messages call it.
@@ -229,6 +265,15 @@ impl<M> Instance<M> {
         Stop::Failed(self.fault(format!("{method} returned {shown}: expected {expected}")))
     }
 
+    /// The row, of so many, that a method returned.
+    pub fn row(&self, method: &str, answer: &Bound<'_, PyAny>, count: usize) -> Result<usize, Stop> {
+        let row = answer.extract::<i64>().ok().and_then(|row| usize::try_from(row).ok());
+        row.filter(|&row| row < count).ok_or_else(|| {
+            let expected = format!("a whole number from 0 to {}", count - 1);
+            self.nonsense(method, answer, &expected)
+        })
+    }
+
     fn copied(&self, python: Python<'_>) -> PyResult<(Py<PyAny>, M)> {
         let object = python.import("copy")?.call_method1("deepcopy", (&self.object,))?.unbind();
         let methods = (self.bind)(python, &self.class, &object)?;
@@ -261,14 +306,15 @@ struct PythonPolicy {
     pending: Py<Pending>,
 }
 
-/// Those of the methods that the class has.
-struct Methods {
-    pick: Py<PyAny>,
-    arrived: Option<Py<PyAny>>,
-    completed: Option<Py<PyAny>>,
+/// Those of the methods that a class which picks has.
+pub struct Methods {
+    pub pick: Py<PyAny>,
+    pub arrived: Option<Py<PyAny>>,
+    pub completed: Option<Py<PyAny>>,
 }
 
-fn methods(python: Python<'_>, class: &Class, object: &Py<PyAny>) -> PyResult<Methods> {
+/// Binds them.
+pub fn methods(python: Python<'_>, class: &Class, object: &Py<PyAny>) -> PyResult<Methods> {
     let method = |name: &str| object.getattr(python, name);
     Ok(Methods {
         pick: method("pick")?,
@@ -279,11 +325,8 @@ fn methods(python: Python<'_>, class: &Class, object: &Py<PyAny>) -> PyResult<Me
 
 impl PythonPolicy {
     fn new(class: &Arc<Class>) -> Result<Self, Fault> {
-        let instance = Instance::new(class, |python, _| python.import("numpy").map(drop), methods)?;
-        Python::attach(|python| {
-            let pending = Py::new(python, Pending::default()).map_err(|error| raised(python, &class.name, &error))?;
-            Ok(Self { instance, pending })
-        })
+        let (instance, pending) = Instance::shown(class, methods)?;
+        Ok(Self { instance, pending })
     }
 
     fn tell(&self, name: &str, hook: Option<&Py<PyAny>>, at: Time, request: &Asked) -> Result<(), Stop> {
@@ -314,15 +357,10 @@ impl OwnScheduler for PythonPolicy {
         let method = &self.instance.methods()?.pick;
         Python::attach(|python| {
             let view = self.pending.bind(python);
-            view.get().swap(pending);
+            view.get().0.swap(pending);
             let answer = self.instance.call(python, "pick", method, (now.ns(), view));
-            view.get().swap(pending);
-            let answer = answer?;
-            let row = answer.extract::<i64>().ok().and_then(|row| usize::try_from(row).ok());
-            row.filter(|&row| row < pending.len()).ok_or_else(|| {
-                let expected = format!("a whole number from 0 to {}", pending.len() - 1);
-                self.instance.nonsense("pick", &answer, &expected)
-            })
+            view.get().0.swap(pending);
+            self.instance.row("pick", &answer?, pending.len())
         })
     }
 

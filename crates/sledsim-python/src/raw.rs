@@ -6,8 +6,10 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use sledsim::fault::{Fault, Kind};
-use sledsim::own::Pending;
+use sledsim::own::{Copies, Pending};
+use sledsim::power::Mode;
 use sledsim::request::{Op, Request};
+use sledsim::service::MODES;
 use sledsim::time::Time;
 
 /// The number by which Python knows this thread.
@@ -74,6 +76,66 @@ struct CacheOf {
     key: u64,
     evicted: u64,
     slots: u64,
+    memory: MemoryOf,
+}
+
+/// `struct sledsim_copies` of `sledsim_policy.h`: what a compiled choice of a copy chooses from.
+#[repr(C)]
+struct CopyColumns {
+    now_ns: u64,
+    count: u64,
+    copy: *const u32,
+    member: *const u32,
+    pending: *const u64,
+    pending_blocks: *const u64,
+    next_lbn: *const u64,
+    positioning_ns: *const u64,
+    id: u64,
+    lbn: u64,
+    blocks: u32,
+    read: u32,
+    memory: MemoryOf,
+}
+
+/// `struct sledsim_access` of `sledsim_policy.h`: what a compiled choice of a copy is told of.
+#[repr(C)]
+struct AccessOf {
+    at_ns: u64,
+    id: u64,
+    lbn: u64,
+    blocks: u32,
+    read: u32,
+    member: u64,
+    memory: MemoryOf,
+}
+
+/// What a spin-down policy is asked, or told.
+#[derive(Clone, Copy, Debug)]
+pub enum Rest<'a> {
+    /// `SLEDSIM_AFTER`: of a mode.
+    After(usize),
+    /// `SLEDSIM_ENDED`: after so many nanoseconds.
+    Ended(u64),
+    /// `SLEDSIM_SERVED`: a request.
+    Served(&'a Request),
+}
+
+/// `struct sledsim_idle` of `sledsim_policy.h`: what a compiled spin-down policy is told, or asked.
+#[repr(C)]
+struct IdleOf {
+    what: u32,
+    mode: u32,
+    now_ns: u64,
+    idle_ns: u64,
+    id: u64,
+    lbn: u64,
+    blocks: u32,
+    read: u32,
+    modes: u64,
+    power_w: *const f64,
+    after_ns: *const u64,
+    wake_ns: *const u64,
+    wake_w: *const f64,
     memory: MemoryOf,
 }
 
@@ -169,6 +231,78 @@ impl Function {
         };
         // As above.
         let function: extern "C" fn(*const CacheOf) -> i64 = unsafe { std::mem::transmute(self.0) };
+        function(&raw const told)
+    }
+
+    /// Asks the function which copy serves a read.
+    pub fn choose(self, now: Time, request: &Request, copies: &Copies, memory: &mut Memory) -> i64 {
+        let none = copies.positioning_ns.is_empty();
+        let columns = CopyColumns {
+            now_ns: now.ns(),
+            count: copies.len() as u64,
+            copy: copies.copy.as_ptr(),
+            member: copies.member.as_ptr(),
+            pending: copies.pending.as_ptr(),
+            pending_blocks: copies.pending_blocks.as_ptr(),
+            next_lbn: copies.next_lbn.as_ptr(),
+            positioning_ns: if none { std::ptr::null() } else { copies.positioning_ns.as_ptr() },
+            id: request.id,
+            lbn: request.lbn,
+            blocks: request.blocks,
+            read: u32::from(request.op == Op::Read),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const CopyColumns) -> i64 = unsafe { std::mem::transmute(self.0) };
+        function(&raw const columns)
+    }
+
+    /// Tells the function of an access of a member.
+    pub fn tell_of_member(self, at: Time, member: u32, access: &Request, memory: &mut Memory) {
+        let told = AccessOf {
+            at_ns: at.ns(),
+            id: access.id,
+            lbn: access.lbn,
+            blocks: access.blocks,
+            read: u32::from(access.op == Op::Read),
+            member: member.into(),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const AccessOf) = unsafe { std::mem::transmute(self.0) };
+        function(&raw const told);
+    }
+
+    /// Asks the function when a device stops, or tells it what happened.
+    pub fn rest(self, now: Time, what: Rest<'_>, modes: &[Mode], memory: &mut Memory) -> i64 {
+        let of = |value: fn(&Mode) -> u64| std::array::from_fn::<u64, MODES, _>(|at| modes.get(at).map_or(0, value));
+        let watts =
+            |value: fn(&Mode) -> f64| std::array::from_fn::<f64, MODES, _>(|at| modes.get(at).map_or(0.0, value));
+        let (power_w, wake_w) = (watts(|mode| mode.power_w), watts(|mode| mode.wake_w));
+        let (after_ns, wake_ns) = (of(|mode| mode.after_ns.unwrap_or(u64::MAX)), of(|mode| mode.wake_ns));
+        let (number, mode, idle_ns, request) = match what {
+            Rest::After(mode) => (0, mode as u32, 0, None),
+            Rest::Ended(idle_ns) => (1, 0, idle_ns, None),
+            Rest::Served(request) => (2, 0, 0, Some(request)),
+        };
+        let told = IdleOf {
+            what: number,
+            mode,
+            now_ns: now.ns(),
+            idle_ns,
+            id: request.map_or(0, |request| request.id),
+            lbn: request.map_or(0, |request| request.lbn),
+            blocks: request.map_or(0, |request| request.blocks),
+            read: request.map_or(0, |request| u32::from(request.op == Op::Read)),
+            modes: modes.len() as u64,
+            power_w: power_w.as_ptr(),
+            after_ns: after_ns.as_ptr(),
+            wake_ns: wake_ns.as_ptr(),
+            wake_w: wake_w.as_ptr(),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const IdleOf) -> i64 = unsafe { std::mem::transmute(self.0) };
         function(&raw const told)
     }
 

@@ -21,7 +21,7 @@ use sledsim::units::ns_to_ms;
 use crate::errors;
 use crate::parts;
 use crate::scenario::Scenario;
-use crate::values::{held, to_python};
+use crate::values::{held, parameters_of, to_python};
 use crate::watch::goes_on;
 
 /// How often a run looks whether a signal came.
@@ -295,19 +295,13 @@ pub fn mean_interval(count: u64, mean: f64, variance: f64, confidence: f64) -> (
 #[pyfunction]
 pub fn schedulers(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let schema = scenario::schema();
-    let options = schema.pointer("/$defs/SchedulerSpec/oneOf").and_then(|options| options.as_array()).cloned();
-    let options = options.unwrap_or_default();
+    let schema = &schema["$defs"]["SchedulerSpec"];
     let list: serde_json::Value = POLICIES
         .iter()
         .map(|policy| {
-            let option = options.iter().find(|option| option["properties"]["name"]["const"] == policy.name);
-            let mut parameters = option.map(|option| option["properties"].clone()).unwrap_or_default();
-            if let Some(parameters) = parameters.as_object_mut() {
-                parameters.remove("name");
-            }
             serde_json::json!({
-                "name": policy.name, "title": policy.title, "description": policy.description,
-                "source": policy.source, "parameters": parameters,
+                "name": policy.name, "title": policy.title, "description": policy.description, "source": policy.source,
+                "parameters": parameters_of(schema, policy.name),
             })
         })
         .chain(parts::listed(Role::Scheduler))

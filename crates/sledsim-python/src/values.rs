@@ -14,6 +14,17 @@ pub fn held(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_default()
 }
 
+/// The parameters that the schema of a list of policies has of one, by name.
+pub fn parameters_of(schema: &Value, policy: &str) -> Value {
+    let options = schema["oneOf"].as_array().into_iter().flatten();
+    let found = options.map(|option| &option["properties"]).find(|keys| keys["name"]["const"] == policy);
+    let mut parameters = found.cloned().unwrap_or_default();
+    if let Some(parameters) = parameters.as_object_mut() {
+        parameters.shift_remove("name");
+    }
+    parameters
+}
+
 /// A value as Python has it.
 pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {

@@ -56,6 +56,9 @@ limits! {
     ARRIVALS_AT_ONCE = "arrivals at once", 1 << 22,
         "arrivals in one instant of a run that only a time ends, from a source without an end",
         "time does not go on, so the run would not end";
+    COMPONENT_YEARS = "component years", 584,
+        "years (of 365 days) that a run simulates, times the components of its system",
+        "the times of all are added up, in nanoseconds";
     PAGES_OF_A_REQUEST = "pages of a request", 1 << 26,
         "pages that a request of a trace may touch where hits of caches are counted",
         "each is looked up";

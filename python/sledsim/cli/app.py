@@ -1,12 +1,13 @@
 """The commands put together, and what happens when one fails."""
 
 import os
+import re
 import sys
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from sledsim.cli import (
     caches,
@@ -16,6 +17,7 @@ from sledsim.cli import (
     drives,
     examples,
     imports,
+    machine,
     objective,
     optimise,
     policies,
@@ -41,7 +43,7 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 
 #: What commands are for; those that another package adds, and nobody has named here, come last.
 GROUPS = {
-    "Simulate": ("run", "replay", "compare", "serve", "validate", "explain", "check-policy", "example"),
+    "Simulate": ("run", "replay", "compare", "serve", "machine", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
         "design",
@@ -92,17 +94,51 @@ ERROR = "Error: "
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
+class Command(TyperCommand):
+    """A command; the examples of its help can be pasted on whatever terminal."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, none of them longer than a line."""
+        _write_examples(self.epilog, formatter)
+
+
+def _write_examples(epilog: str | None, formatter: Any) -> None:
+    """Write what stands below a help as it is, but for commands: what is too long goes on behind a backslash."""
+    for paragraph in epilog.removeprefix("\b\n").split("\n\n") if epilog else ():
+        formatter.write_paragraph()
+        for line in paragraph.rstrip().split("\n"):
+            formatter.write("".join(f"  {part}\n" for part in _continued(line, formatter.width - 2)))
+
+
+def _continued(line: str, width: int) -> list[str]:
+    """Break a command before options, so that a shell takes it for one line."""
+    if len(line) <= width:
+        return [line]
+    first, *others = re.split(r" (?=--?[a-z])", line)
+    parts = [first]
+    for each in others:
+        # Room is left for the backslash.
+        if len(f"{parts[-1]} {each}") <= width - 2:
+            parts[-1] += f" {each}"
+        else:
+            parts.append(f"    {each}")
+    return [f"{part} \\" for part in parts[:-1]] + parts[-1:]
+
+
 class Commands(TyperGroup):
     """The commands; errors become one message and an exit status."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, none of them longer than a line."""
+        _write_examples(self.epilog, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands by what they are for; those of a command that has some of its own stay in one list."""
         commands = self.commands
-        if "run" not in commands or "replay" not in commands:
-            super().format_commands(ctx, formatter)
-            return
         named = {name for names in GROUPS.values() for name in names}
         groups = {**GROUPS, OTHERS: tuple(name for name in commands if name not in named)}
+        if "run" not in commands or "replay" not in commands:
+            groups = {"Commands": tuple(commands)}
         for group, names in groups.items():
             rows = [(name, commands[name].get_short_help_str(SENTENCE)) for name in names if name in commands]
             if rows:
@@ -213,9 +249,13 @@ relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)
+for _each in (app, sweep.app, traces.app, imports.app):
+    for _info in _each.registered_commands:
+        _info.cls = Command
 for _info in (*app.registered_commands, *sweep.app.registered_commands, *traces.app.registered_commands):
     if _info.callback and _info.callback.__name__ in NAMING:
         _info.callback = with_catalog(_info.callback)
 app.add_typer(sweep.app, name="sweep", cls=Commands)
 app.add_typer(traces.app, name="trace", cls=Commands)
+app.add_typer(machine.app, name="machine", cls=Commands)
 app.add_typer(imports.app, name="import", cls=Commands)

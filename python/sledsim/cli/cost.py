@@ -122,17 +122,12 @@ def _asked(
 ) -> dict[str, Any]:
     """Return what is compared: a file's keys, those of the options over them, or a scenario with the options' keys."""
     from sledsim.scenario.documents import has_key
-    from sledsim.studies.cost.comparison import cost_file
+    from sledsim.studies.cost import cost_file
 
     scenario = _scenario(file, workload, trace, disk)
     if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
         return {"scenario": scenario, **keys, "set": sets}
-    of_file = cost_file(scenario, set=sets)
-    for one, other in (("budget", "mems_bytes"), ("ratios", "nvram_prices_per_gb")):
-        # An option takes the place of what the file has instead.
-        if one in keys or other in keys:
-            of_file = {key: value for key, value in of_file.items() if key not in (one, other)}
-    return of_file | keys
+    return cost_file(scenario, set=sets, **keys)
 
 
 def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":

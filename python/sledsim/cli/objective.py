@@ -91,15 +91,15 @@ class Tested:
             What only one of the tests takes.
         """
         from sledsim.scenario.documents import has_key
-        from sledsim.studies.objective.roles import Sampling, role_file
+        from sledsim.studies.objective import Sampling, role_file
 
         given = {"without": self.without and _role(self.without), "device": self.device, "rate_per_s": self.rate_per_s}
         keys = {key: each for key, each in {**given, **own}.items() if each is not None}
         sampling = {key: each for key in SAMPLING if (each := getattr(self, key)) is not None}
         tested = _role(self.role)
         if isinstance(tested, Path) and has_key(tested, "role"):
-            of_file = role_file(tested, set=self.sets or [])
-            return {**of_file, **keys, "sampling": replace(of_file["sampling"], **sampling, progress=True)}
+            of_file = role_file(tested, set=self.sets or [], **keys)
+            return {**of_file, "sampling": replace(of_file["sampling"], **sampling, progress=True)}
         return {"role": tested, **keys, "sampling": Sampling(**sampling, progress=True), "set": self.sets or []}
 
 

@@ -19,8 +19,10 @@ CHECK_POLICY_EXAMPLES = """\b
 Examples:
   sledsim check-policy my_module:MyPolicy
   sledsim check-policy my_module:MyPolicy --parameter weight=0.5
-  sledsim check-policy '{ library = "libmine.so", symbol = "pick", state_bytes = 8 }'
+  sledsim check-policy '{library="libmine.so", symbol="pick", state_bytes=8}'
   sledsim check-policy my_module:MyCache --role replacement
+  sledsim check-policy my_module:MyChoice --role mirror
+  sledsim check-policy my_module:MyPolicy --role spin-down
   sledsim check-policy sptf --json
 """
 
@@ -30,6 +32,8 @@ class PolicyRole(StrEnum):
 
     SCHEDULER = "scheduler"
     REPLACEMENT = "replacement"
+    MIRROR = "mirror"
+    SPIN_DOWN = "spin-down"
 
 
 def register(app: typer.Typer) -> None:
@@ -51,19 +55,24 @@ def check_policy(
     role: Annotated[
         PolicyRole,
         typer.Option(
-            "--role", metavar="ROLE", help="scheduler: whom a drive serves next; replacement: what leaves a cache."
+            "--role",
+            metavar="ROLE",
+            help="scheduler: whom a drive serves next; replacement: what leaves a cache; "
+            "mirror: which copy serves a read; spin-down: when a device without work stops.",
         ),
     ] = PolicyRole.SCHEDULER,
     as_json: AsJson = False,
 ) -> None:
-    """Try the contract of schedulers, or of replacement policies, on one of your own.
+    """Try the contract of schedulers, or of policies of another role, on one of your own.
 
     They are the tests that built-in policies pass: each request is served once, in the same order each time, whatever
     is merged or cut off, and no scheduler passes one over for ever. What fails is told with its request.
     """
     from sledsim.runs.policy_check import check_policy as checked
 
-    found = checked({**_table(name), **dict(_parameter(each) for each in parameters or [])}, role.value)
+    table = {**_table(name), **dict(_parameter(each) for each in parameters or [])}
+    # Some are words, and no tables, where they have no parameters.
+    found = checked(name if table == {"name": name} else table, role.value)
     print_found(found, as_json=as_json)
     if not found.passed:
         first = next(verdict for verdict in found.verdicts if not verdict.passed)

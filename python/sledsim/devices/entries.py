@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sledsim._core import Fault, SledsimError
 from sledsim.devices.device import Device
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
 from sledsim.scenario.reading import toml_lines
 from sledsim.scenario.texts import is_document
+from sledsim.show.faults import replaced
 from sledsim.show.shown import Listing
 from sledsim.show.tables import Table, number
 
@@ -20,6 +22,7 @@ __all__ = [
     "catalog_tables",
     "device",
     "device_entry",
+    "wrong_device",
 ]
 
 
@@ -183,3 +186,22 @@ def _catalog_value(said: Mapping[str, Any]) -> CatalogValue:
 def device(name: str = "g2", /, **overrides: Any) -> Device:
     """Make a device that can be asked about its geometry and its motion; see :class:`sledsim.Device`."""
     return Device(name, **overrides)
+
+
+def wrong_device(name: str, key: str) -> list[Fault]:
+    """Return what is wrong with the device that a key names: faults of its file, or of the key.
+
+    Parameters
+    ----------
+    name
+        A device of the catalogue, or a device file.
+    key
+        The key.
+    """
+    try:
+        Device(name)
+    except SledsimError as error:
+        is_own = [each.file in (None, "scenario") for each in error.faults]
+        told = zip(error.faults, is_own, strict=True)
+        return [replaced(each, path=[key], file=None) if own else each for each, own in told]
+    return []

@@ -3,17 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.converting import converted, converted_text
 from sledsim.show.files import write_whole
-from sledsim.show.frames import need
 from sledsim.show.pages import title_of, vega_library, vega_lite_version
+from sledsim.show.saving import PPI
 
 if TYPE_CHECKING:
     import altair
 
 __all__ = ["caption_of", "definition_of", "write_chart", "write_library"]
-
-#: Dots per inch of a PNG: twice what screens had for long.
-PPI = 144
 
 
 def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
@@ -26,10 +24,9 @@ def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
     stem
         The files without their endings.
     """
-    converter = need("vl_convert", "plots")
-    picture = converter.vegalite_to_svg(chart.to_dict(), vl_version=vega_lite_version())
+    picture = converted_text("vegalite_to_svg", chart.to_dict(), vl_version=vega_lite_version())
     write_whole(stem.with_suffix(".svg"), picture)
-    write_whole(stem.with_suffix(".png"), converter.svg_to_png(picture, ppi=PPI))
+    write_whole(stem.with_suffix(".png"), converted("svg_to_png", picture, ppi=PPI))
 
 
 def write_library(path: Path) -> None:

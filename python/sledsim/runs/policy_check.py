@@ -1,13 +1,13 @@
-"""The contracts of schedulers and of replacement policies, tried on one: of one's own, or built in."""
+"""The contracts of policies, tried on one: of one's own, or built in."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sledsim._core import ScenarioError, SledsimError
+from sledsim._core import ScenarioError, SledsimError, policy_title
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
 from sledsim.scenario.reading import resolve
@@ -42,8 +42,32 @@ CACHES: dict[str, dict[str, Any]] = {
         "disk": {"device": "atlas10k"},
     },
 }
-#: Requests of a burst, bursts, and how long one comes after another, ns: some of a burst still wait then.
-BURST, BURSTS, APART_NS = 60, 8, 25_000_000
+#: Mirrors of several kinds: of sleds, of platters, one a copy of which fails and is rebuilt, one of arrays.
+MIRRORS: dict[str, dict[str, Any]] = {
+    "three copies": {"kind": "mirror", "members": [{"count": 3, "system": {"device": "g2"}}]},
+    "disks": {"kind": "mirror", "members": ["atlas10k", "atlas10k"]},
+    "a copy that fails": {
+        "kind": "mirror",
+        "members": [{"count": 3, "system": {"kind": "partition", "bytes": 16 << 20, "child": {"device": "g2"}}}],
+        "spares": 1,
+        "faults": [{"member": 1, "fails_at_s": 0.05}],
+    },
+    "copies of two sleds": {
+        "kind": "mirror",
+        "members": [{"count": 2, "system": {"kind": "stripe", "members": ["g2", "g2"]}}],
+    },
+}
+#: Devices of several kinds that have idle modes.
+STOPPING: dict[str, dict[str, Any]] = {
+    "one sled": {"device": "g2"},
+    "batches": {"device": "g2", "batch_max": 4},
+    "merged requests": {"device": "g2", "merge": {}},
+    "a disk of several idle modes": {"device": "travelstar"},
+    "two sleds": {"device": {"name": "g2", "sleds": 2}},
+    "a sled that waits for others": {"device": "g2", "delayed_startup": {"requests": 3, "wait_ms": 20}},
+}
+#: Requests of a burst, and bursts.
+BURST, BURSTS = 60, 8
 #: Requests kept pending where it is seen whether one is passed over for ever, and how many are served meanwhile.
 DEPTH, SERVED = 16, 6000
 #: One of them that is passed over so often is starved: far more often than any policy that comes back to it.
@@ -64,11 +88,14 @@ class Role:
         Components that ask one; the first is tried most.
     waits
         Whether requests wait for it, so that one may starve.
+    apart_ns
+        How long one burst of requests comes after another, ns: some of a burst still wait then, or none any more.
     """
 
     key: str
     systems: dict[str, dict[str, Any]]
-    waits: bool
+    waits: bool = False
+    apart_ns: int = 25_000_000
 
     def first(self, policy: Any) -> dict[str, Any]:
         """Return the first of the systems with a policy."""
@@ -78,7 +105,9 @@ class Role:
 #: By the word for them.
 ROLES = {
     "scheduler": Role("scheduler", QUEUES, waits=True),
-    "replacement": Role("policy", CACHES, waits=False),
+    "replacement": Role("policy", CACHES),
+    "mirror": Role("read", MIRRORS),
+    "spin-down": Role("spin_down", STOPPING, apart_ns=4_000_000_000),
 }
 
 
@@ -109,7 +138,7 @@ class PolicyCheck(OneTable, Plain):
     Parameters
     ----------
     role
-        What it decides: ``scheduler`` or ``replacement``.
+        What it decides: ``scheduler``, ``replacement``, ``mirror`` or ``spin-down``.
     name
         The policy.
     verdicts
@@ -152,7 +181,8 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
     policy
         A class of one's own, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
     role
-        What it decides: ``scheduler``, or ``replacement`` in a cache.
+        What it decides: ``scheduler``; ``replacement`` in a cache; ``mirror``, which copy serves a read; or
+        ``spin-down``.
 
     Returns
     -------
@@ -177,23 +207,22 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
         given = {"python": policy}
     # What is wrong with its name or parameters is no matter of the contract.
     resolved = resolve({"workload": {"kind": "session"}, "system": tried.first(given)})
-    name = given if isinstance(given, str) else _name(resolved.values["system"][tried.key])
+    name = given if isinstance(given, str) else policy_title(resolved.values["system"][tried.key])
     rules: list[tuple[str, Callable[[], None]]] = [
         *(
-            (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}))
+            (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}, tried.apart_ns))
             for title, system in tried.systems.items()
         ),
-        ("decides the same again", partial(_decides_the_same, tried.first(given))),
-        ("goes on from a snapshot as it would have", partial(_goes_on_from_a_snapshot, tried.first(given))),
+        ("decides the same again", partial(_decides_the_same, tried.first(given), tried.apart_ns)),
+        (
+            "goes on from a snapshot as it would have",
+            partial(_goes_on_from_a_snapshot, tried.first(given), tried.apart_ns),
+        ),
         ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
     ]
     if tried.waits:
         rules.append(("starves no request", partial(_starves_none, tried.first(given))))
     return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
-
-
-def _name(policy: Mapping[str, Any]) -> str:
-    return str(next(policy[key] for key in ("python", "rust", "symbol", "library", "name") if policy.get(key)))
 
 
 def _fault(test: Callable[[], None]) -> str:
@@ -216,7 +245,7 @@ def _opened(system: Mapping[str, Any]) -> Session:
     return Session(system, check=True)
 
 
-def _fill(session: Session) -> None:
+def _fill(session: Session, apart_ns: int) -> None:
     """Hand in bursts: reads and writes of several sizes."""
     count = BURST * BURSTS
     numbers = np.arange(count)
@@ -224,7 +253,7 @@ def _fill(session: Session) -> None:
         _scattered(session.capacity_blocks, count),
         (1 + numbers % BLOCKS).astype(np.uint32),
         (numbers % 3 == 0).astype(np.uint8),
-        (numbers // BURST * APART_NS).astype(np.uint64),
+        (numbers // BURST * apart_ns).astype(np.uint64),
     )
 
 
@@ -244,38 +273,48 @@ def _served(session: Session) -> Iterator[int]:
         raise _BrokenError(f"request {lost[0]} never came back, and {len(lost) - 1} others")
 
 
-def _serves_once(system: Mapping[str, Any]) -> None:
+def _serves_once(system: Mapping[str, Any], apart_ns: int) -> None:
     session = _opened(system)
-    _fill(session)
+    _fill(session, apart_ns)
     list(_served(session))
 
 
-def _first_difference(found: list[int], expected: list[int], what: str) -> None:
-    for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+#: The number of a request that came back, and when it did, ns.
+Back = tuple[int, int]
+
+
+def _backs(found: Iterable[Any]) -> list[Back]:
+    return [(done.id, done.end_ns) for done in found]
+
+
+def _first_difference(found: list[Back], expected: list[Back], what: str) -> None:
+    for place, ((one, then), (other, other_ns)) in enumerate(zip(found, expected, strict=True)):
         if one != other:
             raise _BrokenError(f"request {one} was served at place {place}, and {what} request {other}")
+        if then != other_ns:
+            raise _BrokenError(f"request {one} was served by {then / 1e9:g} s, and {what} by {other_ns / 1e9:g} s")
 
 
-def _decides_the_same(system: Mapping[str, Any]) -> None:
+def _decides_the_same(system: Mapping[str, Any], apart_ns: int) -> None:
     """Two in turns: what one remembers must not be the other's."""
     first, second, alone = (_opened(system) for _ in range(3))
     for session in (first, second, alone):
-        _fill(session)
-    order: dict[str, list[int]] = {"first": [], "second": []}
+        _fill(session, apart_ns)
+    order: dict[str, list[Back]] = {"first": [], "second": []}
     while first.under_way or second.under_way:
         for name, session in (("first", first), ("second", second)):
-            order[name] += [done.id for done in session.advance()]
+            order[name] += _backs(session.advance())
     _first_difference(order["second"], order["first"], "beside it")
-    _first_difference([done.id for done in alone.drain()], order["first"], "another time")
+    _first_difference(_backs(alone.drain()), order["first"], "another time")
 
 
-def _goes_on_from_a_snapshot(system: Mapping[str, Any]) -> None:
+def _goes_on_from_a_snapshot(system: Mapping[str, Any], apart_ns: int) -> None:
     session = _opened(system)
-    _fill(session)
-    session.advance(3 * APART_NS)
+    _fill(session, apart_ns)
+    session.advance(3 * apart_ns)
     snapshot = session.snapshot()
-    rest = [done.id for done in session.drain()]
-    _first_difference([done.id for done in snapshot.drain()], rest, "without a snapshot")
+    rest = _backs(session.drain())
+    _first_difference(_backs(snapshot.drain()), rest, "without a snapshot")
 
 
 def _survives_power_cuts(system: Mapping[str, Any]) -> None:

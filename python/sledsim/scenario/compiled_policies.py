@@ -13,7 +13,9 @@ __all__ = [
     "COMPILED_ONLY",
     "Functions",
     "compiled",
+    "compiled_choice",
     "compiled_replacement",
+    "compiled_spin_down",
     "functions_of",
     "include_folder",
     "library_of",
@@ -22,8 +24,13 @@ __all__ = [
 #: Addresses of functions that decide, hear of arrivals and of completions; parameters; bytes that are remembered of
 #: all, and of each slot of a cache.
 Functions = tuple[int, int | None, int | None, list[float], int, int]
-#: Keys that only compiled policies of one role have, and those that only compiled ones have.
-OF_ROLES = {"scheduler": ("arrived", "completed", "positioning"), "replacement policy": ("slot_bytes",)}
+#: Keys that compiled policies of a role have, and not those of every role; those that only compiled ones have.
+OF_ROLES: dict[str, tuple[str, ...]] = {
+    "scheduler": ("arrived", "completed", "positioning"),
+    "choice of a copy": ("arrived", "completed", "positioning"),
+    "replacement policy": ("slot_bytes",),
+    "spin-down policy": (),
+}
 COMPILED_ONLY = ("symbol", *OF_ROLES["scheduler"], "state_bytes", *OF_ROLES["replacement policy"])
 
 #: Functions by their addresses: what is called has to stay where it is.
@@ -85,6 +92,56 @@ def compiled_replacement(
     ['address', 'slot_bytes', 'state_bytes']
     """
     return {"address": kept(function), "state_bytes": state_bytes, "slot_bytes": slot_bytes, **parameters}
+
+
+def compiled_choice(
+    function: Any, *, positioning: bool = True, state_bytes: int = 0, **parameters: float
+) -> dict[str, Any]:
+    """Return a compiled function as the choice of a mirror's copy, to be put into a scenario of this process.
+
+    Parameters
+    ----------
+    function
+        What takes a pointer to ``struct sledsim_copies`` and returns the row of the copy, see ``sledsim_policy.h`` in
+        :func:`include_folder`: a ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
+    positioning
+        Whether it looks at positioning times, which take longer to find than all else.
+    state_bytes
+        What it remembers of each mirror.
+    **parameters
+        Its parameters: it gets them as an array, in the order of their names.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> first = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda copies: 0)
+    >>> compiled_choice(first, positioning=False)["positioning"]
+    False
+    """
+    return compiled(function, positioning=positioning, state_bytes=state_bytes, **parameters)
+
+
+def compiled_spin_down(function: Any, *, state_bytes: int = 0, **parameters: float) -> dict[str, Any]:
+    """Return a compiled function as a spin-down policy, to be put into a scenario of this process.
+
+    Parameters
+    ----------
+    function
+        What takes a pointer to ``struct sledsim_idle``, see ``sledsim_policy.h`` in :func:`include_folder`: a ``cfunc``
+        of Numba or anything else with an ``address``, or a function of ``ctypes``.
+    state_bytes
+        What it remembers of each device.
+    **parameters
+        Its parameters: it gets them as an array, in the order of their names.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> at_once = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 0)
+    >>> sorted(compiled_spin_down(at_once))
+    ['address', 'state_bytes']
+    """
+    return {"address": kept(function), "state_bytes": state_bytes, **parameters}
 
 
 def kept(function: Any) -> int:
@@ -172,9 +229,9 @@ def functions_of(role: str, wanted: Mapping[str, Any], library: ctypes.CDLL | No
     ]
     foreign = [
         Fault("conflict", f": is of a compiled {other}, not of a {role}", path=key)
-        for other, keys in OF_ROLES.items()
-        for key in keys
-        if other != role and wanted.get(key) is not None
+        for key in dict.fromkeys(key for keys in OF_ROLES.values() for key in keys)
+        if key not in OF_ROLES[role] and wanted.get(key) is not None
+        for other in [next(other for other, keys in OF_ROLES.items() if key in keys)]
     ]
     if faults or foreign:
         raise error_of(ScenarioError, [*faults, *foreign])

@@ -4,7 +4,7 @@ A document is a class with its keys. The core reads the text, with ``base`` and 
 class's schema; what takes several keys to see, the class's own rules say.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,10 +17,9 @@ from pydantic_core import core_schema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.drawings import drawn
-from sledsim.scenario.folders import catalog_folders
-from sledsim.scenario.policy_loading import load
-from sledsim.scenario.reading import Sets, Written, from_here, set_list
+from sledsim.scenario.mistaken import kind_of
+from sledsim.scenario.place import Place, Replaced, settings_of
+from sledsim.scenario.reading import Sets, Written, from_here
 from sledsim.scenario.rules import Rule, Wrong, gathered, judged, raised, right, settled, told
 from sledsim.scenario.texts import text_of
 
@@ -29,7 +28,6 @@ __all__ = [
     "Document",
     "OneOrMore",
     "Read",
-    "Replaced",
     "Rule",
     "Table",
     "Wrong",
@@ -42,7 +40,6 @@ __all__ = [
     "raised",
     "read",
     "read_varying",
-    "settings_of",
     "settled",
 ]
 
@@ -124,6 +121,24 @@ class Document(Table):
     """What one has at least."""
     own: ClassVar[str] = ""
     """What begins the settings that are of its own keys rather than of its scenario's."""
+    is_tried: ClassVar[bool] = False
+    """Whether what it names is tried with what varies it, once it is right by itself."""
+
+    @classmethod
+    def wrongly_named(cls, keys: Mapping[str, Any], place: Place, settings: Sequence[str]) -> list[Fault]:
+        """Return what is wrong with what its keys name: scenarios, devices.
+
+        Parameters
+        ----------
+        keys
+            Those that are right by themselves.
+        place
+            Where it stands.
+        settings
+            Values that replace those of its scenarios.
+        """
+        del keys, place, settings
+        return []
 
     @classmethod
     def file_schema(cls) -> dict[str, Any]:
@@ -149,29 +164,6 @@ def _with_texts(schema: Any) -> Any:
     return {key: _with_texts(value) for key, value in schema.items()} | texts
 
 
-#: Values that replace those of a scenario, by path: in quotes, or as nested tables.
-Replaced = dict[str, Any]
-
-
-def settings_of(replaced: Replaced) -> list[str]:
-    """Return what a document's ``set`` says as settings.
-
-    Parameters
-    ----------
-    replaced
-        Its table.
-    """
-    return set_list(_leaves(replaced))
-
-
-def _leaves(tables: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in tables.items():
-        inner = _leaves(value) if value and isinstance(value, Mapping) else None
-        found |= {key: value} if inner is None else {f"{key}.{path}": leaf for path, leaf in inner.items()}
-    return found
-
-
 class BasedOnScenario(Document):
     """What documents have in common that ask something of a scenario."""
 
@@ -180,61 +172,30 @@ class BasedOnScenario(Document):
     set: Replaced = Field(default_factory=dict)
     """Values that replace those of the scenario, by path."""
 
+    @classmethod
+    def wrongly_named(cls, keys: Mapping[str, Any], place: Place, settings: Sequence[str]) -> list[Fault]:
+        """Return what is wrong with the scenario."""
+        return place.resolved(keys["scenario"], "scenario", settings)[1] if "scenario" in keys else []
+
 
 T = TypeVar("T", bound=Document)
 
 
 @dataclass(frozen=True)
-class Read(Generic[T]):
+class Read(Place, Generic[T]):
     """A document that was read.
 
     Parameters
     ----------
     table
         Its keys.
-    name
-        What messages call it: its file.
-    folder
-        The folder that its paths start from.
     """
 
     table: T
-    name: str
-    folder: Path
-    _document: _core.Document
 
     def scenario(self) -> "Path | Written":
         """Return the scenario that the document names, or has as a table, from wherever it is read."""
         return self.named(getattr(self.table, "scenario", ""), "scenario")
-
-    def named(self, scenario: str | Mapping[str, Any], key: str) -> "Path | Written":
-        """Return a scenario that a key names, or has as a table.
-
-        Parameters
-        ----------
-        scenario
-            What the key says.
-        key
-            The key.
-        """
-        if isinstance(scenario, str):
-            return self.folder / scenario
-        folder, catalog = str(self.folder), catalog_folders()
-        return self._document.part(key, base_dir=folder, catalog=catalog, policies=load, drawings=drawn)
-
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Have faults that have no place yet named with their file and line in this document."""
-        try:
-            yield
-        except SledsimError as error:
-            if not error.faults:
-                raise
-            raise _core.error_of(type(error), [self.located(fault) for fault in error.faults]) from None
-
-    def located(self, fault: Fault) -> Fault:
-        """Return a fault with the setting, or the file and line, of its key in this document."""
-        return self._document.located(fault)
 
 
 def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Read[T]:
@@ -254,6 +215,14 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
     SledsimError
         Of the kind's type, with all that is wrong: each fault has the key, the value, what is allowed, file and line.
     """
+    place, table, faults = _read(kind, source, sets)
+    if table is None or faults:
+        raise kind._error(_mistaken(kind, place) or faults)
+    return Read(place.name, place.folder, place._document, table)
+
+
+def _read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets) -> tuple[Place, T | None, list[Fault]]:
+    """Read a document; say what is wrong with its own keys."""
     try:
         given, notation, name, base_dir = _given(kind, source)
         at, replaced = {"format": notation, "source": name, "base_dir": base_dir}, from_here(sets)
@@ -264,17 +233,41 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
     except ScenarioError as error:
         raise kind._error(list(error.faults)) if error.faults else error from None
     table, rules = _made(kind, document)
-    faults = [*document.faults, *rules]
-    if table is None or faults:
-        raise kind._error(_with_hint(kind, document, faults))
-    return Read(table, name, Path(base_dir), document)
+    return Place(name, Path(base_dir), document), table, [*document.faults, *rules]
 
 
-def read_varying(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets) -> tuple[Read[T], list[str]]:
-    """Read a document that varies scenarios, with all settings of these; arguments as for :func:`read`."""
+def read_varying(
+    kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets, instead: Container[str] = ()
+) -> tuple[Read[T], list[str]]:
+    """Read a document that asks something of scenarios, with all settings of these.
+
+    Parameters
+    ----------
+    kind
+        Its class.
+    source, sets
+        As for :func:`read`, and settings of the scenarios.
+    instead
+        Keys that others take the place of: what they name is not looked at.
+
+    Raises
+    ------
+    SledsimError
+        As for :func:`read`; with what is wrong with the scenarios, too.
+    """
     own, more = own_sets(sets, kind)
-    found = read(kind, source, own)
-    return found, [*settings_of(getattr(found.table, "set", {})), *more]
+    place, table, faults = _read(kind, source, own)
+    with _as_part():
+        keys = right(kind, place.values) if table is None or faults else dict(table)
+    settings = [*settings_of(keys.get("set", {})), *more]
+    if mistaken := _mistaken(kind, place):
+        faults = mistaken
+    elif faults or not kind.is_tried:
+        named = {key: each for key, each in keys.items() if key not in instead}
+        faults += kind.wrongly_named(named, place, settings)
+    if table is None or faults:
+        raise kind._error(faults)
+    return Read(place.name, place.folder, place._document, table), settings
 
 
 def has_key(path: Path, key: str) -> bool:
@@ -428,9 +421,10 @@ def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationEr
     return found + told(error if isinstance(error, Wrong) else Wrong(refused=error), found)
 
 
-def _with_hint(kind: type[Document], document: _core.Document, faults: list[Fault]) -> list[Fault]:
-    """Say in one sentence that a file is a scenario, where it is."""
-    if not {"workload", "system"} <= set(document.values) or "workload" in kind.model_fields:
-        return faults
-    says = f": this is a scenario, which `sledsim run` takes; a {kind.what} has {kind.example}"
-    return [document.located(Fault("unknown-key", says, path="workload"))]
+def _mistaken(kind: type[Document], place: Place) -> list[Fault]:
+    """Say in one sentence that a file is of another kind, where it is."""
+    found = kind_of(place.values, {field.alias or name for name, field in kind.model_fields.items()})
+    if not found:
+        return []
+    key, says = found
+    return [place.located(Fault("unknown-key", f"{says}; a {kind.what} has {kind.example}", path=key))]

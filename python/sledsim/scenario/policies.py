@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, dataclass_transform
 
-from sledsim._core import Pending, Request
+from sledsim._core import Copies, Modes, Pending, Request
 
-__all__ = ["Own", "Pending", "Policy", "Replacement", "Request"]
+__all__ = ["Copies", "CopyChoice", "Modes", "Own", "Pending", "Policy", "Replacement", "Request", "SpinDown"]
 
 
 @dataclass_transform(kw_only_default=True)
@@ -195,3 +195,136 @@ class Replacement(Own):
             The key.
         """
         return True
+
+
+class CopyChoice(Own):
+    """A choice of a mirror's copy of one's own: says which copy serves a read.
+
+    A class has a method :meth:`pick`, and is named in a scenario: ``read = { python = "my_module:MyChoice", weight = 2
+    }``. Parameters, copies and what happens where a method raises are those of :class:`sledsim.schedulers.Policy`. Each
+    mirror has an instance, made anew for each run.
+
+    Examples
+    --------
+    >>> class Fewest(CopyChoice):
+    ...     positioning = False
+    ...
+    ...     def pick(self, now_ns, request, copies):
+    ...         return copies.pending.argmin()
+    >>> Fewest.positioning
+    False
+    """
+
+    positioning: ClassVar[bool] = True
+    """Whether it looks at :attr:`Copies.positioning_ns`; to find them takes longer than all else."""
+
+    def pick(self, now_ns: int, request: Request, copies: Copies) -> int:
+        """Return the row of the copy that serves a read: from 0, in the order of their numbers.
+
+        Parameters
+        ----------
+        now_ns
+            Simulated time, ns.
+        request
+            The read.
+        copies
+            The copies that may serve it, at least one: an array for each quantity. They are copies, valid during the
+            call.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method pick")
+
+    def arrived(self, now_ns: int, member: int, access: Request) -> None:
+        """Take note of an access that is sent to a member; a class that does without need not have it.
+
+        Parameters
+        ----------
+        now_ns
+            Simulated time, ns.
+        member
+            Number of the member.
+        access
+            A read, or what a write or a rebuild reads and writes there. It has a number of its own.
+        """
+
+    def completed(self, now_ns: int, member: int, access: Request) -> None:
+        """Take note of an access that has come back, served or not; a class that does without need not have it.
+
+        Of accesses that a power cut ends it is not told.
+
+        Parameters
+        ----------
+        now_ns
+            Simulated time, ns.
+        member
+            Number of the member.
+        access
+            What had been sent there.
+        """
+
+
+class SpinDown(Own):
+    """A spin-down policy of one's own: says when a device without work enters its lower modes.
+
+    A class has a method :meth:`after_ns`, and is named in a scenario: ``spin_down = { python = "my_module:MyPolicy",
+    weight = 2 }``. Parameters, copies and what happens where a method raises are those of
+    :class:`sledsim.schedulers.Policy`. Each device, and each sled of one, has an instance, made anew for each run.
+
+    Examples
+    --------
+    >>> class HalfOfTheLast(SpinDown):
+    ...     last_ns: int = 0
+    ...
+    ...     def ended(self, now_ns, idle_ns, modes):
+    ...         self.last_ns = idle_ns
+    ...
+    ...     def after_ns(self, now_ns, mode, modes):
+    ...         return self.last_ns // 2
+    >>> policy = HalfOfTheLast()
+    >>> policy.ended(5_000, 900, None)
+    >>> policy.after_ns(6_000, 1, None)
+    450
+    """
+
+    def after_ns(self, now_ns: int, mode: int, modes: Modes) -> int | None:
+        """Return how long, ns, the device is idle before it enters a mode, if nothing comes; None for never.
+
+        It is asked before all else, and after each request that the device has been given, of each mode below the ready
+        one: the answers hold from the end of that request on, until the next one. A mode that would be entered later
+        than one below it is passed over.
+
+        Parameters
+        ----------
+        now_ns
+            When the device will be free, ns.
+        mode
+            Number of the mode: from 1, the ready one being 0.
+        modes
+            All of them.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method after_ns")
+
+    def ended(self, now_ns: int, idle_ns: int, modes: Modes) -> None:
+        """Take note of an idle period that a request has ended; a class that does without need not have it.
+
+        Parameters
+        ----------
+        now_ns
+            When the request is dispatched, ns.
+        idle_ns
+            How long the device had been idle, ns.
+        modes
+            Its modes.
+        """
+
+    def served(self, now_ns: int, request: Request) -> None:
+        """Take note of a request that the device has been given; a class that does without need not have it.
+
+        It is called just before :meth:`after_ns`.
+
+        Parameters
+        ----------
+        now_ns
+            When the device will be free, ns.
+        request
+            The request; a flush neither reads nor has blocks.
+        """

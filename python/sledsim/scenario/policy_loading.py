@@ -15,10 +15,13 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema
 
+from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, Functions, functions_of, library_of
-from sledsim.scenario.policies import Own, Policy, Replacement
+from sledsim.scenario.policies import CopyChoice, Own, Policy, Replacement, SpinDown
+from sledsim.scenario.rules import Wrong, told
 from sledsim.show.faults import wrong
 
 __all__ = ["CLASS_NAME", "Loaded", "load"]
@@ -31,11 +34,11 @@ DOORS = ("python", "library", "address")
 ROLES: dict[str, tuple[type[Own], str, tuple[str, str]]] = {
     "scheduler": (Policy, "sledsim.schedulers.Policy", ("arrived", "completed")),
     "replacement policy": (Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
+    "choice of a copy": (CopyChoice, "sledsim.mirrors.CopyChoice", ("arrived", "completed")),
+    "spin-down policy": (SpinDown, "sledsim.spin_down.SpinDown", ("ended", "served")),
 }
 #: How a class is named.
 CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")
-#: Bounds of numbers, as annotations and as faults have them.
-BOUNDS = {"ge": "least", "gt": "above", "le": "most", "lt": "below"}
 
 
 @dataclass(frozen=True)
@@ -284,31 +287,20 @@ class _Parameters:
         try:
             return self._model.model_validate_json(json.dumps(given))
         except ValidationError as error:
-            faults = [self._fault(each) for each in error.errors(include_url=False)]
-            raise error_of(ScenarioError, faults) from None
+            found = self._of_schema(given)
+            raise error_of(ScenarioError, found + told(Wrong(refused=error), found)) from None
 
     def made(self, values: BaseModel) -> Own:
         """Return an instance; what it may change is its own."""
         own = values.model_copy(deep=True)
         return self._kind(**{name: getattr(own, name) for name in self._model.model_fields})
 
-    def _fault(self, error: Any) -> Fault:
-        path = ".".join(map(str, error["loc"]))
-        value = error["input"]
-        if error["type"] == "extra_forbidden":
-            return Fault("unknown-key", path=path, allowed=list(self._model.model_fields))
-        if error["type"] == "missing":
-            return Fault("missing", f": a parameter of {self._kind.__name__} that has no default", path=path)
-        if set(error.get("ctx", {})) & set(BOUNDS):
-            field = self._model.model_fields[str(error["loc"][0])]
-            found = {
-                name: getattr(each, key)
-                for each in field.metadata
-                for key, name in BOUNDS.items()
-                if hasattr(each, key)
-            }
-            return Fault("out-of-range", path=path, value=value, allowed=found)
-        return Fault("wrong-type", path=path, value=value, allowed=error["msg"].removeprefix("Input should be "))
+    def _of_schema(self, given: Mapping[str, Any]) -> list[Fault]:
+        try:
+            return _core.Schema(self._model.model_json_schema()).faults(dict(given))
+        except PydanticInvalidForJsonSchema:
+            # Of a type of its own only pydantic says what is wrong.
+            return []
 
 
 def _try(kind: type[Own], parameters: _Parameters, given: BaseModel) -> None:

@@ -10,6 +10,7 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
+from sledsim.scenario.mistaken import not_a_scenario
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of
@@ -104,7 +105,10 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     settings = from_here(sets)
     if isinstance(source, Resolved) and not settings:
         return source
-    return (source if isinstance(source, Written) else written(source)).resolve(settings)
+    try:
+        return (source if isinstance(source, Written) else written(source)).resolve(settings)
+    except ScenarioError as error:
+        raise not_a_scenario(error) from None
 
 
 def from_argument(name: str) -> "Path | str":

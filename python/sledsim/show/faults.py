@@ -16,6 +16,7 @@ __all__ = [
     "is_one_of",
     "is_there",
     "missing_file",
+    "nearest_file",
     "replaced",
     "require_whole",
     "require_writable",
@@ -174,10 +175,23 @@ def missing_file(error: type[Error], path: Path, what: str = "no such file", nam
     if not path.parent.is_dir():
         says = f"{what}, and no folder {path.parent}"
         return wrong(error, "unreadable", says, value=str(path), file=named or path)
-    near = _core.nearest(visible(path.name), [visible(entry.name) for entry in path.parent.iterdir()])
-    meant = str(path.parent / near) if near else None
+    meant = nearest_file(path)
     says = what + (f"; did you mean {meant}?" if meant else "")
     return wrong(error, "unreadable", says, value=str(path), suggestion=meant, file=named or path)
+
+
+def nearest_file(path: Path) -> str | None:
+    """Return the file whose name is most like that of one that is not there.
+
+    Parameters
+    ----------
+    path
+        The one that is not there.
+    """
+    if not path.parent.is_dir():
+        return None
+    near = _core.nearest(visible(path.name), [visible(entry.name) for entry in path.parent.iterdir()])
+    return str(path.parent / near) if near else None
 
 
 def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str = "file") -> Error:

@@ -8,6 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.converting import converted_text
 from sledsim.show.frames import need
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ NAME_DIGITS = 12
 @cache
 def vega_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, which draw charts in a browser, as one text of JavaScript."""
-    text: str = need("vl_convert", "plots").javascript_bundle(vl_version=vega_lite_version())
+    text = converted_text("javascript_bundle", vl_version=vega_lite_version())
     # Its own names would clash with those of other scripts of a page; what it offers it gives to the window.
     return f"(() => {{\n{text}\n}})();\n"
 
@@ -94,7 +95,7 @@ def notebook_bundle(definition: dict[str, Any], **_: Any) -> dict[str, Any]:
     definition
         The chart as Vega-Lite.
     """
-    picture = need("vl_convert", "plots").vegalite_to_svg(definition, vl_version=vega_lite_version())
+    picture = converted_text("vegalite_to_svg", definition, vl_version=vega_lite_version())
     text = _json(definition)
     name = f"chart-{sha256(text.encode()).hexdigest()[:NAME_DIGITS]}"
     source = b64encode(picture.encode()).decode()

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.show.converting import converted
 from sledsim.show.faults import unknown_kind, wrong
 from sledsim.show.files import whole
 from sledsim.show.frames import need
-from sledsim.show.pages import chart_page
+from sledsim.show.pages import chart_page, vega_lite_version
 
 if TYPE_CHECKING:
     import altair
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIXES", "require_libraries", "save"]
 
 SUFFIXES = (".html", ".png", ".svg", ".json")
+#: Dots per inch of a PNG: twice what screens had for long.
+PPI = 144
 
 
 def require_libraries(path: Path) -> None:
@@ -49,9 +52,10 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
         with whole(target) as unfinished:
             if kind == ".html":
                 unfinished.write_text(chart_page(chart), encoding="utf-8")
-            elif kind == ".png":
-                chart.save(str(unfinished), format="png", ppi=144)
+            elif kind == ".json":
+                chart.save(str(unfinished), format="json")
             else:
-                chart.save(str(unfinished), format="svg" if kind == ".svg" else "json")
+                options = {"vl_version": vega_lite_version()} | ({"ppi": PPI} if kind == ".png" else {})
+                unfinished.write_bytes(converted(f"vegalite_to_{kind[1:]}", chart.to_dict(), **options))
     except OSError as error:
         raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=target) from None

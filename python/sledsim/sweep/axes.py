@@ -32,7 +32,7 @@ __all__ = [
 Assignment = dict[str, Any]
 
 #: Values on one axis; more is most likely a slip of the pen.
-MOST_VALUES = 1_000_000
+MOST_VALUES = 100_000
 
 #: Whole numbers that a double holds exactly.
 LARGEST_WHOLE = 2**53
@@ -338,6 +338,8 @@ def _list(axis: Any) -> list[Any]:
     if isinstance(axis, str) or not isinstance(axis, Iterable):
         expected = "a list of values, or a range such as {from = 1, to = 9, count = 5}"
         raise Wrong(Fault("wrong-type", value=_told(axis), allowed=expected))
+    axis = list(axis)
+    _few(len(axis), "")
     values: list[Any] = []
     found: list[Fault] = []
     for i, value in enumerate(axis):
@@ -346,7 +348,6 @@ def _list(axis: Any) -> list[Any]:
     settled(found)
     if not values:
         raise Wrong(Fault("out-of-range", ": has no values"))
-    _few(len(values), "")
     return values
 
 

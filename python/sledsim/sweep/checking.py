@@ -1,17 +1,18 @@
 """Values of axes tried before anything runs: all that is wrong, each fault with the axis that it comes from."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.reading import Resolved, Written
+from sledsim.scenario.place import Place
+from sledsim.scenario.reading import Resolved, Written, set_list
 from sledsim.show.faults import facts_of, replaced
 from sledsim.sweep.axes import Assignment
 
-__all__ = ["Checks", "own_path"]
+__all__ = ["Checks", "beside", "ordered", "own_path"]
 
 #: Values of a group that are looked at before anything runs.
 MOST_CHECKED = 200
@@ -23,6 +24,17 @@ Found = dict[tuple[str, str | None, str | None], Fault]
 def own_path(path: str) -> str:
     """Return a path of the base scenario, where a document may have it, without what may go without saying."""
     return path.strip().removeprefix("scenario.").removeprefix("system.")
+
+
+def ordered(sets: list[str]) -> list[str]:
+    """Return settings in the order in which they replace values: whole tables before the keys in them.
+
+    Parameters
+    ----------
+    sets
+        The settings.
+    """
+    return sorted(sets, key=lambda text: own_path(text.partition("=")[0]).count("."))
 
 
 @dataclass(frozen=True)
@@ -121,6 +133,52 @@ class Checks:
         last = axis.strip().rpartition(".")[2]
         longer = [each for each in known if last in each.rpartition(".")[2]]
         return next(iter(_core.most_like(own_path(axis), longer or known, 1)), None)
+
+
+def beside(
+    scenario: str | Mapping[str, Any],
+    place: Place,
+    settings: Sequence[str],
+    groups: Sequence[Sequence[Assignment]],
+    key: Callable[[str, int | None], str],
+    untried: Iterable[str],
+) -> list[Fault]:
+    """Return what is wrong with the base scenario of a document, and with values of its axes, where others are wrong.
+
+    Parameters
+    ----------
+    scenario
+        The scenario, as the document has it.
+    place
+        Where the document stands.
+    settings
+        What replaces its values.
+    groups
+        For each axis that is right by itself, what its values set.
+    key
+        As for :class:`Checks`.
+    untried
+        Paths of the other axes: what hangs on them is left out.
+    """
+    try:
+        base = place.written(place.named(scenario, "scenario"), "scenario")
+        Checks(base, lambda values: ordered([*settings, *set_list(values)]), key, place.located).every(groups)
+    except SledsimError as error:
+        hung = [_table_of(path.strip().removeprefix("scenario.")) for path in untried]
+        return [fault for fault in error.faults if not any(_hangs(fault, path) for path in hung)]
+    return []
+
+
+def _table_of(path: str) -> str:
+    """Return the path of what is another where an axis has another value: of a kind or a name, of what has it."""
+    table, _, key = path.rpartition(".")
+    return (table or "system") if key in ("kind", "name", "mechanism") else path
+
+
+def _hangs(fault: Fault, path: str) -> bool:
+    """Tell whether what is wrong may be so because nothing is set at a path."""
+    keys = [key.removeprefix("scenario.") for key in fault.keys]
+    return any(_meet(own_path(path), own_path(key)) or _meet(path, key) for key in keys)
 
 
 def _right(scenario: Resolved | None, found: Found) -> Resolved:

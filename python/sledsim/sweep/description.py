@@ -12,9 +12,10 @@ from pydantic import AfterValidator, Field
 
 from sledsim._core import Fault, ScenarioError
 from sledsim.scenario.documents import BasedOnScenario, OneOrMore, Read, Table, Wrong, gathered, made, raised, settled
+from sledsim.scenario.place import Place
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list
 from sledsim.sweep.axes import Assignment, Axes, Range, Sample, axes_faults, crossed, derived_seed, flat, zipped
-from sledsim.sweep.checking import own_path
+from sledsim.sweep.checking import beside, ordered, own_path
 from sledsim.sweep.execution import Prepared, prepared
 from sledsim.sweep.filed import Filed
 
@@ -93,6 +94,7 @@ class SweepFile(BasedOnScenario, Repeated):
     what: ClassVar[str] = "sweep"
     example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
     own: ClassVar[str] = "sweep."
+    is_tried: ClassVar[bool] = True
     rules = (_axes_have_values, _groups_go_together, _axes_are_once, _seeds_are_left)
 
     axes: Axes = Field(default_factory=dict)
@@ -101,6 +103,20 @@ class SweepFile(BasedOnScenario, Repeated):
     """Groups of axes whose values go together, one by one."""
     sample: Annotated[list[Sample], OneOrMore()] = Field(default_factory=list)
     """Groups of axes whose points are drawn at random."""
+
+    @classmethod
+    def wrongly_named(cls, keys: Mapping[str, Any], place: Place, settings: Sequence[str]) -> list[Fault]:
+        """Return what is wrong with the base scenario, and with values of axes that are right by themselves."""
+        if "scenario" not in keys:
+            return []
+        given = {key: _flat_of(place.values.get(key)) for key in ("axes", "zip", "sample")}
+        axes = {path: axis for path, axis in given["axes"].items() if not axes_faults({path: axis}, "axes")}
+        untried = [path for table in given.values() for path in table if path not in axes]
+
+        def key(path: str, number: int | None) -> str:
+            return f"axes.{path}" if number is None or isinstance(axes[path], Mapping) else f"axes.{path}.{number}"
+
+        return beside(keys["scenario"], place, settings, crossed(axes), key, untried)
 
 
 @dataclass(frozen=True)
@@ -287,7 +303,7 @@ class Sweep(Filed):
         sets = [*set_list(self.set), *set_list(values)]
         if seed is not None:
             sets.append(f"seed={seed}")
-        return sorted(sets, key=lambda text: own_path(text.partition("=")[0]).count("."))
+        return ordered(sets)
 
     def prepare(self, task: Task) -> Prepared:
         """Resolve a run and give it its key.
@@ -326,6 +342,12 @@ class Sweep(Filed):
 
 #: What can be swept: a file, the tables of one, or a sweep.
 SweepLike = Sweep | Mapping[str, Any] | Path | str
+
+
+def _flat_of(given: Any) -> dict[str, Any]:
+    """Return the axes by path of one table or of several, as far as they are tables; a sample has a table of them."""
+    tables = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, Mapping)]
+    return {path.removeprefix("axes."): axis for each in tables for path, axis in flat(each).items()}
 
 
 def _tables_of(

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 from sledsim._core import Fault, ScenarioError
-from sledsim.scenario.documents import BasedOnScenario, Read, own_sets, read_varying, settings_of
+from sledsim.scenario.documents import BasedOnScenario, Read, own_sets, read_varying
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, set_list, written
-from sledsim.show.faults import replaced, wrong
+from sledsim.show.faults import wrong
 from sledsim.sweep.axes import Assignment
 from sledsim.sweep.checking import Checks
 
@@ -77,6 +77,8 @@ class Filed:
     @cached_property
     def base(self) -> Written:
         """The base scenario as written."""
+        if self._read is not None and isinstance(self.scenario, Path):
+            return self._read.written(self.scenario, "scenario")
         return self.scenario if isinstance(self.scenario, Written) else written(self.scenario)
 
     def _checks(self, settings: Callable[[Assignment], list[str]], key: Callable[[str, int | None], str]) -> Checks:
@@ -84,9 +86,4 @@ class Filed:
 
     def _located(self, fault: Fault) -> Fault:
         """Return a fault with the place in the file, if there is one, of the key or the setting that it comes from."""
-        if self._read is None:
-            return fault
-        if fault.setting in settings_of(self._read.table.set):
-            at = self._read.located(Fault(fault.kind, path=f"set.{fault.setting.partition('=')[0]}"))
-            return replaced(fault, setting=at.setting, file=at.file, line=at.line)
-        return self._read.located(fault)
+        return fault if self._read is None else self._read.located(fault)

@@ -11,9 +11,10 @@ from pydantic import Field, model_validator
 
 from sledsim._core import Fault
 from sledsim.scenario.documents import BasedOnScenario, OneOrMore, Read, Table, gathered, made, raised, settled
+from sledsim.scenario.place import Place
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written
 from sledsim.sweep.axes import Assignment, Axes, Number, Range, axis_values, flat, range_of
-from sledsim.sweep.checking import own_path
+from sledsim.sweep.checking import beside, own_path
 from sledsim.sweep.description import Count, Name, Sweep, Task
 from sledsim.sweep.filed import Filed
 from sledsim.sweep.measures import PriceList, with_unit
@@ -141,6 +142,22 @@ class SearchFile(BasedOnScenario, SearchKeys):
     what: ClassVar[str] = "search"
     example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
     own: ClassVar[str] = "search."
+    is_tried: ClassVar[bool] = True
+
+    @classmethod
+    def wrongly_named(cls, keys: Mapping[str, Any], place: Place, settings: Sequence[str]) -> list[Fault]:
+        """Return what is wrong with the base scenario, and with ends of parameters that are right by themselves."""
+        given = place.values.get("parameters")
+        parameters = flat(given) if isinstance(given, Mapping) else {}
+        spaces = {paths: _space(each) for paths, each in parameters.items() if not _can_be_searched({paths: each})}
+        named = {path: paths for paths in parameters for path in _paths(paths)}
+        groups = [[dict.fromkeys(_paths(paths), end) for end in _ends(space)] for paths, space in spaces.items()]
+        untried = [path for path, paths in named.items() if paths not in spaces]
+
+        def key(path: str, _: int | None) -> str:
+            return f"parameters.{named[path]}"
+
+        return beside(keys["scenario"], place, settings, groups, key, untried) if "scenario" in keys else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +214,7 @@ class Search(Filed):
         super().__post_init__()
         with raised(self.name):
             made(SearchKeys, {key: getattr(self, key) for key in SearchKeys.model_fields})
-            times = Counter(own_path(path) for paths in self.parameters for path in paths.split(","))
+            times = Counter(own_path(path) for paths in self.parameters for path in _paths(paths))
             twice = [f"parameters.{path}" for path, count in times.items() if count > 1]
             settled([Fault("conflict", ": stands there twice", path=path) for path in twice])
 
@@ -223,7 +240,7 @@ class Search(Filed):
         design
             The parameters.
         """
-        return {path.strip(): value for paths, value in design.items() for path in paths.split(",")}
+        return {path: value for paths, value in design.items() for path in _paths(paths)}
 
     def designs(self, values: Sequence[Assignment]) -> Sweep:
         """Return some designs as a sweep.
@@ -250,7 +267,7 @@ class Search(Filed):
         ScenarioError
             With all that is wrong.
         """
-        keys = {path.strip(): f"parameters.{paths}" for paths in self.parameters for path in paths.split(",")}
+        keys = {path: f"parameters.{paths}" for paths in self.parameters for path in _paths(paths)}
         groups = [[self.settings({path: end}) for end in _ends(space)] for path, space in self.spaces.items()]
         designs = Sweep(self.base, seed=self.seed, set=self.set)
         return self._checks(
@@ -260,6 +277,11 @@ class Search(Filed):
 
 #: What can be searched: a file, the tables of one, or a search.
 SearchLike = Search | Mapping[str, Any] | Path | str
+
+
+def _paths(paths: str) -> list[str]:
+    """Return the paths of a parameter."""
+    return [path.strip() for path in paths.split(",")]
 
 
 def _ends(space: "Range | list[Any]") -> tuple[Any, Any, Any]:

@@ -238,6 +238,25 @@ fn sled() -> Ladder {
     Ladder::new(vec![ready, stopped]).expect("a ladder")
 }
 
+proptest! {
+    #![proptest_config(cases(512))]
+
+    /// Whoever tells times from outside need not tell them in order.
+    #[test]
+    fn a_mode_that_would_come_later_than_one_below_it_is_passed_over(
+        ladder in ladder(),
+        told_ns in prop::collection::vec(prop_oneof![4 => 0..100_u64, 1 => Just(u64::MAX)], MODES),
+        idle_ns in 0..150_u64,
+    ) {
+        let lowest = ladder.lowest();
+        let mut policy = SpinDown::new(None, ladder);
+        policy.enter_after(&told_ns[..=lowest]);
+        let lowest_entered = (1..=lowest).rev().find(|&mode| told_ns[mode] < idle_ns);
+        prop_assert_eq!(policy.mode_at(idle_ns), lowest_entered.unwrap_or(0));
+        prop_assert_eq!(policy.spent_ns(idle_ns).iter().sum::<u64>(), idle_ns);
+    }
+}
+
 #[test]
 fn the_break_even_of_a_sled_is_half_a_millisecond() {
     let ladder = sled();

@@ -281,7 +281,7 @@ fn a_value_of_a_device_file_is_told_from_one_of_the_scenario() {
         device.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         resolve_in(&json!({"workload": poisson(1.0), "system": {"device": device}}), folder.path()).unwrap_err()
     };
-    assert_parts(&error(json!({})), &["line 5: values.capacity_blocks = -1 is out of range", "(in /", "mine.toml)"]);
+    assert_parts(&error(json!({})), &["line 5: values.capacity_blocks = -1 is out of range", "(used by "]);
     for own in [json!({"capacity_blocks": -2}), json!({"capacity_blocks": 5, "access_ms": -1})] {
         let error = error(own);
         assert!(error.contains("out of range") && !error.contains("mine.toml"), "{error}");

@@ -343,4 +343,25 @@ fn a_device_file_is_told_apart_from_the_document_that_names_it() {
     assert_eq!(fault.used_by.as_deref(), Some("my.json"));
     assert_eq!(fault.path.to_string(), "values.access_ms");
     assert_eq!(fault.line, Some(4));
+    let said = format!("{}: line 4: values.access_ms = -1 is out of range", file.display());
+    assert!(fault.to_string().starts_with(&said) && fault.to_string().ends_with(" (used by my.json)"), "{fault}");
+}
+
+#[test]
+fn a_device_file_tells_all_that_is_wrong_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("own.toml");
+    let mut whole = document();
+    whole["system"]["device"] = json!(file);
+    let paths = |text: &str| {
+        std::fs::write(&file, text).expect("written");
+        let mut found: Vec<String> = faults(&whole, &[]).iter().map(|fault| fault.path.to_string()).collect();
+        found.sort();
+        found
+    };
+    let own = "base = \"g2\"\ntitel = \"mine\"\n[values]\nbit_nm = \"wide\"\ntips = -4\nzip = 1\n";
+    assert_eq!(paths(own), ["titel", "values.bit_nm", "values.tips", "values.zip"]);
+    let units = "base = \"g2\"\n[values]\nbit_nm = { value = 30, unit = \"mm\" }\n\
+                 startup_ms = { value = 1, unit = \"s\" }\ntips = -4\n";
+    assert_eq!(paths(units), ["values.bit_nm.unit", "values.startup_ms.unit", "values.tips"]);
 }

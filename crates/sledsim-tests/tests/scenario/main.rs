@@ -6,6 +6,7 @@ mod documents;
 mod faults;
 mod limits;
 mod own_policies;
+mod own_roles;
 mod parts;
 mod power_cuts;
 mod registries;

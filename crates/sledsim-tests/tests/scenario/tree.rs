@@ -170,7 +170,7 @@ fn a_device_file_is_named_where_it_is_wrong() {
         "line 3: unknown key values.blocks",
         "line 5: unknown key values.service_ms",
         "values.access_ms is missing",
-        "(in ",
+        "(used by ",
     ] {
         assert!(error.contains(told), "{error}");
     }

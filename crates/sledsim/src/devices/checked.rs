@@ -1,6 +1,6 @@
 //! A device that is watched: what it is given it can serve, and what it says of it adds up.
 
-use super::{Device, EnergyLedger, Location, Plan, Planner, Platter, Service};
+use super::{Device, EnergyLedger, IdlePolicy, Location, Plan, Planner, Platter, Service};
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::PHASES;
@@ -207,6 +207,10 @@ impl Device for Checked {
 
     fn wake_ns(&self, now: Time) -> u64 {
         self.device.wake_ns(now)
+    }
+
+    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
+        self.device.idle_policy()
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {

@@ -5,6 +5,7 @@ pub mod mems;
 pub mod simple;
 
 mod checked;
+mod idle_policy;
 mod merging;
 mod platter;
 mod powered;
@@ -12,6 +13,7 @@ mod powered;
 use dyn_clone::DynClone;
 
 pub use checked::{flaw, Checked};
+pub use idle_policy::{IdlePolicy, SpinDownChoice};
 pub use merging::{are_contiguous, as_one, Plan, Planner, Stance, Trial};
 use merging::{serve_as_one, serve_in_turn, PlannedPass};
 pub use platter::Platter;
@@ -130,6 +132,11 @@ pub trait Device: DynClone + Send {
     fn wake_ns(&self, now: Time) -> u64 {
         let _ = now;
         0
+    }
+
+    /// What decides when it enters idle modes; `None` from one that has none.
+    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
+        None
     }
 
     /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.

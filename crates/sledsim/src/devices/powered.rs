@@ -2,8 +2,9 @@
 //!
 //! Times are whole nanoseconds and become joules only when asked for, so that nothing is lost however long a run is.
 
+use crate::devices::IdlePolicy;
 use crate::fault::Fault;
-use crate::power::{Activity, Meter, PowerParameters, SpinDown, SpinDownSpec};
+use crate::power::{Activity, Meter, PowerParameters, SpinDownSpec};
 use crate::request::Op;
 use crate::service::{EnergyLedger, RequestEnergy, State, MODES, STATES};
 use crate::time::{ns_to_s, Time};
@@ -81,7 +82,7 @@ struct Return {
 pub(super) struct Powered {
     active_w: [f64; 2],
     seek_w: [f64; 2],
-    policy: SpinDown,
+    policy: IdlePolicy,
     meter: Meter,
     /// Nanoseconds in each mode, in the idle periods that are over.
     modes_ns: [u64; MODES],
@@ -102,7 +103,7 @@ impl Powered {
         Ok(Self {
             active_w,
             seek_w: parameters.seek_w.map_or(active_w, |seek_w| [seek_w; 2]),
-            policy: SpinDown::new(None, parameters.ladder()?),
+            policy: IdlePolicy::new(None, parameters.ladder()?),
             meter: Meter::new(Activity::READY),
             modes_ns: [0; MODES],
             startup_ns: [0; MODES],
@@ -113,7 +114,12 @@ impl Powered {
 
     /// From now on a policy says when it enters idle modes; their own times without one.
     pub(super) fn obey(&mut self, policy: Option<&SpinDownSpec>) {
-        self.policy = SpinDown::new(policy, self.policy.ladder().clone());
+        self.policy = IdlePolicy::new(policy, self.policy.ladder().clone());
+    }
+
+    /// What decides when it enters idle modes.
+    pub(super) fn policy_mut(&mut self) -> &mut IdlePolicy {
+        &mut self.policy
     }
 
     /// How long a request waits that comes at `now`, the device having had nothing to do since then, if it hasn't.
@@ -138,7 +144,7 @@ impl Powered {
         let wake_ns = self.policy.ladder().modes()[mode].wake_ns;
         self.regret_j += self.last_return.take().map_or(0.0, |last| last.regret_j);
         let regret_j = self.policy.regret_j(idle_ns);
-        self.policy.ended(idle_ns);
+        self.policy.ended(deeds.now, idle_ns);
         self.startup_ns[mode] += wake_ns;
         self.last_return = Some(Return { mode, until: deeds.now + wake_ns, regret_j });
         wake_ns

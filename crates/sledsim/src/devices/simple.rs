@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::devices::powered::{Busy, Deeds, Powered, Work};
-use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
+use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
 use crate::power::{Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
@@ -262,6 +262,10 @@ impl Device for SimpleDevice {
     #[inline]
     fn wake_ns(&self, now: Time) -> u64 {
         self.powered.as_ref().map_or(0, |powered| powered.wake_ns(now, self.rests_since(now)))
+    }
+
+    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
+        self.powered.as_mut().map(|powered| powered.policy_mut())
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {

@@ -1,12 +1,13 @@
-//! A guard against runs that never end: what happens in one instant is counted.
+//! Guards against runs that never end: what happens in one instant is counted, and there is a last instant.
 
 use crate::engine::component::ComponentId;
 use crate::fault::{Fault, Kind};
-use crate::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE};
-use crate::time::Time;
+use crate::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE, COMPONENT_YEARS};
+use crate::time::{Time, NS_PER_S};
 
 /// Of the last calls before there are too many, whoever is called tells who goes round.
 const LOOKED_AT: u64 = 1024;
+const NS_PER_YEAR: u64 = 365 * 86_400 * NS_PER_S;
 
 /// A component that goes on in an instant, and when that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,5 +102,41 @@ impl Arrivals {
             .option("run.requests")
             .says(" too, or let requests arrive later; those that fail at once, as of an array that has lost all, need a think \
                    time, or faults that take `detect_ms` to be found"))
+    }
+}
+
+/// Until when the times of all components of a system can be added up.
+#[derive(Clone, Copy)]
+pub(super) struct Horizon {
+    components: u64,
+    last: Time,
+}
+
+impl Horizon {
+    /// That of a system, by its last component.
+    pub(super) fn of(root: ComponentId) -> Self {
+        let components = u64::from(root.0) + 1;
+        Self { components, last: Time::from_ns(COMPONENT_YEARS.most * NS_PER_YEAR / components) }
+    }
+
+    /// Time goes on.
+    ///
+    /// # Errors
+    /// It goes beyond.
+    #[inline]
+    pub(super) fn reaches(self, at: Time) -> Result<(), Fault> {
+        if at <= self.last {
+            return Ok(());
+        }
+        Err(Fault::new(Kind::Unsupported)
+            .says(format!(
+                "simulated time goes beyond {} s: the {} components of the system would have more than {} years together; end it before \
+                 that with ",
+                self.last.seconds(),
+                self.components,
+                COMPONENT_YEARS.most
+            ))
+            .option("run.time_s")
+            .says(", or let less time pass between requests"))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::component::{Completion, Status, Stop};
 use crate::engine::data::Payload;
-use crate::engine::instant::Arrivals;
+use crate::engine::instant::{Arrivals, Horizon};
 use crate::engine::parts::Refusal;
 use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
@@ -224,6 +224,7 @@ impl<O: Observer> Run<'_, O> {
         }
         let until = self.limits.until.unwrap_or(Time::MAX);
         let last = self.limits.requests.unwrap_or(u64::MAX);
+        let horizon = Horizon::of(self.system.root());
         loop {
             if !std::mem::replace(&mut self.standing.has_looked, true) && self.standing.work.is_due() {
                 if !keep_going(self.progress()) {
@@ -254,6 +255,7 @@ impl<O: Observer> Run<'_, O> {
                 (None, None) => return Ok(if exhausted { End::Requests } else { End::WorkloadEnded }),
             };
             let cut_at = self.course.as_ref().and_then(|course| course.next_time()).filter(|&cut| cut <= at);
+            horizon.reaches(cut_at.unwrap_or(at).min(until))?;
             self.end_warmup_by(cut_at.unwrap_or(at).min(until));
             if cut_at.unwrap_or(at) > until {
                 self.system.advance(until);

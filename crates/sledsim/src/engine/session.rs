@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::component::Completion;
+use crate::engine::instant::Horizon;
 use crate::engine::run::{End, Limits, Observer, Outcome, Progress, Run, Standing};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
@@ -155,6 +156,7 @@ impl<O: Observer> Session<O> {
         if until < self.system.now() {
             return Err(runs_back("time is to pass until", until, self.system.now()));
         }
+        Horizon::of(self.system.root()).reaches(until)?;
         let limits = Limits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);

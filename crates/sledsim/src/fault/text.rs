@@ -34,6 +34,9 @@ pub fn shown(value: &Value) -> String {
 /// Texts that are longer are not repeated whole in a sentence.
 const LONG: usize = 200;
 
+/// Faults that are told; nobody reads on, and each may list what is known in its place.
+const TOLD: usize = 50;
+
 /// A text as a sentence repeats it: of a long one its beginning, and how long it is.
 #[must_use]
 pub fn brief(text: &str) -> String {
@@ -62,8 +65,8 @@ impl Fault {
                 Word::Setting(path, value) => text += &vocabulary.setting(path, value.as_ref()),
             }
         }
-        if let (Some(file), Some(_)) = (&self.file, &self.used_by) {
-            let _ = write!(text, " (in {file})");
+        if let (Some(_), Some(document)) = (&self.file, &self.used_by) {
+            let _ = write!(text, " (used by {document})");
         }
         if let Some(raised) = self.raised.as_ref().filter(|raised| !raised.traceback.is_empty()) {
             let _ = write!(text, "\n{}", raised.traceback.trim_end());
@@ -77,7 +80,7 @@ impl Fault {
             self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
         let line = self.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
         let byte = self.byte.map(|byte| format!("byte {byte}"));
-        let places = [setting.or_else(|| self.used_by.clone()).or_else(|| self.file.clone()), line, byte];
+        let places = [setting.or_else(|| self.file.clone()), line, byte];
         self.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
     }
 
@@ -176,10 +179,15 @@ impl fmt::Display for Fault {
 }
 
 impl Faults {
-    /// All of them, each in a line of its own.
+    /// Each in a line of its own; of very many the first, and how many more there are.
     #[must_use]
     pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
-        self.iter().map(|fault| fault.text(vocabulary)).collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = self.iter().take(TOLD).map(|fault| fault.text(vocabulary)).collect();
+        let more = self.iter().count() - lines.len();
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("\n")
     }
 }
 

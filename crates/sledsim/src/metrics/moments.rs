@@ -76,6 +76,13 @@ impl Moments {
         self.max = self.max.max(other.max);
     }
 
+    /// The moments of these values and of as many zeros as make them `count`, which is no less than they are.
+    #[must_use]
+    pub fn among(&self, count: u64) -> Self {
+        let min = if count > self.count { 0 } else { self.min };
+        Self { count, min, ..self.clone() }
+    }
+
     /// Number of values.
     #[inline]
     #[must_use]
@@ -99,13 +106,27 @@ impl Moments {
         if self.count < 2 {
             return 0.0;
         }
+        self.squared_deviations_ns2() / (self.count - 1) as f64
+    }
+
+    /// Variance of the values themselves (denominator n), ns²; 0 without values.
+    #[must_use]
+    pub fn population_variance_ns2(&self) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        self.squared_deviations_ns2() / self.count as f64
+    }
+
+    /// Squared deviations from the mean, added up, of one value or more.
+    fn squared_deviations_ns2(&self) -> f64 {
         // With sum = n q + r, the squared deviations from the integer q add up to squares - q (sum + r), an exact
         // integer, and those from the mean q + r/n to r²/n less.
         let count = u128::from(self.count);
         let (quotient, remainder) = (self.sum / count, self.sum % count);
         let about_quotient = self.squares.minus(Wide::product(quotient as u64, self.sum + remainder));
         let correction = remainder as f64 * (remainder as f64 / self.count as f64);
-        (about_quotient.to_f64() - correction).max(0.0) / (self.count - 1) as f64
+        (about_quotient.to_f64() - correction).max(0.0)
     }
 
     /// Sample standard deviation, ns.
@@ -175,6 +196,22 @@ mod tests {
         assert_eq!(moments.variance_ns2(), 0.0);
         moments.record(0);
         assert!((moments.scv() - 1001.0 / 1e6).abs() < 1e-9, "{}", moments.scv());
+    }
+
+    #[test]
+    fn zeros_may_be_left_out() {
+        let (all, others) = (of(&[0, 3, 0, 5, 0, 0]), of(&[3, 5]).among(6));
+        assert_eq!(all, others);
+        let mean = 8.0 / 6.0;
+        let by_hand = (4.0 * mean * mean + (3.0 - mean) * (3.0 - mean) + (5.0 - mean) * (5.0 - mean)) / 6.0;
+        assert!((others.population_variance_ns2() - by_hand).abs() < 1e-14);
+        assert_eq!(of(&[]).among(0).population_variance_ns2(), 0.0);
+    }
+
+    #[test]
+    fn a_small_spread_of_large_values_is_exact() {
+        let offset = 1 << 40;
+        assert_eq!(of(&[offset, offset + 2]).population_variance_ns2(), 1.0);
     }
 
     #[test]

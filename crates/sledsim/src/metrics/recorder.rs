@@ -2,6 +2,7 @@
 
 use super::confidence::BatchMeans;
 use super::histogram::Histogram;
+use super::moments::Moments;
 use super::{Measure, Summary};
 use crate::engine::Observer;
 use crate::request::{Op, Request};
@@ -50,27 +51,6 @@ impl Durations {
     }
 }
 
-/// Mean, deviation and largest value of a phase; most phases of most requests are 0 and cost nothing.
-#[derive(Clone, Copy, Debug, Default)]
-struct PhaseSums {
-    sum_ns: u128,
-    squares_ns2: f64,
-    max_ns: u64,
-}
-
-impl PhaseSums {
-    #[inline]
-    fn record(&mut self, value_ns: u64) {
-        if value_ns > 0 {
-            self.sum_ns += u128::from(value_ns);
-            // Below 2^63, whose conversion is the quicker one.
-            let value = value_ns as i64 as f64;
-            self.squares_ns2 += value * value;
-            self.max_ns = self.max_ns.max(value_ns);
-        }
-    }
-}
-
 /// A phase over all measured requests, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseSummary {
@@ -99,7 +79,8 @@ pub struct Recorder {
     flushes: Measure,
     /// Batch means over reads and writes together, which their own can't give: response, wait, service.
     together: [BatchMeans; 3],
-    phases: [PhaseSums; PHASES.len()],
+    /// Those that are not 0: most phases of most requests are, and cost nothing.
+    phases: [Moments; PHASES.len()],
     bytes: u64,
     block_bytes: u32,
     log: Option<Log>,
@@ -151,16 +132,14 @@ impl Recorder {
     /// Each phase, in the order of [`PHASES`].
     #[must_use]
     pub fn phases(&self) -> [PhaseSummary; PHASES.len()] {
-        let count = self.count() as f64;
-        self.phases.map(|sums| {
-            if count == 0.0 {
-                return PhaseSummary::default();
+        let count = self.count();
+        self.phases.each_ref().map(|others| {
+            let moments = others.among(count);
+            PhaseSummary {
+                mean_ns: moments.mean_ns(),
+                std_ns: moments.population_variance_ns2().sqrt(),
+                max_ns: moments.max_ns().unwrap_or(0) as f64,
             }
-            let mean_ns = sums.sum_ns as f64 / count;
-            let variance = (sums.squares_ns2 / count - mean_ns * mean_ns).max(0.0);
-            // A constant phase has no deviation; what is left of the difference then is rounding.
-            let std_ns = if mean_ns == sums.max_ns as f64 { 0.0 } else { variance.sqrt() };
-            PhaseSummary { mean_ns, std_ns, max_ns: sums.max_ns as f64 }
         })
     }
 

@@ -91,6 +91,23 @@ impl<L: Listed> Choice<L> {
 }
 
 impl<L> Choice<L> {
+    /// The one of the list, if it is.
+    #[must_use]
+    pub fn listed(&self) -> Option<&L> {
+        match self {
+            Self::Own(_) => None,
+            Self::Listed(listed) => Some(listed),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn own_mut(&mut self) -> Option<&mut OwnSpec> {
+        match self {
+            Self::Own(own) => Some(own),
+            Self::Listed(_) => None,
+        }
+    }
+
     /// One's own, if it is.
     #[must_use]
     pub fn own(&self) -> Option<&OwnSpec> {

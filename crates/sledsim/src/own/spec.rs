@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::contract::{OwnReplacement, OwnScheduler};
+use super::mirror::OwnMirror;
+use super::spin_down::OwnSpinDown;
 use crate::fault::{Fault, Faults, Kind};
 
 /// The keys that say where a policy of one's own is: it has one of them.
@@ -56,7 +58,7 @@ pub struct OwnSpec {
     /// One of the parts that a crate in Rust brings in, by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rust: Option<String>,
-    /// The function of the library that picks.
+    /// The function of the library that decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The function of the library that hears of arrivals; none where it does without.
@@ -69,7 +71,7 @@ pub struct OwnSpec {
     /// class says so itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positioning: Option<bool>,
-    /// What a compiled function remembers of each queue or cache; nothing when absent.
+    /// What a compiled function remembers of each queue, cache, mirror or device; nothing when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_000_000_000))]
     pub state_bytes: Option<u32>,
@@ -163,6 +165,10 @@ pub enum Role {
     Scheduler,
     /// Which key leaves a cache, and whether one comes in.
     Replacement,
+    /// Which copy of a mirror serves a read.
+    Mirror,
+    /// When a device without work enters its lower modes.
+    SpinDown,
 }
 
 impl Role {
@@ -172,6 +178,19 @@ impl Role {
         match self {
             Self::Scheduler => "scheduler",
             Self::Replacement => "replacement policy",
+            Self::Mirror => "choice of a copy",
+            Self::SpinDown => "spin-down policy",
+        }
+    }
+
+    /// The key of a component that names it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Scheduler => "scheduler",
+            Self::Replacement => "policy",
+            Self::Mirror => "read",
+            Self::SpinDown => "spin_down",
         }
     }
 }
@@ -224,6 +243,22 @@ pub trait Maker: Send + Sync {
     fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
         let _ = slots;
         Err(of_another_role(Role::Replacement))
+    }
+
+    /// A choice of a mirror's copy to which nothing has happened yet.
+    ///
+    /// # Errors
+    /// It can't be made.
+    fn mirror(&self) -> Result<Box<dyn OwnMirror>, Fault> {
+        Err(of_another_role(Role::Mirror))
+    }
+
+    /// A spin-down policy to which nothing has happened yet.
+    ///
+    /// # Errors
+    /// It can't be made.
+    fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
+        Err(of_another_role(Role::SpinDown))
     }
 }
 

@@ -159,6 +159,16 @@ impl SpinDown {
         }
     }
 
+    /// From now on enters each mode when it has been idle for so long, `u64::MAX` for never; `after_ns` has a time for each mode, that
+    /// of the ready one apart. A mode that would come later than one below it is passed over.
+    pub fn enter_after(&mut self, after_ns: &[u64]) {
+        let mut earliest_ns = u64::MAX;
+        for mode in (1..=self.ladder.lowest()).rev() {
+            earliest_ns = earliest_ns.min(after_ns[mode]);
+            self.after_ns[mode] = earliest_ns;
+        }
+    }
+
     /// The mode that a request finds which comes when the device has been idle for so long.
     #[inline]
     #[must_use]

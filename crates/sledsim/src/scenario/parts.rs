@@ -9,10 +9,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::document::check::check;
+use super::document::resolve::schema;
 use crate::fault::{Fault, Faults, Kind};
-use crate::hierarchy::cache::replacement;
 use crate::own::{Door, Maker, Opened, OwnSpec, Role, FOLLOWING, KEYS};
-use crate::schedulers;
 
 /// A part as its file declares it.
 #[derive(Clone, Copy, Debug)]
@@ -82,13 +81,11 @@ impl Parts {
     /// # Errors
     /// Names that are taken, by a policy of the simulator's or by another part.
     pub fn check(&self) -> Result<(), Faults> {
-        let schedulers = schedulers::POLICIES.iter().map(|policy| (Role::Scheduler, policy.name));
-        let replacements = replacement::POLICIES.iter().map(|policy| (Role::Replacement, policy.name));
-        let mut taken: Vec<(Role, &str)> = schedulers.chain(replacements).collect();
+        let mut taken: Vec<(Role, &str)> = Vec::new();
         let mut found = Vec::new();
         for part in self.0 {
             let named = (part.role, part.name);
-            if taken.contains(&named) || part.name == "own" {
+            if taken.contains(&named) || listed(part.role).contains(&part.name) {
                 let says = format!(": there is another {} of this name", part.role.name());
                 found.push(Fault::conflict("name", part.name).says(says));
             }
@@ -96,6 +93,22 @@ impl Parts {
         }
         Faults::none_of(found)
     }
+}
+
+/// What scenarios already call policies of a role.
+fn listed(role: Role) -> Vec<&'static str> {
+    let definition = match role {
+        Role::Scheduler => "SchedulerSpec",
+        Role::Replacement => "ReplacementSpec",
+        Role::Mirror => "ReadChoice",
+        Role::SpinDown => "SpinDownSpec",
+    };
+    let options = schema().pointer(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array);
+    let words = options.into_iter().flatten().flat_map(|option| {
+        let one = option.pointer("/properties/name/const").or_else(|| option.get("const"));
+        one.into_iter().chain(option.get("enum").and_then(Value::as_array).into_iter().flatten())
+    });
+    words.filter_map(Value::as_str).collect()
 }
 
 impl Door for Parts {

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sledsim.scenario.models.disk import DiskDevice, PowerParameters
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnScheduler
+from sledsim.scenario.models.policy import OwnPolicy
 
 __all__ = [
     "AdaptiveSpinDown",
@@ -325,7 +325,7 @@ Scheduler = (
     | AsptfScheduler
     | SdfScheduler
     | ZsptfScheduler
-    | OwnScheduler
+    | OwnPolicy
     | str
 )
 
@@ -424,7 +424,7 @@ class OfflineSpinDown(Model):
 
 
 # When a device without work stops to save power: enters the lowest of its idle modes.
-SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | str
+SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | OwnPolicy | str
 
 
 class DelayedStartup(Model):

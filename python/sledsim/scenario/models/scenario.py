@@ -27,7 +27,6 @@ from sledsim.scenario.models.cache import (
     McdUnits,
     MwbClean,
     NoneCacheReadAhead,
-    OwnReplacement,
     Replacement,
     S3FifoReplacement,
     SequentialCacheReadAhead,
@@ -92,7 +91,7 @@ from sledsim.scenario.models.drive import (
     ZsptfScheduler,
 )
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnScheduler
+from sledsim.scenario.models.policy import OwnPolicy
 from sledsim.scenario.models.seek import (
     ConstantSeekCurve,
     HplSeekCurve,
@@ -215,8 +214,7 @@ __all__ = [
     "NoneCacheReadAhead",
     "OfflineSpinDown",
     "OnOffArrival",
-    "OwnReplacement",
-    "OwnScheduler",
+    "OwnPolicy",
     "ParetoDistribution",
     "PartitionSystem",
     "PoissonArrival",

@@ -1,120 +1,25 @@
 """What a cache of a disk is worth: NVRAM or MEMS for the same money (hong2006, section 4.4)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, WithJsonSchema
-
-from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
-from sledsim.scenario import documents
-from sledsim.scenario.documents import BasedOnScenario, Wrong, made, raised, read_varying
-from sledsim.scenario.explanation import bytes_text, explain
+from sledsim.scenario.documents import made, raised
+from sledsim.scenario.explanation import bytes_text
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
-from sledsim.show.faults import told_as, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
-from sledsim.studies.cost.cached_disk import GB, CachedDisk, CacheDesign
+from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
+from sledsim.studies.cost.plan import CostKeys, Plan
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["RATIOS", "CostComparison", "CostFile", "cost", "cost_file"]
-
-#: What NVRAM costs per GB over what MEMS costs: the axis of Figure 9.
-RATIOS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
-#: Lines of a RAM cache: sizes of caches that a budget buys are whole numbers of them.
-LINE_BYTES = 4096
-#: Size of the MEMS cache where neither it nor a budget is given.
-USUAL_SIZE = "256 MiB"
-#: More would not narrow an interval by what they take.
-MOST_REPLICATIONS = 1000
-#: Prices and ratios between these give caches that can be counted in bytes.
-LEAST, MOST = 1e-15, 1e15
-
-#: A size as a program gives it, which may be a text with a unit; of a document the core makes a number.
-Size = Annotated[int | str, WithJsonSchema({"type": "integer", "minimum": 1})]
-Price = Annotated[float, Field(strict=True, ge=LEAST, le=MOST, allow_inf_nan=False)]
-
-
-def _prices_are_given_once(ratios: Sequence[float] | None, nvram_prices_per_gb: Sequence[float] | None) -> list[Fault]:
-    return _either(ratios=ratios, nvram_prices_per_gb=nvram_prices_per_gb)
-
-
-def _size_is_given_once(budget: float | None, mems_bytes: int | str | None) -> list[Fault]:
-    return _either(budget=budget, mems_bytes=mems_bytes)
-
-
-def _either(**given: object) -> list[Fault]:
-    one, other = given
-    if None in given.values():
-        return []
-    return [Fault("conflict", f": give either {one} or {other}", path=one)]
-
-
-class CostKeys(documents.Table):
-    """What is compared, and what it costs."""
-
-    rules = (_prices_are_given_once, _size_is_given_once)
-
-    mems: str = "hong2006"
-    """The MEMS device."""
-    mems_bytes: Size | None = None
-    """Size of the MEMS cache; 256 MiB where neither it nor a budget is given."""
-    segment_bytes: Size = "64 KiB"
-    """What moves between disk and MEMS at once."""
-    controller_bytes: Literal["none"] | Size | None = "4 MiB"
-    """Volatile write-back cache of the controller above either cache, or none."""
-    mems_price_per_gb: Price = 1.0
-    """What a GB (10⁹ bytes) of MEMS costs, in any currency."""
-    nvram_prices_per_gb: Annotated[list[Price], Field(min_length=1)] | None = None
-    """What a GB of NVRAM may cost."""
-    ratios: Annotated[list[Price], Field(min_length=1)] | None = None
-    """The same in multiples of what MEMS costs; 1 to 10 where neither is given."""
-    budget: Price | None = None
-    """What may be spent on a cache, in place of the size of the MEMS cache."""
-    replications: Annotated[int, Field(strict=True, ge=1, le=MOST_REPLICATIONS)] = 1
-    """How many runs of each design, with seeds from the scenario's on."""
-
-
-class CostFile(BasedOnScenario, CostKeys):
-    """A comparison of caches as a file has it."""
-
-    what: ClassVar[str] = "comparison of caches"
-    example: ClassVar[str] = 'the scenario of the disk: scenario = "disk.toml"'
-    own: ClassVar[str] = "cost."
-
-
-def cost_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict[str, Any]:  # noqa: A002
-    """Read a comparison of caches from a file: what :func:`cost` is to be called with.
-
-    Parameters
-    ----------
-    source
-        A file (TOML, YAML or JSON) with a key ``scenario``, or a dictionary with its keys.
-    set
-        Values that replace those of the scenario; and of the file's own keys, with ``cost.`` in front.
-
-    Raises
-    ------
-    ScenarioError
-        Where the file is wrong: all that is, with file, line, key, value and what is allowed.
-
-    Examples
-    --------
-    >>> keys = {"scenario": "disk.toml", "mems_bytes": "16 MiB", "ratios": [1, 8]}
-    >>> found = cost_file(keys, set=["cost.replications=3"])
-    >>> found["mems_bytes"], found["replications"]
-    (16777216, 3)
-    """
-    found, settings = read_varying(CostFile, source, set)
-    keys = {key: getattr(found.table, key) for key in found.table.model_fields_set & {*CostKeys.model_fields}}
-    return {**keys, "scenario": found.scenario(), "set": settings}
+__all__ = ["CostComparison", "cost"]
 
 
 class CostComparison(Shown):
@@ -307,72 +212,15 @@ def cost(
     with raised():
         keys = made(CostKeys, given)
     base = resolve(scenario, set)
-    price = keys.mems_price_per_gb
-    prices = _nvram_prices(keys)
-    _require_chance(replications, base.values)
-    design = CacheDesign(
-        base.values["system"], mems, segment_bytes, None if controller_bytes == "none" else controller_bytes
-    )
-    size = _mems_bytes(base.values, design, keys)
-    sizes = [_whole_lines(size * price / each, f"NVRAM at {each:g} per GB") for each in prices]
-    systems = [design.mems_system(size), *(design.nvram_system(each) for each in sizes)]
-    for what, system in zip(["MEMS", *(f"NVRAM at {each:g} per GB" for each in prices)], systems, strict=True):
-        _require_sound(base.values, system, what)
-    runs = [_replicated(base.values, system, replications, progress) for system in systems]
-    caches = [CachedDisk.of("MEMS", size, price, runs[0], design.cache_path)]
-    for each, bought, results in zip(prices, sizes, runs[1:], strict=True):
-        caches.append(CachedDisk.of("NVRAM", bought, each, results, design.cache_path))
+    plan = Plan.of(base.values, keys)
+    runs = [_replicated(base.values, system, replications, progress) for system in plan.systems]
+    path = plan.design.cache_path
+    caches = [CachedDisk.of("MEMS", plan.mems_bytes, keys.mems_price_per_gb, runs[0], path)]
+    for price, bought, results in zip(plan.prices, plan.nvram_bytes, runs[1:], strict=True):
+        caches.append(CachedDisk.of("NVRAM", bought, price, results, path))
     first = runs[0][0]
-    subject = _subject(base.values, first, design, replications)
+    subject = _subject(base.values, first, plan.design, replications)
     return CostComparison(caches[0], caches[1:], subject, first["stand_in"], _notes(first))
-
-
-def _nvram_prices(keys: CostKeys) -> list[float]:
-    """Return what a GB of NVRAM may cost, rising."""
-    found = keys.nvram_prices_per_gb or [keys.mems_price_per_gb * each for each in keys.ratios or RATIOS]
-    return sorted(dict.fromkeys(found))
-
-
-def _require_chance(replications: int, values: Mapping[str, Any]) -> None:
-    if replications > 1 and values["workload"]["kind"] == "trace":
-        says = ": a trace is the same with every seed; leave replications at 1"
-        with raised():
-            raise Wrong(Fault("conflict", says, path="replications", value=replications))
-
-
-def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostKeys) -> int:
-    """Return the size of the MEMS cache: what was given, in bytes, or what the budget buys."""
-    if keys.budget is not None:
-        return _whole_lines(keys.budget / keys.mems_price_per_gb * GB, "MEMS")
-    # The core reads quantities; what stands for the disk here does not matter.
-    asked = CacheDesign("g2", design.mems).mems_system(keys.mems_bytes or USUAL_SIZE)
-    with _saying("MEMS"):
-        system = resolve({**values, "system": asked}).values["system"]
-    return int(system["child"]["mems_bytes"])
-
-
-def _whole_lines(size: float, what: str) -> int:
-    """Round what money buys down to whole lines."""
-    lines = int(size // LINE_BYTES)
-    if lines < 1:
-        says = f"{what}: the money buys {size:.0f} bytes, which is no cache: spend more, or pay less per GB"
-        raise wrong(SledsimError, "misfit", says, value=size)
-    return lines * LINE_BYTES
-
-
-def _require_sound(values: Mapping[str, Any], system: Mapping[str, Any], what: str) -> None:
-    """Refuse a system that can't be put together, such as a cache larger than its disk."""
-    with _saying(what):
-        explain({**values, "system": system})
-
-
-@contextmanager
-def _saying(what: str) -> Iterator[None]:
-    """Have errors in a scenario say which cache it is about."""
-    try:
-        yield
-    except ScenarioError as error:
-        raise told_as(type(error), error, f"disk with a cache of {what}") from None
 
 
 def _replicated(values: Mapping[str, Any], system: Mapping[str, Any], replications: int, progress: Any) -> list[Result]:

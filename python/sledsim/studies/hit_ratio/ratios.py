@@ -255,8 +255,8 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
 def _label(policy: Mapping[str, Any]) -> str:
     """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
     if policy["name"] == "own":
-        named = next((policy[key] for key in ("python", "rust", "symbol", "library") if policy.get(key)), "compiled")
-        return ",".join([str(named), *(f"{key}={value}" for key, value in policy["parameters"].items())])
+        parameters = [f"{key}={value}" for key, value in policy["parameters"].items()]
+        return ",".join([_core.policy_title(policy), *parameters])
     [known] = [each for each in cache_policies() if each["name"] == policy["name"]]
     own = [f"{key}={policy[key]:g}" for key, schema in known["parameters"].items() if policy[key] != schema["default"]]
     return ":".join([policy["name"], *([",".join(own)] if own else [])])

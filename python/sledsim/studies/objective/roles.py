@@ -4,29 +4,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from sledsim import schedulers
-from sledsim._core import SledsimError
+from sledsim._core import SledsimError, error_of
 from sledsim.devices.device import Device
 from sledsim.runs.confidence import BATCHES
 from sledsim.runs.result import Result
 from sledsim.runs.running import run_resolved
 from sledsim.runs.summary_tables import METRICS, metric_rows
-from sledsim.scenario.documents import Document, Replaced, Table, made, raised, read_varying
-from sledsim.scenario.policy_loading import CLASS_NAME
+from sledsim.scenario.documents import Table, made, raised
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
-from sledsim.show.faults import Sentence, is_there, wrong
+from sledsim.show.faults import Sentence, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
+from sledsim.studies.objective.naming import is_layout, is_scheduler, require_layout, wrongly_named
 from sledsim.studies.relation.access import FETCHES, fetch_times_s, scan_relation
 from sledsim.studies.relation.layouts import Relation, layout_named, layouts_of
 
-__all__ = ["LayoutRole", "Role", "RoleFile", "Sampling", "ScenarioRole", "role_file", "role_named"]
+__all__ = ["LayoutRole", "Role", "Sampling", "SamplingKeys", "ScenarioRole", "policy_scenario", "role_named"]
 
 #: Makes a device into another: what it is given and what it returns are whole devices.
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -56,68 +55,6 @@ class SamplingKeys(Table):
     """Of the first run."""
     metric: Annotated[str, WithJsonSchema({"enum": [*LESS_IS_BETTER]})] = RESPONSE
     """What is measured: its path in the result, of a kind where less is better."""
-
-
-class RoleFile(SamplingKeys, Document):
-    """A role, and how it is tested, as a file has it."""
-
-    what: ClassVar[str] = "role"
-    example: ClassVar[str] = 'a key role: role = "sdf", or the path of a scenario'
-    own: ClassVar[str] = "role."
-
-    role: str | dict[str, Any]
-    """A scheduler or a layout by name, or a scenario: the path of a file, or a table."""
-    without: str | dict[str, Any] | None = None
-    """What there is without it: the same."""
-    device: str | None = None
-    """For a policy: the MEMS device, g2 where it is left out."""
-    rate_per_s: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = None
-    """For a scheduler: arrivals in a second; 95 % busy under fcfs where it is left out."""
-    disk: str = "uberdisk"
-    """The disk that is fitted, for the test of specificity alone."""
-    fit_bytes: Annotated[int, Field(strict=True, ge=1)] = 4096
-    """Size of the random reads that it is fitted to."""
-    set: Replaced = Field(default_factory=dict)
-    """Values that replace those of the scenarios, by path."""
-
-
-def role_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict[str, Any]:  # noqa: A002
-    """Read a role from a file: what ``specificity`` is to be called with; ``merit`` takes no disk and its reads.
-
-    Parameters
-    ----------
-    source
-        A file (TOML, YAML or JSON) with a key ``role``, or a dictionary with its keys.
-    set
-        Values that replace those of the scenarios; and of the file's own keys, with ``role.`` in front.
-
-    Raises
-    ------
-    ScenarioError
-        Where the file is wrong: all that is, with file, line, key, value and what is allowed.
-
-    Examples
-    --------
-    >>> found = role_file({"role": "sdf", "device": "g3"}, set=["role.replications=3"])
-    >>> found["role"], found["device"], found["sampling"].replications
-    ('sdf', 'g3', 3)
-    """
-    found, settings = read_varying(RoleFile, source, set)
-    table = found.table
-
-    def named(key: str) -> "ScenarioLike | Written | None":
-        given = getattr(table, key)
-        return (
-            given if given is None or (isinstance(given, str) and not Path(given).suffix) else found.named(given, key)
-        )
-
-    return {
-        **{key: getattr(table, key) for key in ("device", "rate_per_s", "disk", "fit_bytes")},
-        "role": named("role"),
-        "without": named("without"),
-        "sampling": Sampling(**{key: getattr(table, key) for key in SamplingKeys.model_fields}),
-        "set": settings,
-    }
 
 
 @dataclass(frozen=True)
@@ -362,33 +299,16 @@ def role_named(
     SledsimError
         Where there is none of that name, or an option has no meaning for it.
     """
-    names = [each["name"] for each in schedulers.catalog()]
-    known = layouts_of(Device("g2"))
+    found = wrongly_named(role, without, device=device, rate_per_s=rate_per_s)
+    if found:
+        raise error_of(SledsimError, found)
     sets = sets if isinstance(sets, Mapping | str) else list(sets)
-    if isinstance(role, str) and (role in names or CLASS_NAME.fullmatch(role)):
-        return _scheduler_role(role, without, device or "g2", rate_per_s, sets)
-    if rate_per_s is not None:
-        says: Sentence = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
-        raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
-    if isinstance(role, str) and role in known:
+    if is_scheduler(role):
+        return _scheduler_role(str(role), without, device or "g2", rate_per_s, sets)
+    if is_layout(role):
         chosen = Device(device or "g2", set=sets)
-        if role not in layouts_of(chosen):
-            has = ", ".join(layouts_of(chosen))
-            says = f"device {chosen.name}: can't have the layout {role}; it has {has}"
-            raise wrong(SledsimError, "unsupported", says, path="role", value=role)
-        return LayoutRole(role, chosen, None if without is None else str(without))
-    if device is not None:
-        says = [f"device {device}: a scenario has devices of its own; replace them with ", ("set",), " system.…"]
-        raise wrong(SledsimError, "unsupported", says, path="device", value=device)
-    if (
-        isinstance(role, str)
-        and "\n" not in role
-        and role != "-"
-        and not Path(role).suffix
-        and not is_there(Path(role))
-    ):
-        says = f"no role {role!r}: neither a file nor a policy"
-        raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=[*names, *known])
+        require_layout(str(role), chosen)
+        return LayoutRole(str(role), chosen, None if without is None else str(without))
     baseline = None if without is None else resolve(without, sets)
     return ScenarioRole(_title(role), resolve(role, sets), None if without is None else _title(without), baseline)
 
@@ -398,24 +318,40 @@ def _scheduler_role(
 ) -> ScenarioRole:
     """Return a scheduler's role: random reads, with it and with another."""
     other = USUAL_SCHEDULER if without is None else without
-    names = [each["name"] for each in schedulers.catalog()]
-    if other not in names and not (isinstance(other, str) and CLASS_NAME.fullmatch(other)):
-        says = f"no scheduler {other!r} to compare {name} with"
-        raise wrong(SledsimError, "unknown-name", says, path="other", value=other, known=names)
-
-    def scenario(scheduler: str, rate_per_s: float) -> Resolved:
-        workload = {
-            "arrival": {"kind": "poisson", "rate_per_s": rate_per_s},
-            "size_bytes": {"kind": "fixed", "value": POLICY_BYTES},
-        }
-        run = {"requests": POLICY_REQUESTS, "warmup_requests": POLICY_REQUESTS // 10}
-        return resolve({"workload": workload, "system": {"device": device, "scheduler": scheduler}, "run": run}, sets)
 
     if rate_per_s is None:
-        chosen = drive_of(scenario(name, 1.0).values["system"])["device"]
+        chosen = drive_of(policy_scenario(name, device, 1.0, sets).values["system"])["device"]
         rate_per_s = 1e3 * POLICY_LOAD / mean_access_ms(chosen, POLICY_BYTES)
     load = f"random reads of {POLICY_BYTES:,} bytes at {rate_per_s:,.4g}/s"
-    return ScenarioRole(name, scenario(name, rate_per_s), str(other), scenario(str(other), rate_per_s), load=load)
+    tested, rival = (policy_scenario(each, device, rate_per_s, sets) for each in (name, str(other)))
+    return ScenarioRole(name, tested, str(other), rival, load=load)
+
+
+def policy_scenario(scheduler: str, device: str, rate_per_s: float, sets: Sets) -> Resolved:
+    """Return the scenario in which a scheduler is tested: random reads.
+
+    Parameters
+    ----------
+    scheduler
+        The scheduler.
+    device
+        The MEMS device.
+    rate_per_s
+        Arrivals in a second.
+    sets
+        Values that replace those of the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        Where any of them is wrong.
+    """
+    workload = {
+        "arrival": {"kind": "poisson", "rate_per_s": rate_per_s},
+        "size_bytes": {"kind": "fixed", "value": POLICY_BYTES},
+    }
+    run = {"requests": POLICY_REQUESTS, "warmup_requests": POLICY_REQUESTS // 10}
+    return resolve({"workload": workload, "system": {"device": device, "scheduler": scheduler}, "run": run}, sets)
 
 
 def _title(scenario: ScenarioLike | Written) -> str:

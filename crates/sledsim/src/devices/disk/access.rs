@@ -12,7 +12,7 @@ use super::resting::Resting;
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::powered::Powered;
-use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
+use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Platter, Service};
 use crate::fault::Fault;
 use crate::power::Meter;
 use crate::request::{Flags, Op, Request};
@@ -332,6 +332,10 @@ impl Device for DiskDevice {
 
     fn wake_ns(&self, now: Time) -> u64 {
         self.ready_at(now) - now
+    }
+
+    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
+        self.resting.as_mut().map(|resting| resting.powered.policy_mut())
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {

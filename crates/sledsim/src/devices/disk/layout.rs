@@ -3,6 +3,8 @@
 //! Zones follow each other in the order of LBNs; within one, LBNs run along a track, then over the tracks of a cylinder in
 //! the order that the mapping says, then over the cylinders. Cylinders between zones may be left out.
 
+use std::sync::Arc;
+
 use super::divisor::Divisor;
 use super::sparing::Slots;
 use super::{DiskParameters, Mapping, Zone};
@@ -57,9 +59,10 @@ pub struct Layout {
     end_lbns: Vec<u64>,
     /// LBNs are looked up by what is left of them without so many bits: the zone of the first that shares the rest.
     guess_bits: u32,
-    guesses: Vec<u32>,
+    /// One table for all copies of a drive.
+    guesses: Arc<[u32]>,
     /// Zone of each cylinder, where there are few enough of both.
-    zone_of: Vec<u16>,
+    zone_of: Arc<[u16]>,
     mapping: Mapping,
     surfaces: Divisor,
     cylinders: u32,
@@ -116,7 +119,7 @@ impl Layout {
             guesses: (0..=(next_lbn - 1) >> guess_bits).map(guess).collect(),
             guess_bits,
             end_lbns,
-            zone_of: zone_table(&zones, p.cylinders),
+            zone_of: zone_table(&zones, p.cylinders).into(),
             zones,
             mapping: p.mapping,
             surfaces: Divisor::new(p.surfaces.into()),

@@ -1,5 +1,7 @@
 //! Time of a seek by its distance.
 
+use std::sync::Arc;
+
 use super::{DiskParameters, SeekCurve};
 use crate::fault::{Fault, Kind};
 
@@ -20,10 +22,10 @@ const MOST_NS: f64 = 1e12;
 pub struct Seek {
     formula: Formula,
     farthest: u64,
-    /// Times by distance, ns.
-    times: Vec<u32>,
+    /// Times by distance, ns: one table for all copies of a drive.
+    times: Arc<[u32]>,
     /// Least times of a distance and all farther ones, ns.
-    bounds: Vec<u32>,
+    bounds: Arc<[u32]>,
     /// Distances beside which a curve may turn, and the least time of each and all behind it, ns.
     turns: Vec<(u64, u64)>,
 }
@@ -205,7 +207,7 @@ impl Seek {
             turns.push((distance, least_ns));
         }
         turns.reverse();
-        let mut seek = Self { formula, farthest, times: Vec::new(), bounds: Vec::new(), turns };
+        let mut seek = Self { formula, farthest, times: Arc::default(), bounds: Arc::default(), turns };
         seek.fill();
         Ok(seek)
     }
@@ -213,7 +215,7 @@ impl Seek {
     /// Fills the tables as far as they go.
     fn fill(&mut self) {
         let known = (1..self.farthest.min(TABLE_DISTANCES) + 1).map(|distance| self.formula.time_ns(distance));
-        let times: Vec<u32> =
+        let times: Arc<[u32]> =
             std::iter::once(0).chain(known.take_while(|ns| *ns <= TABLE_NS).map(|ns| ns as u32)).collect();
         let bounds =
             (0..times.len() as u64).map(|distance| self.work_out_bound_ns(distance).min(TABLE_NS) as u32).collect();

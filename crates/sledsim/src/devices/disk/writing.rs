@@ -131,17 +131,7 @@ impl DiskDevice {
         story.background(back);
         let connected = back + o.first_reselect_ns + o.preparation_ns;
         let segment = self.buffer.for_write(first, end);
-        let write = Write {
-            command,
-            first,
-            end,
-            segment,
-            begin: command.max(free),
-            connected,
-            arrived: connected + (end - first) * o.write_block_ns,
-            least_seek_ns: o.least_seek_ns,
-            twice: false,
-        };
+        let write = self.set_off(Set { command, connected, twice: false }, free, (first, end), segment);
         self.put(start, story, &write)
     }
 
@@ -170,22 +160,25 @@ impl DiskDevice {
 
     /// A write that finds the arm free, or from `free` on.
     fn write_now(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
-        let o = self.overheads;
         let segment = self.buffer.for_write(first, end);
-        let Set { command, connected, twice } = self.set_up(at, first, segment);
-        let story = Story::new(start);
-        let write = Write {
+        let write = self.set_off(self.set_up(at, first, segment), free, (first, end), segment);
+        self.put(start, Story::new(start), &write)
+    }
+
+    /// A write so set up, whose arm is free from `free` on.
+    fn set_off(&self, set: Set, free: Time, (first, end): (u64, u64), segment: usize) -> Write {
+        let Set { command, connected, twice } = set;
+        Write {
             command,
             first,
             end,
             segment,
             begin: command.max(free),
             connected,
-            arrived: connected + (end - first) * o.write_block_ns,
-            least_seek_ns: o.least_seek_ns,
+            arrived: connected + (end - first) * self.overheads.write_block_ns,
+            least_seek_ns: self.overheads.least_seek_ns,
             twice,
-        };
-        self.put(start, story, &write)
+        }
     }
 
     /// Fills the buffer and sends the arm off.

@@ -8,8 +8,9 @@ use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
+use crate::devices::IdlePolicy;
 use crate::fault::Fault;
-use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
+use crate::power::{Activity, Meter, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
@@ -33,7 +34,7 @@ pub struct MemsDevice {
     /// Whether only the tips that hold needed bytes are switched on.
     pub(super) subsector: bool,
     /// Idle, and stopped at the centre.
-    pub(super) spin_down: SpinDown,
+    pub(super) spin_down: IdlePolicy,
     sled_w: f64,
     /// Power of each tip of the last access while the sled is idle.
     idle_tip_w: f64,
@@ -218,7 +219,7 @@ impl MemsDevice {
         // The spell before the first service is nobody's choice.
         if !self.untouched() {
             self.last_regret_j = self.spin_down.regret_j(idle_ns);
-            self.spin_down.ended(idle_ns);
+            self.spin_down.ended(now, idle_ns);
         }
         moved.map_or(0, |(sled, wake_ns)| {
             self.sled = sled;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::subsector::PassesOf;
 use crate::devices::mems::{batch, plans, trial};
-use crate::devices::{serve_as_one, serve_in_turn, Device, Location, Plan, Planner, Stance, Trial};
+use crate::devices::{serve_as_one, serve_in_turn, Device, IdlePolicy, Location, Plan, Planner, Stance, Trial};
 use crate::power::Meter;
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Service};
@@ -107,6 +107,10 @@ impl Device for MemsDevice {
 
     fn wake_ns(&self, now: Time) -> u64 {
         self.sled_at(now).1
+    }
+
+    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
+        Some(&mut self.spin_down)
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {

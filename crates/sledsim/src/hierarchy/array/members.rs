@@ -59,6 +59,11 @@ impl Members {
         }
     }
 
+    /// Columns of a row that hold something.
+    pub(super) fn columns(&self) -> usize {
+        self.layout.columns()
+    }
+
     /// The child that holds a column of a row.
     pub(super) fn child(&self, row: u64, column: usize) -> usize {
         self.holder(row, column).0

@@ -2,6 +2,7 @@
 //! [`Spread`](super::Spread).
 
 mod check;
+mod copies;
 mod galois;
 mod journal;
 pub mod layout;
@@ -15,6 +16,7 @@ pub mod spec;
 mod tally;
 
 pub(super) use check::{equal_blocks, unit};
+pub use copies::ReadPolicy;
 pub use layout::{Layout, Level};
 pub use redundant::RedundantArray;
 pub use spec::{ArraySpec, JournalHolds, JournalSpec, ReadChoice, RebuildSpec, Sparing, WriteMethod};

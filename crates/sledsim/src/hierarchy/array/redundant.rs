@@ -2,17 +2,19 @@
 
 use std::collections::VecDeque;
 
+use super::copies::Copies;
 use super::journal::Journal;
 use super::layout::{Layout, Level, Piece};
 use super::members::Members;
 use super::rebuild::Rebuild;
 use super::row::{Operation, Task};
-use super::spec::{ArraySpec, ReadChoice, Sparing, WriteMethod};
+use super::spec::{ArraySpec, Sparing, WriteMethod};
 use super::tally::Tally;
 use crate::engine::details::Details;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload, Status};
 use crate::fault::Fault;
 use crate::hierarchy::parts::{Gather, Locks, Tickets};
+use crate::own::OwnMirror;
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::Time;
 
@@ -28,7 +30,7 @@ pub struct RedundantArray {
     pub(super) children: Vec<ComponentId>,
     pub(super) layout: Layout,
     pub(super) block_bytes: u32,
-    read: ReadChoice,
+    copies: Copies,
     pub(super) write: WriteMethod,
     pub(super) members: Members,
     pub(super) rebuild: Rebuild,
@@ -39,12 +41,6 @@ pub struct RedundantArray {
     pub(super) locks: Locks,
     /// Operations that may go on.
     pub(super) ready: VecDeque<u64>,
-    /// The member after the one that served the last read of a mirror.
-    turn: usize,
-    /// Blocks under way at each child.
-    load_blocks: Vec<u64>,
-    /// The block after the last request to each child.
-    next_lbn: Vec<u64>,
     /// Writes of the journal to be made again before anything else.
     pub(super) replays: u32,
     /// Requests that wait for that.
@@ -121,7 +117,7 @@ impl RedundantArray {
         Ok(Self {
             layout,
             block_bytes,
-            read: spec.read,
+            copies: Copies::new(spec.read, children.len()),
             write: spec.write,
             members: Members::new(layout, spares, distributed),
             rebuild: Rebuild::new(&spec.rebuild, step_blocks, most_steps, layout.member_blocks(), block_bytes),
@@ -131,14 +127,18 @@ impl RedundantArray {
             operations: Tickets::default(),
             locks: Locks::default(),
             ready: VecDeque::new(),
-            turn: 0,
-            load_blocks: vec![0; children.len()],
-            next_lbn: vec![0; children.len()],
             replays: 0,
             held: Vec::new(),
             tally: Tally::default(),
             children,
         })
+    }
+
+    /// The same mirror, of which a policy of one's own says which copy serves a read.
+    #[must_use]
+    pub fn choosing(mut self, policy: Box<dyn OwnMirror>) -> Self {
+        self.copies.obey(policy);
+        self
     }
 
     /// Sends a flush to all who hold something.
@@ -192,7 +192,7 @@ impl RedundantArray {
         let base = row * self.layout.unit_blocks();
         let range = (base + piece.from, base + piece.to);
         let column = match self.layout.level() {
-            Level::Mirror => self.choose(request, range, context),
+            Level::Mirror => self.copies.choose(&self.members, request, range, &self.children, context),
             _ => Some(piece.column).filter(|&column| self.members.readable(row, column, range)),
         };
         let Some(column) = column else {
@@ -222,33 +222,13 @@ impl RedundantArray {
         self.start(operation.of(host, request));
     }
 
-    /// The copy that is to serve a read.
-    fn choose(&mut self, request: &Request, range: (u64, u64), context: &Context<'_>) -> Option<usize> {
-        let count = self.layout.columns();
-        let cost = |copy: usize| {
-            let child = self.members.child(0, copy);
-            match self.read {
-                ReadChoice::RoundRobin => 0,
-                ReadChoice::ShortestQueue => self.load_blocks[child],
-                ReadChoice::Nearest => context
-                    .reach_ns(self.children[child], request)
-                    .unwrap_or_else(|| self.next_lbn[child].abs_diff(request.lbn)),
-            }
-        };
-        let in_turn = (0..count).map(|i| (self.turn + i) % count);
-        let chosen = in_turn.filter(|&copy| self.members.readable(0, copy, range)).min_by_key(|&copy| cost(copy))?;
-        self.turn = (chosen + 1) % count;
-        Some(chosen)
-    }
-
     /// Sends an access to a child.
     pub(super) fn send(&mut self, access: Access, of: Of, context: &mut Context<'_>) {
         let Access { child, op, lbn, blocks, flags, origin, payload } = access;
         let id = self.parts.issue(Part { child, of });
-        self.load_blocks[child] += blocks;
-        self.next_lbn[child] = lbn + blocks;
         let (arrival, blocks, spare) = (context.now(), blocks as u32, Spare::NONE);
         let request = Request { id, arrival, lbn, blocks, op, flags, origin, spare };
+        self.copies.sent(child, &request, context);
         context.submit_with(self.children[child], request, payload);
     }
 
@@ -327,7 +307,9 @@ impl Component for RedundantArray {
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
         let part = self.parts.take(completion.request.id);
-        self.load_blocks[part.child] -= u64::from(completion.request.blocks);
+        if !completion.request.is_flush() {
+            self.copies.returned(part.child, &completion.request, context);
+        }
         // One that refuses what fits it is of no more use than one that fails.
         if matches!(completion.status, Status::Failed | Status::Refused) {
             self.fail(part.child, context);
@@ -379,7 +361,7 @@ impl Component for RedundantArray {
         self.locks.clear();
         self.ready.clear();
         self.held.clear();
-        self.load_blocks.fill(0);
+        self.copies.forget();
         self.replays = 0;
         self.members.power_cut();
         self.rebuild.power_cut();
@@ -402,7 +384,7 @@ impl Component for RedundantArray {
     fn check(&self, at_rest: bool) -> Result<(), String> {
         let (requests, accesses, operations) = (self.hosts.len(), self.parts.len(), self.operations.len());
         let waiting = self.ready.len() + self.held.len();
-        let is_locked = !self.locks.is_empty() || self.load_blocks.iter().any(|&blocks| blocks > 0);
+        let is_locked = !self.locks.is_empty() || !self.copies.at_rest();
         if at_rest && (requests + accesses + operations + waiting > 0 || is_locked) {
             return Err(format!(
                 "at rest with {requests} requests, {accesses} accesses, {operations} operations, {waiting} waiting, locks: \
@@ -436,7 +418,7 @@ mod tests {
         type Act = fn(&mut RedundantArray);
         let acts: [(&str, Act); 3] = [
             ("at rest with 0 requests, 0 accesses, 0 operations, 1 waiting", |array| array.ready.push_back(3)),
-            ("locks: true", |array| array.load_blocks[1] = 8),
+            ("locks: true", |array| array.copies.overload(1)),
             ("the journal's entries are not as large", |array| array.journal.iter_mut().for_each(Journal::miscount)),
         ];
         for (word, act) in acts {

@@ -17,6 +17,18 @@ pub enum ReadChoice {
     Nearest,
 }
 
+impl ReadChoice {
+    /// Its name in a scenario.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundRobin => "round-robin",
+            Self::ShortestQueue => "shortest-queue",
+            Self::Nearest => "nearest",
+        }
+    }
+}
+
 /// How parity is brought up to date by a write that covers a part of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

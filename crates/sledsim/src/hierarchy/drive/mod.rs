@@ -50,8 +50,6 @@ pub struct Drive {
     mechanism_busy: bool,
     /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
     free_timer: bool,
-    /// Whether the scheduler asks a policy of one's own.
-    is_own: bool,
 }
 
 /// Requests under service; the timer tag of a completion is its index here.
@@ -85,7 +83,6 @@ impl Drive {
     #[must_use]
     pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let drive = Self {
-            is_own: scheduler.is_own(),
             station: Station::new(device, scheduler),
             ahead: Ahead::default(),
             under_service: UnderService::default(),
@@ -177,11 +174,9 @@ impl Drive {
 
     /// Ends the run if a policy of one's own can't go on.
     #[inline]
-    fn heed_policy(&self, context: &mut Context<'_>) {
-        if self.is_own {
-            if let Some(stop) = self.station.scheduler.stop() {
-                context.stop(stop.clone());
-            }
+    fn heed_policy(&mut self, context: &mut Context<'_>) {
+        if let Some(stop) = self.station.stop() {
+            context.stop(stop);
         }
     }
 
@@ -240,7 +235,7 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.station.scheduler.in_order()
+        self.station.in_order()
     }
 
     #[inline]
@@ -282,7 +277,8 @@ impl Component for Drive {
             FREE => self.release(context.now()),
             DEADLINE => {}
             tag => {
-                if let (true, Some(Some(done))) = (self.is_own, self.under_service.0.get(tag as usize)) {
+                let hears = self.station.has_own_scheduler();
+                if let (true, Some(Some(done))) = (hears, self.under_service.0.get(tag as usize)) {
                     if !done.request.is_flush() {
                         self.station.scheduler.completed(context.now(), &done.request);
                     }

@@ -7,6 +7,7 @@ use super::merging::Merging;
 use super::window::Window;
 use crate::devices::{self, Device};
 use crate::engine::component::Measured;
+use crate::engine::Stop;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::Service;
@@ -39,11 +40,15 @@ pub(super) struct Station {
     /// What the stopped device waits for before it starts up.
     pub(super) delay: Option<Delay>,
     pub(super) window: Window,
+    /// Whether the scheduler, and what decides when the device stops, ask policies of one's own.
+    own: (bool, bool),
 }
 
 impl Station {
-    pub(super) fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>) -> Self {
+    pub(super) fn new(mut device: Box<dyn Device>, scheduler: Box<dyn Scheduler>) -> Self {
+        let own_spin_down = device.idle_policy().is_some_and(|policy| policy.is_own());
         Self {
+            own: (scheduler.is_own(), own_spin_down),
             overhead_ns: device.command_overhead_ns(),
             device,
             scheduler,
@@ -150,6 +155,38 @@ impl Station {
     pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {
         self.check(now, request, service);
         self.window.serve(now, service.free);
+        if self.own.1 {
+            self.tell_spin_down(request, service);
+        }
+    }
+
+    /// A policy of one's own hears of a service, and says when the device stops after it.
+    #[cold]
+    fn tell_spin_down(&mut self, request: &Request, service: &Service) {
+        if let Some(policy) = self.device.idle_policy() {
+            policy.served(service.free, request);
+        }
+    }
+
+    /// Whether the scheduler asks a policy of one's own.
+    #[inline]
+    pub(super) fn has_own_scheduler(&self) -> bool {
+        self.own.0
+    }
+
+    /// Why a policy of one's own can't go on, if it can't.
+    #[inline]
+    pub(super) fn stop(&mut self) -> Option<Stop> {
+        match self.own {
+            (false, false) => None,
+            (true, _) if self.scheduler.stop().is_some() => self.scheduler.stop().cloned(),
+            _ => self.device.idle_policy()?.stop(),
+        }
+    }
+
+    /// Whether it serves what arrives in the order of arrival, whatever comes.
+    pub(super) fn in_order(&self) -> bool {
+        self.scheduler.in_order() && !self.own.1
     }
 
     /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
@@ -164,10 +201,19 @@ impl Station {
             free = free.max(service.free);
             members += 1;
         }
+        if self.own.1 {
+            self.tell_spin_down_of_all();
+        }
         self.window.together_requests += members;
         self.window.together_accesses += 1;
         self.window.serve(now, free);
         true
+    }
+
+    #[cold]
+    fn tell_spin_down_of_all(&mut self) {
+        let served: Vec<_> = self.together().map(|(request, service)| (*request, *service)).collect();
+        served.iter().for_each(|(request, service)| self.tell_spin_down(request, service));
     }
 
     /// The requests that were served together last.

@@ -89,12 +89,12 @@ impl Window {
     /// greatest length.
     pub(super) fn queue(&self, now: Time, waiting: usize, ready: impl Iterator<Item = Time>) -> (u128, u64) {
         let counted = waiting as u128 * u128::from(now - self.queue_changed);
-        let (mut uncounted_ns, mut length) = (0, waiting as u64);
+        let (mut uncounted_ns, mut length) = (0_u128, waiting as u64);
         for ready in ready {
-            uncounted_ns += now.saturating_since(ready.max(self.start));
+            uncounted_ns += u128::from(now.saturating_since(ready.max(self.start)));
             length += u64::from(ready <= now);
         }
         // The queue is watched at dispatches; since the last one it has only grown.
-        (self.queue_ns + counted + u128::from(uncounted_ns), self.queue_max.max(length))
+        (self.queue_ns + counted + uncounted_ns, self.queue_max.max(length))
     }
 }

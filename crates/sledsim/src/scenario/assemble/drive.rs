@@ -7,6 +7,7 @@ use crate::devices::Device;
 use crate::engine::{ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::own::Choice;
 use crate::power::SpinDownSpec;
 use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
@@ -19,17 +20,37 @@ pub(super) struct Built {
     pub overhead_ns: u64,
 }
 
+/// A mechanism of each kind that was added to a system, as it is new and before it obeys a policy of one's own: those of more drives
+/// like it are clones, which share its tables.
+#[derive(Default)]
+pub(super) struct Mechanisms<'a>(Vec<(&'a DriveSpec, Box<dyn Device>)>);
+
+impl<'a> Mechanisms<'a> {
+    /// A new mechanism of a drive.
+    fn another(&mut self, drive: &'a DriveSpec) -> Result<Box<dyn Device>, Fault> {
+        let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
+        let of = |each: &'a DriveSpec| (&each.device, listed(each), each.subsector);
+        if let Some((_, device)) = self.0.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
+            return Ok(device.clone());
+        }
+        let mut device = device_with(&drive.device, listed(drive))?;
+        set_access(drive, device.as_mut())?;
+        self.0.push((drive, device.clone()));
+        Ok(device)
+    }
+}
+
 /// Adds a drive to a system.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
-pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault> {
+pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mechanisms<'a>) -> Result<Built, Fault> {
     check_delay(drive)?;
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
-        set_access(drive, device.as_mut())?;
+        let mut device = known.another(drive)?;
+        obey_own(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler =
             drive.scheduler.build(device.as_ref()).map_err(|fault| own::within(fault, &"scheduler".into()))?;
@@ -58,7 +79,7 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault
 pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
     let found = Faults::of_all([
         check_device(drive).map_err(Faults::from),
-        check_policy(&drive.device, drive.spin_down.as_ref()).map_err(Faults::from),
+        check_policy(&drive.device, drive.spin_down.as_ref().map(Choice::name)).map_err(Faults::from),
         check_delay(drive).map_err(Faults::from),
         check_merge(drive).map_err(Faults::from),
         drive.scheduler.validate().map_err(|faults| faults.within("scheduler")),
@@ -108,9 +129,9 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, Fault> {
 ///
 /// # Errors
 /// It has none: the powers of the device are not known, or a stopped sled takes more than one that moves.
-fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(), Fault> {
+fn check_policy(spec: &DeviceSpec, spin_down: Option<&str>) -> Result<(), Fault> {
     match (spin_down, spec) {
-        (Some(policy), _) if !spec.has_powers() => Err(Fault::conflict("spin_down", policy.name())
+        (Some(policy), _) if !spec.has_powers() => Err(Fault::conflict("spin_down", policy)
             .says(format!(": {} has no idle modes whose powers are known: leave out ", spec.name()))
             .key("spin_down")
             .says(", give ")
@@ -145,7 +166,7 @@ fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
 pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, Fault> {
-    check_policy(spec, spin_down)?;
+    check_policy(spec, spin_down.map(SpinDownSpec::name))?;
     build(spec, spin_down).map_err(|fault| fault.within("device"))
 }
 
@@ -161,6 +182,21 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn 
             Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
         }
     })
+}
+
+/// Lets a policy of one's own say when `device` stops, if the drive has one.
+///
+/// # Errors
+/// It can't be made, or there is nothing to decide.
+fn obey_own(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
+    let Some(policy) = drive.spin_down.as_ref().and_then(Choice::own) else { return Ok(()) };
+    check_policy(&drive.device, Some(policy.title()))?;
+    let policy =
+        policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| own::within(fault, &"spin_down".into()))?;
+    if let Some(idle) = device.idle_policy() {
+        idle.obey(policy);
+    }
+    Ok(())
 }
 
 /// Lets `device` access less than a block if the drive is to.

@@ -15,6 +15,7 @@ use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Tiers, Volumes};
 use crate::limits::COMPONENTS;
+use crate::scenario::own;
 use crate::scenario::specs::arrays::MemberFaultSpec;
 use crate::scenario::specs::scenario::DeviceSpec;
 use crate::scenario::specs::system::{Children, MemberSpec, SystemSpec, CHILD_KEYS};
@@ -65,8 +66,16 @@ fn build<'a>(
     seed: u64,
     between: Between<'_>,
 ) -> Result<Assembly<'a>, Faults> {
-    let mut builder =
-        Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0, found: Vec::new(), is_full: false };
+    let mut builder = Builder {
+        seed,
+        between,
+        system: empty,
+        nodes: Vec::new(),
+        mechanisms: drive::Mechanisms::default(),
+        overhead_ns: 0,
+        found: Vec::new(),
+        is_full: false,
+    };
     builder.add(spec, written, SYSTEM, None);
     let Builder { system, nodes, overhead_ns, found, .. } = builder;
     Faults::none_of(found)?;
@@ -154,6 +163,7 @@ struct Builder<'a, 'b> {
     between: Between<'b>,
     system: System,
     nodes: Vec<Node<'a>>,
+    mechanisms: drive::Mechanisms<'a>,
     overhead_ns: u64,
     /// What does not fit together: of what is built several times, once.
     found: Vec<Fault>,
@@ -184,7 +194,7 @@ impl<'a> Builder<'a, '_> {
         let children = self.add_below(spec, written, path, place)?;
         let ids = match spec {
             SystemSpec::Drive(drive) => {
-                let built = drive::add(&mut self.system, drive);
+                let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
                 let built = self.kept(built, written)?;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
@@ -290,7 +300,19 @@ fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Fau
         SystemSpec::Volumes(node) => boxed(Volumes::new(&node.spec, &alike(children)?)?),
         SystemSpec::Concat(_) => boxed(Spread::concat(ids_of(children), &sizes_of(children))?),
         SystemSpec::Stripe(node) => boxed(Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes)?),
-        SystemSpec::Mirror(node) => array(Level::Mirror, &node.spec.array(), children)?,
+        SystemSpec::Mirror(node) => {
+            let mirror = redundant(Level::Mirror, &node.spec.array(), children)?;
+            match node.spec.read.own() {
+                Some(chosen) => {
+                    let policy = chosen
+                        .maker()
+                        .and_then(|maker| maker.mirror())
+                        .map_err(|fault| own::within(fault, &"read".into()))?;
+                    boxed(mirror.choosing(policy))
+                }
+                None => boxed(mirror),
+            }
+        }
         SystemSpec::Raid4(node) => array(Level::Raid4, &node.spec.array(), children)?,
         SystemSpec::Raid5(node) => array(Level::Raid5, &node.spec.array(), children)?,
         SystemSpec::Raid6(node) => array(Level::Raid6, &node.spec.array(), children)?,
@@ -309,8 +331,12 @@ fn member_of(written: &Path, entry: usize) -> Path {
     written.step("members").step(entry).step("system")
 }
 
+fn redundant(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<RedundantArray, Fault> {
+    RedundantArray::new(level, ids_of(children), &sizes_of(children), spec)
+}
+
 fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, Fault> {
-    RedundantArray::new(level, ids_of(children), &sizes_of(children), spec).map(boxed)
+    redundant(level, spec, children).map(boxed)
 }
 
 /// Blocks of each child, and their size.

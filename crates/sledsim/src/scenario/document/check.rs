@@ -57,7 +57,10 @@ impl<'a> Checker<'a> {
         if let Some(options) = schema.get("oneOf").and_then(Value::as_array) {
             return match tag_of(options) {
                 Some(tag) => self.tagged(value, options, tag, trail, unit),
-                None => self.found.extend(choice(value, options, trail)),
+                None => match options.iter().find(|option| value.is_object() && fits(value, option)) {
+                    Some(table) => self.value(value, table, trail, unit),
+                    None => self.found.extend(choice(value, options, trail)),
+                },
             };
         }
         if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
@@ -76,10 +79,13 @@ impl<'a> Checker<'a> {
             "array" => self.array(value, schema, trail, unit),
             "number" => self.found.extend(number(value, schema, trail, unit, false)),
             "integer" => self.found.extend(number(value, schema, trail, unit, true)),
-            "string" => match schema.get("x-unit").and_then(Value::as_str) {
-                Some(unit) => self.found.extend(quantity_text(value, schema, trail, unit)),
-                None if value.is_string() => {}
-                None => self.wrong(trail, value, "a string"),
+            "string" => match (schema.get("x-unit").and_then(Value::as_str), value.as_str()) {
+                (Some(unit), _) => self.found.extend(quantity_text(value, schema, trail, unit)),
+                (None, Some(given)) => {
+                    let only = schema.get("const").and_then(Value::as_str).filter(|&only| only != given);
+                    self.found.extend(only.map(|only| Fault::unknown_name(trail.path(), given, [only])));
+                }
+                (None, None) => self.wrong(trail, value, "a string"),
             },
             "boolean" if !value.is_boolean() => self.wrong(trail, value, "true or false"),
             _ => {}

@@ -39,6 +39,14 @@ impl Subject {
         }
     }
 
+    /// What its values are in the schema.
+    const fn definition(self) -> &'static str {
+        match self {
+            Self::Device => "DeviceSpec",
+            Self::Workload => "WorkloadSpec",
+        }
+    }
+
     /// The subject called so.
     ///
     /// # Errors
@@ -101,10 +109,60 @@ impl Entry {
             }
             whole = part.over(whole);
         }
+        let entry = whole.entry(layers);
         if !found.is_empty() {
+            found.extend(entry.wrong_values(subject));
             return Err(found);
         }
-        Ok(whole.entry(layers))
+        Ok(entry)
+    }
+
+    /// Its values that no scenario could have: what a scenario that names it would find, were nothing else wrong with it.
+    fn wrong_values(&self, subject: Subject) -> Vec<Fault> {
+        let is_own = |keys: &&Map<String, Value>| match subject {
+            Subject::Device => keys["mechanism"]["const"] == self.mechanism,
+            Subject::Workload => keys.contains_key(self.telling()),
+        };
+        let Some(keys) = options_of(subject).find(is_own) else { return Vec::new() };
+        let definitions = &schema()["$defs"];
+        let schema = json!({"type": "object", "properties": keys, "additionalProperties": false, "$defs": definitions});
+        let found = check::faults(&mut Value::Object(self.values.clone()), &schema, &[]);
+        let located = found.into_iter().map(|mut fault| {
+            let below = fault.path.steps().to_vec();
+            self.locate(&mut fault, &below);
+            fault
+        });
+        located.collect()
+    }
+
+    /// Holds the units that it names to those of their keys, where they have one.
+    ///
+    /// # Errors
+    /// Each unit that is another, and what else is wrong with its values.
+    pub(in crate::scenario) fn check_units<'a>(
+        &self,
+        subject: Subject,
+        unit_of: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<(), Vec<Fault>> {
+        let wrong = |(key, unit): (&String, &String)| {
+            let own = unit_of(key).filter(|own| own != unit)?;
+            Some(self.wrong_unit(key, unit, own))
+        };
+        let mut found: Vec<Fault> = self.units.iter().filter_map(wrong).collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        found.extend(self.wrong_values(subject));
+        Err(found)
+    }
+
+    /// The key of a workload's kind that its values have.
+    pub(in crate::scenario) fn telling(&self) -> &'static str {
+        if self.values.contains_key("streams") {
+            "streams"
+        } else {
+            "arrival"
+        }
     }
 
     /// Everything it says, each value with what is said of it.
@@ -154,7 +212,7 @@ impl Entry {
     }
 
     /// A value that is given in another unit than its key's.
-    pub(in crate::scenario) fn wrong_unit(&self, key: &str, unit: &str, own: &str) -> Fault {
+    fn wrong_unit(&self, key: &str, unit: &str, own: &str) -> Fault {
         let mut fault = Fault::of(Kind::UnknownName, VALUES, unit).one_of(unit, [own]);
         self.locate(&mut fault, &[key.to_owned()]);
         fault.path = fault.path.step("unit");
@@ -307,8 +365,8 @@ impl Subject {
 
     /// Keys that values may be given for.
     fn keys(self) -> &'static BTreeSet<&'static str> {
-        static DEVICE: LazyLock<BTreeSet<&str>> = LazyLock::new(|| keys_of("DeviceSpec"));
-        static WORKLOAD: LazyLock<BTreeSet<&str>> = LazyLock::new(|| keys_of("WorkloadSpec"));
+        static DEVICE: LazyLock<BTreeSet<&str>> = LazyLock::new(|| keys_of(Subject::Device));
+        static WORKLOAD: LazyLock<BTreeSet<&str>> = LazyLock::new(|| keys_of(Subject::Workload));
         match self {
             Self::Device => &DEVICE,
             Self::Workload => &WORKLOAD,
@@ -316,13 +374,14 @@ impl Subject {
     }
 }
 
-fn options_of(definition: &str) -> impl Iterator<Item = &'static Map<String, Value>> {
-    let options = schema().pointer(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array);
+/// The keys of each kind of a subject.
+fn options_of(subject: Subject) -> impl Iterator<Item = &'static Map<String, Value>> {
+    let options = schema().pointer(&format!("/$defs/{}/oneOf", subject.definition())).and_then(Value::as_array);
     options.into_iter().flatten().filter_map(|option| option["properties"].as_object())
 }
 
-fn keys_of(definition: &str) -> BTreeSet<&'static str> {
-    options_of(definition).flat_map(Map::keys).map(String::as_str).collect()
+fn keys_of(subject: Subject) -> BTreeSet<&'static str> {
+    options_of(subject).flat_map(Map::keys).map(String::as_str).collect()
 }
 
 fn schemas(subject: Subject) -> [Value; 2] {
@@ -333,7 +392,7 @@ fn schemas(subject: Subject) -> [Value; 2] {
     keys.insert(VALUES.into(), json!({"type": "object", "description": values}));
     let required = match subject {
         Subject::Device => {
-            let kinds: Vec<&Value> = options_of("DeviceSpec").map(|option| &option["mechanism"]["const"]).collect();
+            let kinds: Vec<&Value> = options_of(subject).map(|option| &option["mechanism"]["const"]).collect();
             let kind = json!({"enum": kinds, "description": "the kind of device, for example \"mems\""});
             keys.insert("mechanism".into(), kind);
             json!(["mechanism", VALUES])

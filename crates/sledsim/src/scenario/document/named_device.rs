@@ -110,12 +110,7 @@ pub(in crate::scenario) fn fill_device(
             None => return Err(faults.into_iter().map(|fault| of_entry(fault, &place)).collect()),
         },
     };
-    for (key, unit) in &entry.units {
-        let own = unit_of_device_key(schema, &entry.mechanism, key);
-        if own.is_some_and(|own| own != unit) {
-            return Err(vec![entry.wrong_unit(key, unit, own.unwrap_or_default())]);
-        }
-    }
+    entry.check_units(Subject::Device, |key| unit_of_device_key(schema, &entry.mechanism, key))?;
     let filed = is_file(&name).then(|| Filed::new(place, &entry, device));
     for (key, value) in entry.values {
         let value = match device.remove(&key) {

@@ -262,16 +262,12 @@ fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &
     };
     let entry = catalog.entry(Subject::Workload, &name, base)?;
     // What is in the entry says of which kind it is.
-    let telling = if entry.values.contains_key("streams") { "streams" } else { "arrival" };
+    let telling = entry.telling();
     workload.insert("kind".into(), if telling == "streams" { "mix" } else { "synthetic" }.into());
     let known = schema.pointer("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
     let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get(telling).is_some());
-    for (key, unit) in &entry.units {
-        let own = unit_of(key).unwrap_or_default();
-        if own != unit && known.is_some_and(|keys| keys.get(key).is_some()) {
-            return Err(vec![entry.wrong_unit(key, unit, own)]);
-        }
-    }
+    let is_known = |key: &str| known.is_some_and(|keys| keys.get(key).is_some());
+    entry.check_units(Subject::Workload, |key| is_known(key).then(|| unit_of(key).unwrap_or_default()))?;
     let filed = is_file(&name).then(|| Filed::new("workload".into(), &entry, workload));
     for (key, value) in entry.values {
         let value = match workload.remove(&key) {

@@ -37,6 +37,11 @@ pub fn user_schema() -> Value {
     relax("SchedulerSpec", &["name"], true);
     relax("SpinDownSpec", &["name"], true);
     relax("ReplacementSpec", &["name"], true);
+    if let Some(options) = schema.pointer_mut("/$defs/ReadChoice/oneOf").and_then(Value::as_array_mut) {
+        options.push(serde_json::json!({
+            "type": "string", "pattern": ":", "description": "A class of one's own: `my_module:MyChoice`.",
+        }));
+    }
     relax_drawn(&mut schema);
     relax_own(&mut schema);
     relax_system(&mut schema);
@@ -66,7 +71,7 @@ fn relax_drawn(schema: &mut Value) {
 
 /// Lets a policy of one's own go without its name, and its parameters stand beside the other keys.
 fn relax_own(schema: &mut Value) {
-    for listed in ["SchedulerSpec", "ReplacementSpec"] {
+    for listed in ["SchedulerSpec", "ReplacementSpec", "ReadChoice", "SpinDownSpec"] {
         for own in options_mut(schema, listed).filter(|option| option["properties"]["name"]["const"] == "own") {
             own["required"] = Value::from(Vec::<&str>::new());
             own["anyOf"] = DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hierarchy::array::{ArraySpec, JournalSpec, ReadChoice, RebuildSpec, Sparing, WriteMethod};
+use crate::hierarchy::array::{ArraySpec, JournalSpec, ReadPolicy, RebuildSpec, Sparing, WriteMethod};
 use crate::hierarchy::faulty::FaultSpec;
 
 /// Members one after the other: nothing more to say.
@@ -27,7 +27,7 @@ pub struct StripeSpec {
 pub struct MirrorSpec {
     /// Which copy serves a read.
     #[serde(default)]
-    pub read: ReadChoice,
+    pub read: ReadPolicy,
     /// Spare members beside `members`, built like the first of them.
     #[serde(default)]
     #[schemars(range(min = 0, max = 64))]
@@ -87,7 +87,7 @@ pub struct MemberFaultSpec {
 impl MirrorSpec {
     pub(in crate::scenario) fn array(&self) -> ArraySpec {
         ArraySpec {
-            read: self.read,
+            read: self.read.listed().copied().unwrap_or_default(),
             spares: self.spares,
             rebuild: self.rebuild,
             journal: self.journal,

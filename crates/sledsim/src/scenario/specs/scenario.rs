@@ -10,9 +10,9 @@ use super::system::SystemSpec;
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
+use crate::devices::SpinDownChoice;
 use crate::fault::Faults;
 use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
-use crate::power::SpinDownSpec;
 use crate::scenario::document::check::check;
 use crate::scenario::document::named_device::unit_of_device_key;
 use crate::scenario::document::resolve::schema;
@@ -67,7 +67,7 @@ pub struct DriveSpec {
     pub merge: Option<MergeSpec>,
     /// When the device stops to save power; its own timeouts when absent.
     #[serde(default)]
-    pub spin_down: Option<SpinDownSpec>,
+    pub spin_down: Option<SpinDownChoice>,
     /// What a stopped device waits for before it starts up again; nothing when absent.
     #[serde(default)]
     pub delayed_startup: Option<DelayedStartupSpec>,

@@ -237,27 +237,28 @@ impl SystemSpec {
         }
     }
 
-    /// The policy of one's own that it asks, and for what.
-    pub(in crate::scenario) fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
-        match self {
-            Self::Drive(drive) => match &mut drive.scheduler {
-                Choice::Own(own) => Some((own, Role::Scheduler)),
-                Choice::Listed(_) => None,
-            },
-            Self::RamCache(Over { spec: RamCacheSpec { policy: Choice::Own(own), .. }, .. })
-            | Self::Mcd(OverDisk { spec: McdSpec { policy: Choice::Own(own), .. }, .. }) => {
-                Some((own, Role::Replacement))
-            }
-            _ => None,
-        }
+    /// The policies of one's own that it asks, and for what.
+    pub(in crate::scenario) fn own_mut(&mut self) -> Vec<(&mut OwnSpec, Role)> {
+        let asked = match self {
+            Self::Drive(drive) => vec![
+                (drive.scheduler.own_mut(), Role::Scheduler),
+                (drive.spin_down.as_mut().and_then(Choice::own_mut), Role::SpinDown),
+            ],
+            Self::RamCache(over) => vec![(over.spec.policy.own_mut(), Role::Replacement)],
+            Self::Mcd(over) => vec![(over.spec.policy.own_mut(), Role::Replacement)],
+            Self::Mirror(over) => vec![(over.spec.read.own_mut(), Role::Mirror)],
+            _ => Vec::new(),
+        };
+        asked.into_iter().filter_map(|(own, role)| Some((own?, role))).collect()
     }
 
     /// Whether it, or anything below it, asks a policy of one's own.
     pub(in crate::scenario) fn has_own(&self) -> bool {
         let own = match self {
-            Self::Drive(drive) => drive.scheduler.own(),
+            Self::Drive(drive) => drive.scheduler.own().or(drive.spin_down.as_ref().and_then(Choice::own)),
             Self::RamCache(over) => over.spec.policy.own(),
             Self::Mcd(over) => over.spec.policy.own(),
+            Self::Mirror(over) => over.spec.read.own(),
             _ => None,
         };
         own.is_some() || self.below().into_iter().any(Self::has_own)

@@ -246,23 +246,7 @@ impl<const N: usize> Entries<N> {
 /// What every policy whose keys are in `self.entries` does alike.
 macro_rules! keeps_entries {
     () => {
-        fn capacity(&self) -> u32 {
-            self.entries.capacity()
-        }
-
-        fn len(&self) -> u32 {
-            self.entries.len()
-        }
-
-        #[inline]
-        fn find(&self, key: u64) -> Option<Slot> {
-            self.entries.find(key)
-        }
-
-        #[inline]
-        fn key(&self, slot: Slot) -> u64 {
-            self.entries.key(slot)
-        }
+        $crate::hierarchy::cache::replacement::slots::keeps_keys!(entries);
 
         fn remove(&mut self, key: u64) -> Option<Slot> {
             self.entries.remove(key)

@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::slots::{resize_within, Slots};
+use super::slots::{keeps_keys, resize_within, Slots};
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 use crate::hierarchy::parts::Counted;
 use crate::registry::no_parameters;
@@ -131,22 +131,7 @@ impl Lfuda {
 }
 
 impl Replacement for Lfuda {
-    fn capacity(&self) -> u32 {
-        self.slots.capacity()
-    }
-
-    fn len(&self) -> u32 {
-        self.slots.len()
-    }
-
-    #[inline]
-    fn find(&self, key: u64) -> Option<Slot> {
-        self.slots.find(key)
-    }
-
-    fn key(&self, slot: Slot) -> u64 {
-        self.slots.key(slot)
-    }
+    keeps_keys!(slots);
 
     #[inline]
     fn hit(&mut self, slot: Slot) {

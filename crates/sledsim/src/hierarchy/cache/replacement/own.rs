@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use super::slots::Slots;
+use super::slots::{keeps_keys, Slots};
 use super::{build, Admission, Replacement, ReplacementSpec, Slot};
 use crate::engine::Stop;
 use crate::fault::{Fault, Kind};
@@ -105,22 +105,7 @@ impl Own {
 }
 
 impl Replacement for Own {
-    fn capacity(&self) -> u32 {
-        self.slots.capacity()
-    }
-
-    fn len(&self) -> u32 {
-        self.slots.len()
-    }
-
-    #[inline]
-    fn find(&self, key: u64) -> Option<Slot> {
-        self.slots.find(key)
-    }
-
-    fn key(&self, slot: Slot) -> u64 {
-        self.slots.key(slot)
-    }
+    keeps_keys!(slots);
 
     #[inline]
     fn hit(&mut self, slot: Slot) {

@@ -132,3 +132,27 @@ pub(super) fn resize_within<T: Copy>(values: &mut Vec<T>, slot: Slot, value: T, 
     }
     values.resize(wanted, value);
 }
+
+/// What every policy does alike whose field `$keys` knows which key is in which slot.
+macro_rules! keeps_keys {
+    ($keys:ident) => {
+        fn capacity(&self) -> u32 {
+            self.$keys.capacity()
+        }
+
+        fn len(&self) -> u32 {
+            self.$keys.len()
+        }
+
+        #[inline]
+        fn find(&self, key: u64) -> Option<Slot> {
+            self.$keys.find(key)
+        }
+
+        #[inline]
+        fn key(&self, slot: Slot) -> u64 {
+            self.$keys.key(slot)
+        }
+    };
+}
+pub(super) use keeps_keys;

@@ -1,0 +1,147 @@
+"""The commands that run programs on whole machines in virtual time."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets, Threads, device_names
+from sledsim.cli.output import print_found
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run programs on a whole Linux machine in virtual time, on simulated storage.",
+)
+
+RUN_EXAMPLES = """\b
+Examples:
+  sledsim machine run scenario.toml --program postmark
+  sledsim machine run g2 --program fio jobs.fio --trace requests.csv
+  sledsim machine run g2 --program andrew --device g1 --device atlas10k
+  sledsim machine run g2 --memory-mib 64 --file-system ext2 --mount dirsync --program postmark --size files=2000
+  sledsim machine run g2 --file stock.db -- "sqlite3 stock.db 'select count(*) from stock'"
+
+The exit status is 1 where the program failed; its own is told."""
+
+Jobs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[JOBS | -- COMMAND]", help="The jobs of fio; or a command, for the machine's shell."),
+]
+Named = Annotated[str | None, typer.Option("--program", metavar="NAME", help="postmark, andrew, link, tpch or fio.")]
+Size = Annotated[
+    list[str] | None,
+    typer.Option("--size", metavar="KEY=N", help="How much a program has to do: files=2000. Repeatable."),
+]
+Lies = Annotated[
+    list[Path] | None,
+    typer.Option("--file", metavar="PATH", help="A file or folder that is to lie on the device. Repeatable."),
+]
+Each = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--device", "-d", metavar="NAME", autocompletion=device_names, help="In its place: a run on each. Repeatable."
+    ),
+]
+Memory = Annotated[int, typer.Option("--memory-mib", metavar="N", help="Memory of the program and the caches.")]
+Cpu = Annotated[float, typer.Option("--cpu", metavar="N", help="Instructions a nanosecond: 1 is 1 GHz.")]
+FileSystem = Annotated[str, typer.Option("--file-system", metavar="NAME", help="ext4, ext2 or xfs.")]
+Mount = Annotated[str, typer.Option("--mount", metavar="OPTIONS", help="Options of the mount: dirsync,noatime.")]
+ReadAhead = Annotated[int | None, typer.Option("--read-ahead-kib", metavar="N", help="Else the kernel's 128.")]
+Cache = Annotated[str, typer.Option("--cache", metavar="STATE", help="cold, or warm: all files were read.")]
+TraceFile = Annotated[
+    Path | None, typer.Option("--trace", metavar="FILE", help="Write the requests as a trace, in CSV.")
+]
+Limit = Annotated[float, typer.Option("--limit-s", metavar="N", help="Seconds after which a guest is given up.")]
+Folder = Annotated[Path | None, typer.Option("--machine", metavar="FOLDER", help="What `make machine` has made.")]
+
+
+@app.command(epilog=RUN_EXAMPLES)
+def run(
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, or the name of a device.")],
+    words: Jobs = None,
+    program: Named = None,
+    size: Size = None,
+    file: Lies = None,
+    device: Each = None,
+    memory_mib: Memory = 128,
+    cpu: Cpu = 1.0,
+    file_system: FileSystem = "ext4",
+    mount: Mount = "defaults",
+    read_ahead_kib: ReadAhead = None,
+    cache: Cache = "cold",
+    trace: TraceFile = None,
+    limit_s: Limit = 1800.0,
+    machine: Folder = None,
+    sets: Sets = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a program on a Linux machine whose storage is simulated, in virtual time.
+
+    QEMU emulates the machine, and each instruction takes the same time; processor and device share one clock. Two runs
+    give the same times, to the microsecond.
+    """
+    from sledsim.machine import Guest
+    from sledsim.machine import run as run_on_one
+    from sledsim.machine.running import run_each, system_of
+
+    options = _asked(program, words or [])
+    options |= {"files": file or [], "sizes": _sizes(size or []), "machine": machine, "limit_s": limit_s}
+    options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
+    given = system_of(system)
+    if device:
+        _refuse_trace(trace)
+        settings = {name: [*(sets or []), f"device={name}"] for name in device}
+        each = run_each(dict.fromkeys(device, given), threads=threads, set=settings, **options)
+        print_found(each, as_json=as_json)
+        statuses = [run.status for run in each.runs.values()]
+    else:
+        found = run_on_one(given, set=sets or [], **options)
+        if trace:
+            found.save_trace(trace)
+        print_found(found, as_json=as_json)
+        statuses = [found.status]
+    if any(statuses):
+        raise typer.Exit(1)
+
+
+def _asked(program: str | None, words: list[str]) -> dict[str, Any]:
+    """Return what is to be run: a program with its jobs, or a command."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import wrong
+
+    if program is None:
+        if not words:
+            says = "say what is to run: --program NAME, or -- COMMAND"
+            raise wrong(SledsimError, "missing", says, path="program")
+        return {"command": words[0] if len(words) == 1 else shlex.join(words)}
+    if len(words) > 1 or (words and program != "fio"):
+        taken: list[str | tuple[str]] = [("program",), f" {program} takes no further words: {shlex.join(words)}"]
+        raise wrong(SledsimError, "conflict", taken, path="program", value=program)
+    return {"name": program, "job": words[0] if words else None}
+
+
+def _sizes(given: list[str]) -> dict[str, int]:
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import wrong
+
+    sizes = {}
+    for each in given:
+        key, _, value = each.partition("=")
+        if not value.isdecimal():
+            raise wrong(SledsimError, "misfit", f"--size {each} is no KEY=N, as files=2000", path="size", value=each)
+        sizes[key] = int(value)
+    return sizes
+
+
+def _refuse_trace(trace: Path | None) -> None:
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import wrong
+
+    if trace is not None:
+        says: list[str | tuple[str]] = [("trace",), " is of one run: leave it out, or ", ("device",)]
+        raise wrong(SledsimError, "conflict", says, path="trace", value=str(trace))

@@ -1,0 +1,109 @@
+"""Archives that a kernel unpacks into its memory as it starts: cpio, format newc."""
+
+import stat
+from pathlib import Path
+
+__all__ = ["Archive"]
+
+MAGIC, TRAILER = b"070701", "TRAILER!!!"
+LINK, FOLDER = stat.S_IFLNK | 0o777, stat.S_IFDIR | 0o755
+#: Headers and data begin at multiples of this.
+STEP = 4
+
+
+class Archive:
+    """An archive; the same files, added in the same order, give the same bytes."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._names: set[str] = set()
+
+    def folder(self, name: str) -> None:
+        """Add a folder and those that it lies in; one that is there stays.
+
+        Parameters
+        ----------
+        name
+            Its path from the root, without a slash in front.
+        """
+        parent = name.rpartition("/")[0]
+        if name in self._names or not name:
+            return
+        self.folder(parent)
+        self._entry(name, FOLDER, b"")
+
+    def file(self, name: str, data: bytes, *, runs: bool = False) -> None:
+        """Add a file.
+
+        Parameters
+        ----------
+        name
+            Its path from the root, without a slash in front.
+        data
+            What it holds.
+        runs
+            Whether it is a program.
+        """
+        self.folder(name.rpartition("/")[0])
+        self._entry(name, stat.S_IFREG | (0o755 if runs else 0o644), data)
+
+    def link(self, name: str, end: str) -> None:
+        """Add a symbolic link.
+
+        Parameters
+        ----------
+        name
+            Its path from the root, without a slash in front.
+        end
+            Where it leads.
+        """
+        self.folder(name.rpartition("/")[0])
+        self._entry(name, LINK, end.encode())
+
+    def copy(self, name: str, source: Path) -> None:
+        """Add a file or a link, or a folder with all that it holds, as it is on this machine.
+
+        Parameters
+        ----------
+        name
+            Its path from the root, without a slash in front.
+        source
+            Where it is.
+        """
+        if source.is_symlink():
+            self.link(name, str(source.readlink()))
+        elif source.is_dir():
+            self.folder(name)
+            for each in sorted(source.iterdir()):
+                self.copy(f"{name}/{each.name}", each)
+        else:
+            self.file(name, source.read_bytes(), runs=bool(source.stat().st_mode & 0o100))
+
+    def write(self, path: Path) -> None:
+        """Write the archive.
+
+        Parameters
+        ----------
+        path
+            Its file.
+        """
+        with path.open("wb") as file:
+            file.writelines(self._parts)
+            file.write(_entry(0, TRAILER, 0, b""))
+
+    def _entry(self, name: str, mode: int, data: bytes) -> None:
+        if name in self._names:
+            return
+        self._names.add(name)
+        self._parts.append(_entry(len(self._names), name, mode, data))
+
+
+def _entry(number: int, name: str, mode: int, data: bytes) -> bytes:
+    path = name.encode() + b"\0"
+    links = 2 if stat.S_ISDIR(mode) else 1
+    fields = (number, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(path), 0)
+    return _padded(MAGIC + b"".join(b"%08X" % field for field in fields) + path) + _padded(data)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % STEP)

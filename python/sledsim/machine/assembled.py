@@ -1,0 +1,88 @@
+"""What a machine is made of: a kernel, its modules and programs, which `make machine` assembles, and the emulator."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
+
+__all__ = ["Assembled", "assembled", "emulator", "is_there"]
+
+#: The folder, where none is named; and the variable that names one.
+FOLDER, VARIABLE = Path("out", "machine"), "SLEDSIM_MACHINE"
+EMULATOR, PACKAGE = "qemu-system-x86_64", "qemu-system-x86"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """What `make machine` has assembled."""
+
+    folder: Path
+    """Where it is."""
+    contents: dict[str, Any]
+    """Packages with their versions, modules in the order of loading, files of each program."""
+
+    @property
+    def kernel(self) -> Path:
+        """The kernel."""
+        return self.folder / "kernel"
+
+
+def assembled(folder: str | Path | None = None) -> Assembled:
+    """Return what has been assembled.
+
+    Parameters
+    ----------
+    folder
+        Where; else the folder that ``SLEDSIM_MACHINE`` names, else ``out/machine``.
+
+    Raises
+    ------
+    SledsimError
+        Where it is not there.
+    """
+    place = Path(folder or os.environ.get(VARIABLE) or FOLDER)
+    try:
+        contents = json.loads((place / "contents.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        says = (
+            f": there is no machine in {place}: `make machine`, in a checkout of Sledsim on Debian, assembles one from "
+            f"a kernel and programs, and {VARIABLE} names its folder"
+        )
+        raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place)) from None
+    return Assembled(place, contents)
+
+
+def is_there(folder: str | Path | None = None) -> bool:
+    """Tell whether machines can be run here: one has been assembled, and the emulator is installed.
+
+    Parameters
+    ----------
+    folder
+        As for :func:`assembled`.
+    """
+    try:
+        assembled(folder)
+        emulator()
+    except SledsimError:
+        return False
+    return True
+
+
+def emulator() -> str:
+    """Return the path of the emulator.
+
+    Raises
+    ------
+    SledsimError
+        Where it is not there.
+    """
+    found = shutil.which(EMULATOR)
+    if found is None:
+        says = f"{EMULATOR} is missing, which runs the machine: install Debian's package {PACKAGE}, or QEMU otherwise"
+        raise wrong(SledsimError, "unsupported", says, path="machine", value=EMULATOR)
+    return found

@@ -1,0 +1,175 @@
+"""A machine run by QEMU, from its first program to what it sends back; each instruction takes the same virtual time."""
+
+import io
+import shlex
+import subprocess
+import tarfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sledsim._core import RunError
+from sledsim.machine.archive import Archive
+from sledsim.machine.assembled import Assembled
+from sledsim.machine.description import FILE_SYSTEMS, Guest
+from sledsim.machine.programs import Program
+from sledsim.show.faults import wrong
+
+__all__ = ["Job", "boot"]
+
+#: Of the guest's kernel: nothing is left to chance, what hangs is told, and the end of a machine is the end of QEMU.
+KERNEL = (
+    *("console=ttyS0", "quiet", "panic=-1", "reboot=t", "nokaslr", "mitigations=off", "random.trust_cpu=on"),
+    *("tsc=reliable", "no_timer_check", "cgroup_no_v1=all", "transparent_hugepage=never", "rdinit=/init"),
+    *("hung_task_panic=1", "softlockup_panic=1", "sysctl.kernel.hung_task_panic=1", "sysctl.kernel.softlockup_panic=1"),
+)
+#: Memory for the store of the device and the guest's own, MiB, beside the program's; taken as it is used.
+OWN_MEMORY = 3072
+#: How often the emulator is looked at, s.
+LOOK_S = 0.05
+#: Lines of the console that a fault tells.
+LAST_LINES = 12
+SCRIPT = Path(__file__).with_name("guest.sh")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a machine is to do."""
+
+    machine: Assembled
+    """What it is made of."""
+    guest: Guest
+    """How it is made."""
+    program: Program
+    """What it runs."""
+    system: str
+    """The storage: a scenario with every key, as JSON."""
+    size_bytes: int
+    """How large the storage is."""
+    limit_s: float
+    """How long it may take by the clock on the wall, s."""
+
+
+def boot(job: Job, emulator: str, work: Path) -> dict[str, bytes]:
+    """Run a machine; return the files that it sends back, by their names.
+
+    Parameters
+    ----------
+    job
+        What it is to do.
+    emulator
+        QEMU.
+    work
+        An empty folder.
+
+    Raises
+    ------
+    RunError
+        Where it does not come to its end; the last lines of its console say more.
+    """
+    _archive(job).write(work / "initramfs")
+    console, sent = work / "console", work / "sent"
+    command = [
+        *(
+            emulator,
+            "-M",
+            "pc,hpet=off",
+            "-cpu",
+            "Nehalem,+rdrand",
+            "-smp",
+            "1",
+            "-m",
+            f"{job.guest.memory_mib + OWN_MEMORY}M",
+        ),
+        *("-accel", "tcg,thread=single", "-icount", f"shift={job.guest.shift},sleep=off"),
+        *("-rtc", "base=2000-01-01T00:00:00,clock=vm", "-seed", "1", "-nodefaults", "-no-user-config", "-no-reboot"),
+        *("-display", "none", "-nic", "none", "-serial", f"file:{console}", "-serial", f"file:{sent}"),
+        *("-kernel", str(job.machine.kernel), "-initrd", str(work / "initramfs"), "-append", " ".join(KERNEL)),
+    ]
+    begun = time.monotonic()
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            while process.poll() is None and time.monotonic() - begun < job.limit_s:
+                time.sleep(LOOK_S)
+            ended = process.poll()
+        finally:
+            process.kill()
+        said = process.stderr.read().decode(errors="replace") if process.stderr else ""
+    if ended is None:
+        raise _failed(f"the guest was not done after {job.limit_s:g} s", console)
+    if ended != 0:
+        raise _failed(f"QEMU ended with {ended}: {said.strip()[-500:]}", console)
+    try:
+        files = unpacked(sent.read_bytes())
+    except (OSError, EOFError, tarfile.TarError):
+        raise _failed("the guest ended before its program did", console) from None
+    if "failed" in files:
+        raise wrong(RunError, "unsupported", files["failed"].decode(errors="replace").strip(), path="machine")
+    return files
+
+
+def unpacked(sent: bytes) -> dict[str, bytes]:
+    """Return the files of an archive that a guest has sent, by their names.
+
+    Parameters
+    ----------
+    sent
+        The archive, compressed.
+
+    Raises
+    ------
+    tarfile.TarError
+        Where it is none, or not whole.
+    """
+    with tarfile.open(fileobj=io.BytesIO(sent), mode="r:gz") as archive:
+        found = {}
+        for member in archive:
+            file = archive.extractfile(member)
+            if file is not None:
+                found[member.name.removeprefix("./")] = file.read()
+        return found
+
+
+def _failed(says: str, console: Path) -> RunError:
+    lines = console.read_text(encoding="utf-8", errors="replace").splitlines() if console.exists() else []
+    last = "\n".join(f"  {line.rstrip()}" for line in lines[-LAST_LINES:] if line.strip())
+    told = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
+    return wrong(RunError, "unsupported", told, path="machine")
+
+
+def _archive(job: Job) -> Archive:
+    """Put together what the guest's kernel finds in its memory."""
+    machine, contents, guest = job.machine, job.machine.contents, job.guest
+    archive = Archive()
+    for name in ("bin", "sbin", "lib", "lib64"):
+        archive.link(name, f"usr/{name}")
+    for name in sorted({each for program in ("base", *job.program.needs) for each in contents["programs"][program]}):
+        archive.copy(f"usr/{name}", machine.folder / "tree" / "usr" / name)
+    for name in contents["modules"]:
+        archive.copy(f"modules/{name}.ko", machine.folder / "modules" / f"{name}.ko")
+    archive.file("usr/bin/sledsim-nbd", (machine.folder / "sledsim-nbd").read_bytes(), runs=True)
+    archive.file("init", SCRIPT.read_bytes(), runs=True)
+    archive.file("system.json", job.system.encode())
+    archive.file("command", job.program.script.encode())
+    archive.file("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n")
+    for name, content in sorted(job.program.files.items()):
+        if isinstance(content, Path):
+            archive.copy(f"content/{name}", content)
+        else:
+            archive.file(f"content/{name}", content)
+    values = {
+        "MODULES": " ".join(contents["modules"]),
+        "MEMORY_BYTES": guest.memory_mib << 20,
+        "SIZE_BYTES": job.size_bytes,
+        "FILE_SYSTEM": guest.file_system,
+        "MAKE": FILE_SYSTEMS[guest.file_system],
+        "MOUNT": guest.mount,
+        "READ_AHEAD_KIB": "" if guest.read_ahead_kib is None else guest.read_ahead_kib,
+        "CACHE": guest.cache,
+        "DILATION": repr(guest.dilation),
+        "DILATION_PERCENT": round(100 * guest.dilation),
+    }
+    archive.file("run.env", "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items()).encode())
+    return archive

@@ -1,0 +1,224 @@
+"""Running a program on a machine, and one program on several systems side by side."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import RunError, SledsimError
+from sledsim.machine.assembled import Assembled, assembled, emulator
+from sledsim.machine.description import Guest
+from sledsim.machine.emulation import Job, boot
+from sledsim.machine.programs import Program, program
+from sledsim.machine.result import MachineRun, MachineRuns, fio_of, notes_of
+from sledsim.runs.running import run as run_scenario
+from sledsim.runs.session import Session, scenario_of
+from sledsim.runs.threads import in_threads, processors
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
+from sledsim.scenario.texts import FORMATS
+from sledsim.show.faults import wrong
+
+if TYPE_CHECKING:
+    from sledsim.scenario.models.model import Model
+
+__all__ = ["run", "run_each", "system_of"]
+
+#: How long a machine may take by the clock on the wall, s.
+LIMIT_S = 1800.0
+
+
+def run(
+    system: "ScenarioLike | Model",
+    name: str = "command",
+    *,
+    command: str | None = None,
+    job: str | Path | None = None,
+    files: Sequence[str | Path] = (),
+    sizes: Mapping[str, int] | None = None,
+    guest: Guest | None = None,
+    set: Sets = (),  # noqa: A002  as for a run
+    machine: str | Path | None = None,
+    limit_s: float = LIMIT_S,
+) -> MachineRun:
+    """Run a program on a Linux machine whose storage is simulated, all of it in virtual time.
+
+    The machine is emulated; each instruction takes the same time. Its file system lies on a block device that is
+    served inside it by the simulated system: what the processor does and what the device does share one clock. Two
+    runs give the same times, to the microsecond, and the same requests.
+
+    Parameters
+    ----------
+    system
+        As for :class:`sledsim.Session`.
+    name
+        ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"fio"``; or ``"command"``.
+    command
+        What the machine's shell is given, in the root of the device's file system.
+    job
+        Of fio: a file with its jobs.
+    files
+        Files and folders that are to lie on the device.
+    sizes
+        How much a program has to do: ``{"files": 500, "transactions": 500, "folders": 10}`` of postmark,
+        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4}`` (questions) of tpch.
+    guest
+        How the machine is made.
+    set
+        Values that replace those of the system.
+    machine
+        The folder that ``make machine`` has made; else what ``SLEDSIM_MACHINE`` names, else ``out/machine``.
+    limit_s
+        How long it may take by the clock on the wall, s.
+
+    Raises
+    ------
+    ScenarioError
+        Where the system is wrong.
+    RunError
+        Where the machine does not come to its end: it hangs or panics, or there is no file system.
+    SledsimError
+        Where an argument is wrong, or kernel or emulator are missing.
+    """
+    made = assembled(machine)
+    wanted = program(name, made, sizes, command=command, job=job, files=files)
+    resolved = resolve(scenario_of(system), [*set_list(set), 'workload={kind="session"}'])
+    return _run(made, wanted, resolved, guest or Guest(), emulator(), limit_s)
+
+
+def run_each(
+    systems: "Mapping[str, ScenarioLike | Model]",
+    name: str = "command",
+    *,
+    set: Mapping[str, Sets] | None = None,  # noqa: A002  as for a run
+    threads: int | None = None,
+    **options: Any,
+) -> MachineRuns:
+    """Run one program on several systems, side by side.
+
+    Parameters
+    ----------
+    systems
+        Each by a name.
+    name, **options
+        As for :func:`run`.
+    set
+        Values that replace those of a system, by its name.
+    threads
+        Machines at a time; as many as there are processors if not given.
+
+    Raises
+    ------
+    SledsimError
+        As for :func:`run`; the first that comes.
+    """
+    if not systems:
+        raise wrong(SledsimError, "missing", "no system is given", path="systems")
+    names, found = list(systems), {}
+
+    def one(each: str) -> MachineRun:
+        return run(systems[each], name, set=(set or {}).get(each, ()), **options)
+
+    work = in_threads(one, names, threads or processors())
+    for place, outcome in work:
+        found[names[place]] = outcome.result()
+    return MachineRuns({each: found[each] for each in names})
+
+
+def system_of(word: str) -> str | Path:
+    """Return the system that a word on a command line means: a file, or the name of a device.
+
+    Parameters
+    ----------
+    word
+        What was typed; ``-`` is standard input.
+    """
+    return Path(word) if Path(word).suffix in FORMATS or Path(word).exists() else word
+
+
+def _run(
+    made: Assembled, wanted: Program, resolved: Resolved, guest: Guest, emulated: str, limit_s: float
+) -> MachineRun:
+    if not limit_s > 0:
+        raise wrong(SledsimError, "out-of-range", path="limit_s", value=limit_s, allowed={"above": 0})
+    session = Session(resolved)
+    size = session.capacity_blocks * session.block_bytes
+    with TemporaryDirectory(prefix="sledsim-machine-") as folder:
+        work = Path(folder)
+        files = boot(Job(made, guest, wanted, json.dumps(resolved.values), size, limit_s), emulated, work)
+        found = times_of(files, guest)
+        trace = work / "trace.csv"
+        trace.write_bytes(files["trace.csv"])
+        result = run_scenario(
+            {
+                "system": resolved.values["system"],
+                "workload": {"kind": "trace", "path": str(trace)},
+                "run": {"warmup_s": found["starts_s"]},
+            }
+        )
+    output, errors = (files.get(key, b"").decode(errors="replace") for key in ("output", "errors"))
+    more: dict[str, Any] = {"result": result, "trace": files["trace.csv"], "guest": guest, "fio": fio_of(files)}
+    return MachineRun(program=wanted.name, output=output, errors=errors, **found, **more)
+
+
+def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:
+    """Return the times that a guest has noted, of the device's clock.
+
+    Parameters
+    ----------
+    files
+        What the guest has sent.
+    guest
+        How it was made.
+
+    Raises
+    ------
+    RunError
+        Where the device was not served to the end.
+    """
+    notes = notes_of(files["notes"].decode())
+    served = files["served"].decode(errors="replace")
+    began = re.search(r"began at (\d+) ns", served)
+    if began is None or notes.get("served") != "0":
+        raise wrong(RunError, "unsupported", f"the device was not served to the end: {served.strip()}", path="machine")
+
+    def spent(key: str, until: str = "end") -> int:
+        return int(notes[f"{until}_{key}"]) - int(notes[f"start_{key}"])
+
+    def at(point: str) -> float:
+        return (1000 * int(notes[f"{point}_us"]) - int(began.group(1))) / 1e9 / guest.dilation
+
+    scale = 1e3 * guest.dilation
+    rows = list(csv.DictReader(io.StringIO(files["trace.csv"].decode())))
+    starts, ends = at("start"), at("end")
+    while_it_ran = [row for row in rows if starts <= int(row["t_ns"]) / 1e9 < ends]
+    return {
+        "status": int(notes["status"]),
+        "run_ms": spent("us") / scale,
+        "user_ms": spent("program_user_usec") / scale,
+        "system_ms": spent("program_system_usec") / scale,
+        "kernel_ms": spent("kernel_ns") / 1e3 / scale,
+        "server_ms": spent("server_usage_usec") / scale,
+        "sync_ms": (int(notes["synced_us"]) - int(notes["end_us"])) / scale,
+        "requests": len(while_it_ran),
+        "path_us": _path_us(rows, notes, guest),
+        "starts_s": starts,
+        "ends_s": ends,
+    }
+
+
+#: In the kernel's statistics of a block device: how many reads, and what they took, ms; the same of writes.
+STATISTICS = {"R": (0, 3), "W": (4, 7)}
+
+
+def _path_us(rows: Sequence[Mapping[str, str]], notes: Mapping[str, str], guest: Guest) -> float | None:
+    """Return how much longer reads took for the kernel than for the device, the mean; of writes where none was read."""
+    disk = [int(each) for each in notes["synced_disk"].split()]
+    for letter, (count, took_ms) in STATISTICS.items():
+        counted = [int(row["response_ns"]) for row in rows if row["op"].startswith(letter)][: disk[count]]
+        if counted:
+            return (1e6 * disk[took_ms] / guest.dilation - sum(counted)) / 1e3 / len(counted)
+    return None

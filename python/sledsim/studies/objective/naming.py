@@ -1,0 +1,136 @@
+"""Names of roles: which there are, and what goes with a role of each kind."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sledsim import schedulers
+from sledsim._core import Fault, ScenarioError, SledsimError, error_of
+from sledsim.devices.device import Device
+from sledsim.devices.entries import wrong_device
+from sledsim.scenario.policy_loading import CLASS_NAME
+from sledsim.scenario.reading import ScenarioLike, Written
+from sledsim.show.faults import Sentence, is_there, replaced, wrong
+from sledsim.studies.relation.layouts import layout_named, layouts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["is_layout", "is_scheduler", "require_layout", "wrongly_named"]
+
+
+def is_scheduler(name: object) -> bool:
+    """Tell whether it is the name of a scheduler, or may be one of one's own.
+
+    Parameters
+    ----------
+    name
+        What is tested.
+    """
+    return isinstance(name, str) and (name in _schedulers() or CLASS_NAME.fullmatch(name) is not None)
+
+
+def is_layout(name: object) -> bool:
+    """Tell whether it is the name of a layout.
+
+    Parameters
+    ----------
+    name
+        What is tested.
+    """
+    return isinstance(name, str) and name in layouts_of(Device("g2"))
+
+
+def _schedulers() -> list[str]:
+    return [each["name"] for each in schedulers.catalog()]
+
+
+def wrongly_named(
+    role: ScenarioLike | Written,
+    without: ScenarioLike | Written | None = None,
+    *,
+    device: str | None = None,
+    rate_per_s: float | None = None,
+) -> list[Fault]:
+    """Return what is wrong with the names that a role goes by, and with what means nothing for it.
+
+    Parameters
+    ----------
+    role, without, device, rate_per_s
+        As for :func:`~sledsim.studies.objective.roles.role_named`.
+    """
+    found: list[Fault] = []
+    checks: tuple[Callable[[], None], ...] = (
+        lambda: _require_role(role),
+        lambda: _require_rival(role, without),
+        lambda: _require_rate(role, rate_per_s),
+        lambda: _require_device(role, device),
+    )
+    for check in checks:
+        try:
+            check()
+        except SledsimError as error:
+            found += error.faults
+    return found
+
+
+def _require_role(role: ScenarioLike | Written) -> None:
+    """Refuse a name that nobody has."""
+    if not isinstance(role, str) or is_scheduler(role) or is_layout(role):
+        return
+    if "\n" not in role and role != "-" and not Path(role).suffix and not is_there(Path(role)):
+        says = f"no role {role!r}: neither a file nor a policy"
+        known = [*_schedulers(), *layouts_of(Device("g2"))]
+        raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=known)
+
+
+def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written | None) -> None:
+    """Refuse what is no policy of the same kind."""
+    if without is None:
+        return
+    if is_scheduler(role) and not is_scheduler(without):
+        says = f"no scheduler {without!r} to compare {role} with"
+        raise wrong(SledsimError, "unknown-name", says, path="without", value=without, known=_schedulers())
+    if is_layout(role):
+        try:
+            layout_named(str(without))
+        except SledsimError as error:
+            raise error_of(SledsimError, [replaced(each, path=["without"]) for each in error.faults]) from None
+
+
+def _require_rate(role: ScenarioLike | Written, rate_per_s: float | None) -> None:
+    if rate_per_s is not None and not is_scheduler(role):
+        says = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
+        raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
+
+
+def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
+    if device is None:
+        return
+    is_policy = is_scheduler(role) or is_layout(role)
+    if is_policy or (isinstance(role, str) and not Path(role).suffix):
+        if found := wrong_device(device, "device"):
+            raise error_of(ScenarioError, found)
+        if is_layout(role):
+            require_layout(str(role), Device(device))
+    else:
+        says: Sentence = [
+            f"device {device}: a scenario has devices of its own; replace them with ",
+            ("set",),
+            " system.…",
+        ]
+        raise wrong(SledsimError, "unsupported", says, path="device", value=device)
+
+
+def require_layout(role: str, device: Device) -> None:
+    """Refuse a device that can't have a layout.
+
+    Parameters
+    ----------
+    role
+        The layout.
+    device
+        The device.
+    """
+    if role not in layouts_of(device):
+        says = f"device {device.name}: can't have the layout {role}; it has {', '.join(layouts_of(device))}"
+        raise wrong(SledsimError, "unsupported", says, path="role", value=role)

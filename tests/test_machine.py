@@ -1,0 +1,332 @@
+"""Machines in virtual time, without one: what they are given, what they send back, and what is wrong with either."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sledsim import RunError, SledsimError
+from sledsim.machine import Guest, run, run_each
+from sledsim.machine.archive import Archive
+from sledsim.machine.assembled import Assembled
+from sledsim.machine.emulation import unpacked
+from sledsim.machine.programs import PROGRAMS, program
+from sledsim.machine.sources import sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the emulator of these tests is a script of a shell")
+
+#: What a guest notes, µs and ns of its own clock, which began at 1,000,000,000 ns for the device.
+NOTES = """start_us=9
+start_kernel_ns=500
+start_program_usage_usec=10
+start_program_user_usec=6
+start_program_system_usec=4
+start_server_usage_usec=100
+start_us=1500000
+status=3
+end_us=1700000
+end_kernel_ns=20500
+end_program_user_usec=60006
+end_program_system_usec=20004
+end_server_usage_usec=400
+synced_us=1710000
+synced_disk=2 0 16 3 1 0 8 2 0 0 0
+served=0
+"""
+#: A read of the mount, a read and a write of the program, and what is written after it.
+TRACE = """t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns
+1000,0,0,4096,R,1001000,1001000,1000000
+600000000,0,8192,4096,R,601500000,601500000,1500000
+650000000,0,4096,4096,W,651000000,651000000,1000000
+705000000,0,4096,0,F,705000000,705000000,0
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """Return a folder such as `make machine` makes, with files of no meaning."""
+    folder = tmp_path / "machine"
+    for name in (
+        "kernel",
+        "sledsim-nbd",
+        "modules/nbd.ko",
+        "tree/usr/bin/bash",
+        "objects/a.o",
+        "tpch/tpch.db",
+        "tpch/4.sql",
+    ):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode())
+    programs = {name: ["bin/bash"] if name == "base" else [] for name in ("base", *PROGRAMS)}
+    (folder / "contents.json").write_text(json.dumps({"modules": ["nbd"], "programs": programs, "packages": {}}))
+    return folder
+
+
+def sent(**files: str) -> bytes:
+    """Return an archive such as a guest sends."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"./{name.replace('_csv', '.csv')}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return made.getvalue()
+
+
+WHOLE = sent(
+    notes=NOTES, served="ready; its clock began at 1000000000 ns\n", trace_csv=TRACE, output="done\n", errors=""
+)
+
+
+@pytest.fixture
+def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what puts a script in the place of QEMU, which says and sends what it is told to."""
+
+    def put(archive: bytes, console: str = "", status: int = 0, seconds: float = 0) -> None:
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        (folder / "sent").write_bytes(archive)
+        (folder / "console").write_text(console)
+        script = f"""#!/bin/sh
+for word; do case "$word" in file:*/console) c="${{word#file:}}";; file:*/sent) s="${{word#file:}}";; esac; done
+cat "{folder}/console" > "$c"; cat "{folder}/sent" > "$s"; echo "$@" > "{folder}/asked"; sleep {seconds}; exit {status}
+"""
+        (folder / "qemu-system-x86_64").write_text(script)
+        (folder / "qemu-system-x86_64").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    return put
+
+
+def entries(data: bytes) -> dict[str, tuple[int, bytes]]:
+    """Read an archive as the kernel's documentation has it: mode and content of each name."""
+    found: dict[str, tuple[int, bytes]] = {}
+    at = 0
+    while True:
+        assert data[at : at + 6] == b"070701"
+        fields = [int(data[at + 6 + 8 * each : at + 14 + 8 * each], 16) for each in range(13)]
+        name = data[at + 110 : at + 110 + fields[11] - 1].decode()
+        begins = (at + 110 + fields[11] + 3) // 4 * 4
+        if name == "TRAILER!!!":
+            return found
+        found[name] = (fields[1], data[begins : begins + fields[6]])
+        at = (begins + fields[6] + 3) // 4 * 4
+
+
+def test_an_archive_has_folders_before_files_modes_and_links(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "run").write_bytes(b"#!")
+    (tmp_path / "tree" / "run").chmod(0o755)
+    (tmp_path / "tree" / "link").symlink_to("run")
+    archive = Archive()
+    archive.file("a/b/c", b"12345")
+    archive.file("a/b/d", b"", runs=True)
+    archive.link("e", "a/b/c")
+    archive.copy("t", tmp_path / "tree")
+    archive.file("a/b/c", b"another of that name is left out")
+    archive.write(tmp_path / "one")
+    found = entries((tmp_path / "one").read_bytes())
+    assert list(found) == ["a", "a/b", "a/b/c", "a/b/d", "e", "t", "t/link", "t/run"]
+    assert found["a/b"] == (0o040755, b"")
+    assert found["a/b/c"] == (0o100644, b"12345")
+    assert found["a/b/d"] == (0o100755, b"")
+    assert found["e"] == (0o120777, b"a/b/c")
+    assert found["t/link"] == (0o120777, b"run")
+    assert found["t/run"] == (0o100755, b"#!")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "shift", "dilation"), [(1, 0, 1.0), (0.5, 1, 1.0), (2, 0, 2.0), (0.75, 1, 1.5), (0.25, 2, 1.0)]
+)
+def test_a_processor_is_as_fast_as_asked(cpu: float, shift: int, dilation: float) -> None:
+    guest = Guest(cpu=cpu)
+    assert (guest.shift, guest.dilation) == (shift, dilation)
+    assert guest.dilation / 2**guest.shift == cpu
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "kind"),
+    [
+        ({"memory_mib": 8}, "memory_mib", "out-of-range"),
+        ({"memory_mib": 1.5}, "memory_mib", "out-of-range"),
+        ({"cpu": 0}, "cpu", "out-of-range"),
+        ({"cpu": "fast"}, "cpu", "out-of-range"),
+        ({"file_system": "ffs"}, "file_system", "unknown-name"),
+        ({"cache": "hot"}, "cache", "unknown-name"),
+        ({"mount": "sync; reboot"}, "mount", "misfit"),
+        ({"read_ahead_kib": -1}, "read_ahead_kib", "out-of-range"),
+    ],
+)
+def test_a_guest_that_cannot_be_is_refused(given: dict[str, Any], path: str, kind: str) -> None:
+    with pytest.raises(SledsimError) as refused:
+        Guest(**given)
+    [fault] = refused.value.faults
+    assert (fault.path, fault.kind) == (path, kind)
+
+
+def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -> None:
+    made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
+    assert "set number 20\n" in program("postmark", made, {"files": 20}).script
+    assert program("link", made).files == {"objects/a.o": machine / "objects" / "a.o"}
+    assert set(program("tpch", made).files) == {"tpch.db", "4.sql"}
+    assert len(program("andrew", made).files) == 72
+    (tmp_path / "jobs").write_text("[a]")
+    assert program("fio", made, job=tmp_path / "jobs").files == {"job.fio": tmp_path / "jobs"}
+    asked = program("command", made, command="ls", files=[tmp_path / "jobs"])
+    assert (asked.script, asked.files) == ("ls\n", {"jobs": tmp_path / "jobs"})
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("bonnie", {}, "none of those there are (known: postmark"),
+        ("postmark", {"sizes": {"folder": 3}}, "no 'folder'; did you mean folders?"),
+        ("postmark", {"sizes": {"files": 0}}, "files = 0 is not a whole number from 1 to"),
+        ("tpch", {"sizes": {"last": 9}}, "the questions from 4 on go to 4"),
+        ("postmark", {"job": "x"}, "a file of jobs is for fio"),
+        ("fio", {"job": "nothing.fio"}, "no such file"),
+        ("fio", {"command": "ls"}, "not both"),
+        ("command", {}, "there is no command"),
+        ("command", {"command": "ls", "files": ["nothing"]}, "no such file"),
+    ],
+)
+def test_a_program_that_cannot_be_is_refused(machine: Path, name: str, options: dict[str, Any], says: str) -> None:
+    made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
+    with pytest.raises(SledsimError) as refused:
+        program(name, made, **options)
+    assert says in str(refused.value)
+
+
+def test_sources_are_the_same_each_time_and_named_once() -> None:
+    files = sources()
+    assert files == sources()
+    assert files != sources(2)
+    assert 100_000 < sum(map(len, files.values())) < 300_000
+
+
+def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(
+    machine: Path, emulated: Callable[..., None], tmp_path: Path
+) -> None:
+    emulated(WHOLE)
+    found = run("g2", command="false", machine=machine, guest=Guest(cpu=0.5))
+    asked = (tmp_path / "bin" / "asked").read_text()
+    assert "shift=1,sleep=off" in asked
+    assert "-smp 1 " in asked
+    assert (found.status, found.output, found.requests) == (3, "done\n", 2)
+    assert (found.run_ms, found.user_ms, found.system_ms, found.waiting_ms) == (200, 60, 20, 120)
+    assert (found.kernel_ms, found.server_ms, found.sync_ms) == (0.02, 0.3, 10)
+    assert (found.starts_s, found.ends_s) == (0.5, 0.7)
+    assert found.path_us == 250
+    assert (found.result.requests.warmup, found.result.requests.completed) == (1, 4)
+    assert found.trace == TRACE.encode()
+    assert "it printed" in str(found)
+    assert json.loads(found.to_json())["processor_ms"] == 80
+
+
+def test_times_are_the_devices_where_the_guests_clock_is_slower(machine: Path, emulated: Callable[..., None]) -> None:
+    emulated(WHOLE)
+    found = run("g2", command="false", machine=machine, guest=Guest(cpu=2))
+    assert (found.run_ms, found.user_ms, found.starts_s) == (100, 30, 0.25)
+
+
+def test_systems_run_side_by_side(machine: Path, emulated: Callable[..., None]) -> None:
+    emulated(WHOLE)
+    found = run_each({"g1": "g1", "atlas10k": "atlas10k"}, "postmark", machine=machine, threads=2)
+    assert list(found.runs) == ["g1", "atlas10k"]
+    energies = [run.result.summary["energy"] for run in found.runs.values()]
+    assert energies[0] != energies[1]
+    [header, *_] = str(found.table()).splitlines()[1:]
+    assert header.split() == ["g1", "atlas10k"]
+
+
+@pytest.mark.parametrize(
+    ("archive", "status", "says"),
+    [
+        (b"", 0, "the guest ended before its program did; the last of its console:\n  Booting\n  Kernel panic"),
+        (WHOLE[:300], 0, "the guest ended before its program did"),
+        (WHOLE, 1, "QEMU ended with 1"),
+        (sent(failed="mount -o nonsense: Invalid argument\n"), 0, "mount -o nonsense: Invalid argument"),
+        (
+            sent(notes=NOTES.replace("served=0", "served=2"), served="error: no session", trace_csv=TRACE),
+            0,
+            "no session",
+        ),
+    ],
+)
+def test_a_guest_that_fails_says_why(
+    machine: Path, emulated: Callable[..., None], archive: bytes, status: int, says: str
+) -> None:
+    emulated(archive, console="Booting\nKernel panic - not syncing\n", status=status)
+    with pytest.raises(RunError) as failed:
+        run("g2", "postmark", machine=machine)
+    assert says in str(failed.value)
+
+
+def test_a_guest_that_hangs_is_given_up(machine: Path, emulated: Callable[..., None]) -> None:
+    emulated(b"", console="waiting for ever\n", seconds=20)
+    with pytest.raises(RunError, match=r"not done after 0\.2 s; the last of its console:\n  waiting for ever"):
+        run("g2", "postmark", machine=machine, limit_s=0.2)
+
+
+def test_what_is_missing_is_named_with_what_brings_it(
+    machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path / "nothing"))
+    with pytest.raises(SledsimError, match="`make machine`"):
+        run("g2", "postmark")
+    monkeypatch.setenv("SLEDSIM_MACHINE", str(machine))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SledsimError, match=r"qemu-system-x86_64 is missing.* package qemu-system-x86"):
+        run("g2", "postmark")
+
+
+def test_an_archive_that_is_cut_off_is_none() -> None:
+    assert unpacked(WHOLE)["output"] == b"done\n"
+    with pytest.raises((tarfile.TarError, EOFError)):
+        unpacked(WHOLE[:-40])
+
+
+def test_the_command_tells_times_and_the_programs_status(
+    machine: Path, emulated: Callable[..., None], tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    emulated(WHOLE)
+    trace = tmp_path / "requests.csv"
+    done = sledsim_cli("machine", "run", "g2", "--machine", machine, "--trace", trace, "--", "ls", "-l")
+    assert done.status == 1
+    assert "command, which ended with 3" in done.out
+    assert trace.read_bytes() == TRACE.encode()
+    replayed = sledsim_cli("replay", trace, "--json")
+    assert json.loads(replayed.out)["requests"]["completed"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("g2",), "--program NAME, or -- COMMAND"),
+        (("g2", "--program", "postmark", "jobs.fio"), "takes no further words"),
+        (("g2", "--program", "postmark", "--size", "files"), "is no KEY=N"),
+        (("g2", "--program", "postmark", "--memory-mib", "1"), "--memory-mib"),
+        (("g2", "--program", "postmark", "--file-system", "ffs"), "--file-system"),
+        (("g2", "--program", "postmark", "--device", "g1", "--trace", "t.csv"), "--trace is of one run"),
+        (("g9", "--program", "postmark"), "g9"),
+    ],
+)
+def test_a_command_that_is_wrong_says_so(
+    machine: Path, sledsim_cli: Callable[..., Outcome], words: tuple[str, ...], says: str
+) -> None:
+    done = sledsim_cli("machine", "run", "--machine", machine, *words)
+    assert done.status == 2
+    assert says in done.err
+    assert "Traceback" not in done.err

@@ -1,0 +1,88 @@
+"""Machines that boot: what the device takes is waited for, and what a guest asks of it replays."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import missing
+from sledsim import Session
+from sledsim.machine import MachineRuns, is_there, run_each
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+JOB = """[random]
+filename=data
+size=4m
+rw=randread
+bs=4k
+direct=1
+ioengine=psync
+number_ios=200
+fallocate=none
+"""
+READS = 200
+#: What the device takes for each request, ms, and twice that.
+ACCESS_MS = 0.5
+#: What system call, file system, kernel, socket and server add to a read, µs: 56 as measured; beyond this, something waits.
+MOST_WAY_US = 80
+SYSTEMS = {
+    name: {"device": {"name": "simpledisk-constant", "access_ms": access_ms}, "scheduler": "fcfs"}
+    for name, access_ms in (("once", ACCESS_MS), ("twice", 2 * ACCESS_MS))
+}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> MachineRuns:
+    """Return fio on a device, and on one that is half as fast: two boots."""
+    if not is_there():
+        missing("no machine: it takes `make machine` and the package qemu-system-x86")
+    job: Path = tmp_path_factory.mktemp("machine") / "jobs.fio"
+    job.write_text(JOB, encoding="utf-8")
+    return run_each(SYSTEMS, "fio", job=job)
+
+
+def test_a_device_half_as_fast_is_waited_for_and_the_processor_does_the_same(found: MachineRuns) -> None:
+    once, twice = found["once"], found["twice"]
+    assert once.status == twice.status == 0
+    # More interrupts of the timer come in a longer time, and nothing else.
+    assert twice.processor_ms == pytest.approx(once.processor_ms, rel=0.03)
+    # Reads one after the other, and what fio writes of its file before them, to which they do not add up.
+    assert twice.waiting_ms - once.waiting_ms > READS * ACCESS_MS
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_trace_of_a_guest_replays_to_what_the_guest_saw(found: MachineRuns, name: str) -> None:
+    run, session = found[name], Session(SYSTEMS[name])
+    rows = list(csv.DictReader(io.StringIO(run.trace.decode())))
+    assert [row["op"] for row in rows].count("R") >= READS
+    for row in rows:
+        at, block = int(row["t_ns"]), session.block_bytes
+        if row["op"] == "F":
+            session.flush(at_ns=at)
+        else:
+            size = int(row["bytes"]) // block
+            fua = row["op"].endswith("F")
+            session.submit(int(row["offset_bytes"]) // block, size, read=row["op"] == "R", fua=fua, at_ns=at)
+    ends: dict[int, int] = {}
+    while session.under_way:
+        ends |= {each.id: each.end_ns for each in session.advance()}
+    assert [ends[place] for place in sorted(ends)] == [int(row["due_ns"]) for row in rows]
+
+
+def test_fio_in_the_guest_sees_the_device_and_a_constant_way_to_it(found: MachineRuns) -> None:
+    ways_us = []
+    for run, access_ms in ((found["once"], ACCESS_MS), (found["twice"], 2 * ACCESS_MS)):
+        assert run.fio is not None
+        [job] = run.fio["jobs"]
+        assert job["read"]["total_ios"] == READS
+        ways_us.append(job["read"]["clat_ns"]["mean"] / 1e3 - 1e3 * access_ms)
+        assert run.path_us is not None
+        assert 0 < run.path_us < ways_us[-1] < MOST_WAY_US
+    assert ways_us[0] == pytest.approx(ways_us[1], abs=2)
