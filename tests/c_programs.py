@@ -23,14 +23,14 @@ HEADERS = ROOT / "crates" / "sledsim-c" / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 
-def compiled_policies(source: str, folder: Path) -> Path:
+def compiled_policies(source: str, folder: Path, *more: str) -> Path:
     """Compile policies of one's own into a shared library."""
     compiler = shutil.which("cc")
     assert compiler, "the tests need a C compiler"
     (folder / "mine.c").write_text(source)
     target = folder / "libmine.so"
     options = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{include_folder()}"]
-    subprocess.run([compiler, *options, "-o", str(target), str(folder / "mine.c")], check=True)
+    subprocess.run([compiler, *options, "-o", str(target), str(folder / "mine.c"), *more], check=True)
     return target
 
 

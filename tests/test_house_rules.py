@@ -48,7 +48,7 @@ CORE_ARROWS = {
     "power": SPOKEN,
     "engine": SPOKEN | {"power"},
     "own": SPOKEN | {"engine"},
-    "devices": SPOKEN | {"engine", "power"},
+    "devices": SPOKEN | {"engine", "own", "power"},
     "schedulers": SPOKEN | {"engine", "own", "devices"},
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},

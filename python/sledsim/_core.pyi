@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from sledsim._own import Pending, Request
+
 __all__ = [
     "Completion",
     "Device",
@@ -157,33 +159,6 @@ def catalog_names(kind: str, *, catalog: list[str]) -> dict[str, str]: ...
 def catalog_entry(kind: str, name: str, *, catalog: list[str], base_dir: str) -> dict[str, Any]: ...
 def schema(*, document: bool = False) -> dict[str, Any]: ...
 def result_schema() -> dict[str, Any]: ...
-
-@final
-class Pending:
-    """What is pending, in the order of arrival: an array for each quantity, an entry for each request.
-
-    The arrays are copies, made when they are asked for, and there are none after the call that they were handed to.
-    Numbers are signed, so differences may be negative.
-    """
-
-    id: NDArray[np.int64]
-    lbn: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    read: NDArray[np.bool_]
-    age_ns: NDArray[np.int64]
-    positioning_ns: NDArray[np.int64]
-    """Times from a dispatch now until the first bit can be transferred, ns, as the device reckons; may be left out."""
-    def __len__(self) -> int: ...
-
-@final
-class Request:
-    """A request, as a policy of one's own is told of it: a number, where it begins, its size, when it arrived."""
-
-    id: int
-    lbn: int
-    blocks: int
-    read: bool
-    arrival_ns: int
 
 @final
 class Written:
@@ -373,12 +348,19 @@ def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
 def serve_nbd(scenario: Scenario, options: dict[str, Any], ready: Any) -> tuple[RunOutput, dict[str, Any]]: ...
 def limits() -> list[tuple[str, int, str, str]]: ...
 def schedulers() -> list[dict[str, Any]]: ...
+def mechanisms() -> list[dict[str, Any]]: ...
 def mean_interval(count: int, mean: float, variance: float, *, confidence: float = 0.95) -> tuple[float, float]: ...
 
 @final
 class Device:
     def __new__(
-        cls, given: str | dict[str, Any], *, sets: list[str] = ..., catalog: list[str] = ..., base_dir: str = ...
+        cls,
+        given: str | dict[str, Any],
+        *,
+        sets: list[str] = ...,
+        catalog: list[str] = ...,
+        base_dir: str = ...,
+        policies: Callable[[str, dict[str, Any], Path], object] | None = ...,
     ) -> Device: ...
     parameters: dict[str, Any]
     capacity_blocks: int

@@ -2,11 +2,11 @@
 
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Kind};
-use sledsim::own::{Maker, OwnReplacement, OwnScheduler, Pending};
-use sledsim::request::Request;
+use sledsim::own::{Maker, OwnDevice, OwnReplacement, OwnScheduler, Pending};
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 
-use crate::raw::{Event, Function, Memory};
+use crate::raw::{Access, Event, Function, Memory};
 
 /// A compiled policy: one to which nothing has happened makes others.
 #[derive(Clone, Debug)]
@@ -30,6 +30,64 @@ impl Maker for Compiled {
         let Self { name, decide, memory, slot_bytes, .. } = self.clone();
         let memory = memory.and_for(slots, slot_bytes)?;
         Ok(Box::new(CompiledReplacement { name, decide, memory, slots }))
+    }
+
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        let Self { name, decide, memory, .. } = self.clone();
+        let mut device = CompiledDevice { name, decide, memory, capacity_blocks: 0, block_bytes: BLOCK_BYTES };
+        let mut size = |what| device.decide.access(what, Time::ZERO, (0, 0, true), &mut device.memory);
+        let (blocks, bytes) = (size(Access::CapacityBlocks), size(Access::BlockBytes));
+        // What is no size the device refuses.
+        device.capacity_blocks = u64::try_from(blocks).unwrap_or(0);
+        if bytes != 0 {
+            device.block_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        }
+        Ok(Box::new(device))
+    }
+}
+
+/// Size of a block where a mechanism does not say.
+const BLOCK_BYTES: u32 = 512;
+
+/// A compiled mechanism.
+#[derive(Clone)]
+struct CompiledDevice {
+    name: String,
+    decide: Function,
+    memory: Memory,
+    capacity_blocks: u64,
+    block_bytes: u32,
+}
+
+impl CompiledDevice {
+    fn time_ns(&mut self, what: Access, now: Time, told: (u64, u32, bool)) -> Result<u64, Stop> {
+        let ns = self.decide.access(what, now, told, &mut self.memory);
+        u64::try_from(ns).map_err(|_| {
+            let says = format!("{} returned {ns} ns as its {}: expected at least 0", self.name, what.word());
+            Stop::of_policy(says)
+        })
+    }
+}
+
+impl OwnDevice for CompiledDevice {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn positioning_ns(&mut self, now: Time, lbn: u64, read: bool) -> Result<u64, Stop> {
+        self.time_ns(Access::Positioning, now, (lbn, 0, read))
+    }
+
+    fn serve(&mut self, now: Time, request: &Request) -> Result<u64, Stop> {
+        self.time_ns(Access::Serve, now, (request.lbn, request.blocks, request.op == Op::Read))
     }
 }
 

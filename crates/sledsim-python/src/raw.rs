@@ -77,6 +77,43 @@ struct CacheOf {
     memory: MemoryOf,
 }
 
+/// What a mechanism is asked: the numbers of `sledsim_policy.h`.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub enum Access {
+    /// `SLEDSIM_CAPACITY_BLOCKS`
+    CapacityBlocks,
+    /// `SLEDSIM_BLOCK_BYTES`
+    BlockBytes,
+    /// `SLEDSIM_POSITIONING`
+    Positioning,
+    /// `SLEDSIM_SERVE`
+    Serve,
+}
+
+impl Access {
+    /// What messages call what it answers.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::CapacityBlocks => "capacity",
+            Self::BlockBytes => "size of a block",
+            Self::Positioning => "positioning time",
+            Self::Serve => "transfer time",
+        }
+    }
+}
+
+/// `struct sledsim_access` of `sledsim_policy.h`: what a compiled mechanism is asked.
+#[repr(C)]
+struct AccessOf {
+    what: u32,
+    read: u32,
+    now_ns: u64,
+    lbn: u64,
+    blocks: u64,
+    memory: MemoryOf,
+}
+
 /// What all end in: parameters, and what the policy remembers.
 #[repr(C)]
 struct MemoryOf {
@@ -170,6 +207,21 @@ impl Function {
         // As above.
         let function: extern "C" fn(*const CacheOf) -> i64 = unsafe { std::mem::transmute(self.0) };
         function(&raw const told)
+    }
+
+    /// Asks the function about an access: to which block, of how many from there on, and whether they are read.
+    pub fn access(self, what: Access, now: Time, (lbn, blocks, read): (u64, u32, bool), memory: &mut Memory) -> i64 {
+        let asked = AccessOf {
+            what: what as u32,
+            read: read.into(),
+            now_ns: now.ns(),
+            lbn,
+            blocks: blocks.into(),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const AccessOf) -> i64 = unsafe { std::mem::transmute(self.0) };
+        function(&raw const asked)
     }
 
     /// Tells the function of a request.

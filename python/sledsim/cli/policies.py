@@ -21,6 +21,7 @@ Examples:
   sledsim check-policy my_module:MyPolicy --parameter weight=0.5
   sledsim check-policy '{ library = "libmine.so", symbol = "pick", state_bytes = 8 }'
   sledsim check-policy my_module:MyCache --role replacement
+  sledsim check-policy my_module:MyDevice --role device
   sledsim check-policy sptf --json
 """
 
@@ -30,6 +31,7 @@ class PolicyRole(StrEnum):
 
     SCHEDULER = "scheduler"
     REPLACEMENT = "replacement"
+    DEVICE = "device"
 
 
 def register(app: typer.Typer) -> None:
@@ -51,12 +53,14 @@ def check_policy(
     role: Annotated[
         PolicyRole,
         typer.Option(
-            "--role", metavar="ROLE", help="scheduler: whom a drive serves next; replacement: what leaves a cache."
+            "--role",
+            metavar="ROLE",
+            help="scheduler: whom a drive serves next; replacement: what leaves a cache; device: what a device takes.",
         ),
     ] = PolicyRole.SCHEDULER,
     as_json: AsJson = False,
 ) -> None:
-    """Try the contract of schedulers, or of replacement policies, on one of your own.
+    """Try the contract of schedulers, of replacement policies or of mechanisms on one of your own.
 
     They are the tests that built-in policies pass: each request is served once, in the same order each time, whatever
     is merged or cut off, and no scheduler passes one over for ever. What fails is told with its request.

@@ -1,6 +1,6 @@
-"""The contracts of schedulers and of replacement policies, tried on one: of one's own, or built in."""
+"""The contracts of schedulers, replacement policies and mechanisms, tried on one: of one's own, or built in."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from sledsim._core import ScenarioError, SledsimError
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
+from sledsim.scenario.policies import Pending, Policy
 from sledsim.scenario.reading import resolve
 from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Plain
@@ -41,6 +42,13 @@ CACHES: dict[str, dict[str, Any]] = {
         "mems": {"device": "g2"},
         "disk": {"device": "atlas10k"},
     },
+}
+#: Drives that ask a device little, and much.
+DRIVES: dict[str, dict[str, Any]] = {
+    "in the order of arrival": {"scheduler": "fcfs"},
+    "by positioning time": {"scheduler": "sptf"},
+    "batches": {"scheduler": "sptf", "batch_max": 4},
+    "merged requests": {"scheduler": "clook", "merge": {}},
 }
 #: Requests of a burst, bursts, and how long one comes after another, ns: some of a burst still wait then.
 BURST, BURSTS, APART_NS = 60, 8, 25_000_000
@@ -79,6 +87,7 @@ class Role:
 ROLES = {
     "scheduler": Role("scheduler", QUEUES, waits=True),
     "replacement": Role("policy", CACHES, waits=False),
+    "device": Role("device", DRIVES, waits=False),
 }
 
 
@@ -109,7 +118,7 @@ class PolicyCheck(OneTable, Plain):
     Parameters
     ----------
     role
-        What it decides: ``scheduler`` or ``replacement``.
+        What it decides: ``scheduler``, ``replacement`` or ``device``.
     name
         The policy.
     verdicts
@@ -152,7 +161,7 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
     policy
         A class of one's own, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
     role
-        What it decides: ``scheduler``, or ``replacement`` in a cache.
+        What it decides: ``scheduler``, ``replacement`` in a cache, or ``device`` for what a device takes.
 
     Returns
     -------
@@ -187,6 +196,8 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
         ("goes on from a snapshot as it would have", partial(_goes_on_from_a_snapshot, tried.first(given))),
         ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
     ]
+    if role == "device":
+        rules.append(("positioning changes nothing", partial(_asking_changes_nothing, given)))
     if tried.waits:
         rules.append(("starves no request", partial(_starves_none, tried.first(given))))
     return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
@@ -208,8 +219,18 @@ def _fault(test: Callable[[], None]) -> str:
 
 def _scattered(capacity_blocks: int, count: int) -> "np.ndarray[Any, np.dtype[np.uint64]]":
     """Return places all over a device, the same ones each time; some twice."""
+    if capacity_blocks <= BLOCKS:
+        raise _BrokenError(f"it has {capacity_blocks} blocks: requests of up to {BLOCKS} are tried")
     numbers = np.arange(count, dtype=np.uint64) // np.uint64(5) * np.uint64(5) + np.arange(count, dtype=np.uint64) % 4
     return numbers * np.uint64(2_654_435_761) % np.uint64(capacity_blocks - BLOCKS)
+
+
+class Asking(Policy):
+    """The order of arrival, with a look at all positioning times."""
+
+    def pick(self, now_ns: int, pending: Pending) -> int:
+        """Take the oldest."""
+        return 0
 
 
 def _opened(system: Mapping[str, Any]) -> Session:
@@ -250,10 +271,20 @@ def _serves_once(system: Mapping[str, Any]) -> None:
     list(_served(session))
 
 
-def _first_difference(found: list[int], expected: list[int], what: str) -> None:
-    for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+#: The number of a request that came back, and when it did, ns.
+Back = tuple[int, int]
+
+
+def _backs(found: Iterable[Any]) -> list[Back]:
+    return [(done.id, done.end_ns) for done in found]
+
+
+def _first_difference(found: list[Back], expected: list[Back], what: str) -> None:
+    for place, ((one, then), (other, other_ns)) in enumerate(zip(found, expected, strict=True)):
         if one != other:
             raise _BrokenError(f"request {one} was served at place {place}, and {what} request {other}")
+        if then != other_ns:
+            raise _BrokenError(f"request {one} was served by {then / 1e9:g} s, and {what} by {other_ns / 1e9:g} s")
 
 
 def _decides_the_same(system: Mapping[str, Any]) -> None:
@@ -261,12 +292,12 @@ def _decides_the_same(system: Mapping[str, Any]) -> None:
     first, second, alone = (_opened(system) for _ in range(3))
     for session in (first, second, alone):
         _fill(session)
-    order: dict[str, list[int]] = {"first": [], "second": []}
+    order: dict[str, list[Back]] = {"first": [], "second": []}
     while first.under_way or second.under_way:
         for name, session in (("first", first), ("second", second)):
-            order[name] += [done.id for done in session.advance()]
+            order[name] += _backs(session.advance())
     _first_difference(order["second"], order["first"], "beside it")
-    _first_difference([done.id for done in alone.drain()], order["first"], "another time")
+    _first_difference(_backs(alone.drain()), order["first"], "another time")
 
 
 def _goes_on_from_a_snapshot(system: Mapping[str, Any]) -> None:
@@ -274,8 +305,8 @@ def _goes_on_from_a_snapshot(system: Mapping[str, Any]) -> None:
     _fill(session)
     session.advance(3 * APART_NS)
     snapshot = session.snapshot()
-    rest = [done.id for done in session.drain()]
-    _first_difference([done.id for done in snapshot.drain()], rest, "without a snapshot")
+    rest = _backs(session.drain())
+    _first_difference(_backs(snapshot.drain()), rest, "without a snapshot")
 
 
 def _survives_power_cuts(system: Mapping[str, Any]) -> None:
@@ -286,6 +317,17 @@ def _survives_power_cuts(system: Mapping[str, Any]) -> None:
     missing = found.requests.submitted - found.requests.completed - found.requests.failed
     if missing:
         raise _BrokenError(f"{missing} requests never came back")
+
+
+def _asking_changes_nothing(device: Any) -> None:
+    """Ask for positioning times of what is not served next, or do not."""
+    plain, asked = (
+        _opened({"device": device, "scheduler": scheduler})
+        for scheduler in ("fcfs", {"python": f"{Asking.__module__}:{Asking.__name__}"})
+    )
+    for session in (plain, asked):
+        _fill(session)
+    _first_difference(_backs(asked.drain()), _backs(plain.drain()), "where no positioning times are asked for")
 
 
 def _starves_none(system: Mapping[str, Any]) -> None:

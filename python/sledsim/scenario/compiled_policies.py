@@ -13,6 +13,7 @@ __all__ = [
     "COMPILED_ONLY",
     "Functions",
     "compiled",
+    "compiled_mechanism",
     "compiled_replacement",
     "functions_of",
     "include_folder",
@@ -23,7 +24,11 @@ __all__ = [
 #: all, and of each slot of a cache.
 Functions = tuple[int, int | None, int | None, list[float], int, int]
 #: Keys that only compiled policies of one role have, and those that only compiled ones have.
-OF_ROLES = {"scheduler": ("arrived", "completed", "positioning"), "replacement policy": ("slot_bytes",)}
+OF_ROLES: dict[str, tuple[str, ...]] = {
+    "scheduler": ("arrived", "completed", "positioning"),
+    "replacement policy": ("slot_bytes",),
+    "mechanism": (),
+}
 COMPILED_ONLY = ("symbol", *OF_ROLES["scheduler"], "state_bytes", *OF_ROLES["replacement policy"])
 
 #: Functions by their addresses: what is called has to stay where it is.
@@ -85,6 +90,29 @@ def compiled_replacement(
     ['address', 'slot_bytes', 'state_bytes']
     """
     return {"address": kept(function), "state_bytes": state_bytes, "slot_bytes": slot_bytes, **parameters}
+
+
+def compiled_mechanism(function: Any, *, state_bytes: int = 0, **parameters: float) -> dict[str, Any]:
+    """Return a compiled function as a device's mechanism, to be put into a scenario of this process.
+
+    Parameters
+    ----------
+    function
+        What takes a pointer to ``struct sledsim_access``, see ``sledsim_policy.h`` in :func:`include_folder`: a
+        ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
+    state_bytes
+        What it remembers, such as where it stands.
+    **parameters
+        Its parameters: it gets them as an array, in the order of their names.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> same = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda asked: 1_000_000)
+    >>> sorted(compiled_mechanism(same))
+    ['address', 'state_bytes']
+    """
+    return {"address": kept(function), "state_bytes": state_bytes, **parameters}
 
 
 def kept(function: Any) -> int:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, Functions, functions_of, library_of
-from sledsim.scenario.policies import Own, Policy, Replacement
+from sledsim.scenario.policies import Mechanism, Own, Policy, Replacement
 from sledsim.show.faults import wrong
 
 __all__ = ["CLASS_NAME", "Loaded", "load"]
@@ -31,6 +31,7 @@ DOORS = ("python", "library", "address")
 ROLES: dict[str, tuple[type[Own], str, tuple[str, str]]] = {
     "scheduler": (Policy, "sledsim.schedulers.Policy", ("arrived", "completed")),
     "replacement policy": (Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
+    "mechanism": (Mechanism, "sledsim.devices.Mechanism", ("positioning_ns", "serve")),
 }
 #: How a class is named.
 CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")

@@ -91,6 +91,14 @@ impl<L: Listed> Choice<L> {
 }
 
 impl<L> Choice<L> {
+    /// One's own, to be changed.
+    pub fn own_mut(&mut self) -> Option<&mut OwnSpec> {
+        match self {
+            Self::Own(own) => Some(own),
+            Self::Listed(_) => None,
+        }
+    }
+
     /// One's own, if it is.
     #[must_use]
     pub fn own(&self) -> Option<&OwnSpec> {

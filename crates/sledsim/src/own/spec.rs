@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::contract::{OwnReplacement, OwnScheduler};
+use super::contract::{OwnDevice, OwnReplacement, OwnScheduler};
 use crate::fault::{Fault, Faults, Kind};
 
 /// The keys that say where a policy of one's own is: it has one of them.
@@ -146,6 +146,23 @@ impl OwnSpec {
         Ok(())
     }
 
+    /// The key that says where it is; that of a class where none does.
+    #[must_use]
+    pub fn door(&self) -> &'static str {
+        match self {
+            Self { rust: Some(_), .. } => "rust",
+            Self { library: Some(_), .. } => "library",
+            Self { address: Some(_), .. } => "address",
+            _ => "python",
+        }
+    }
+
+    /// Whether it has been opened.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.opened.is_some()
+    }
+
     /// What makes it, once it has been opened.
     ///
     /// # Errors
@@ -163,6 +180,8 @@ pub enum Role {
     Scheduler,
     /// Which key leaves a cache, and whether one comes in.
     Replacement,
+    /// How long a device takes to position and to transfer.
+    Device,
 }
 
 impl Role {
@@ -172,6 +191,17 @@ impl Role {
         match self {
             Self::Scheduler => "scheduler",
             Self::Replacement => "replacement policy",
+            Self::Device => "mechanism",
+        }
+    }
+
+    /// The key of a component that names it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Scheduler => "scheduler",
+            Self::Replacement => "policy",
+            Self::Device => "device",
         }
     }
 }
@@ -224,6 +254,14 @@ pub trait Maker: Send + Sync {
     fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
         let _ = slots;
         Err(of_another_role(Role::Replacement))
+    }
+
+    /// A mechanism that has served nothing yet.
+    ///
+    /// # Errors
+    /// It can't be made.
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        Err(of_another_role(Role::Device))
     }
 }
 

@@ -1,18 +1,15 @@
 //! Running a scenario.
 
 use super::assemble::{self, Assembly, Node};
-use super::own;
 use super::report::power_cuts::{self, PowerCutReport};
 use super::report::summary::Report;
 use super::specs::scenario::Scenario;
-use super::specs::system::SystemSpec;
 use crate::engine::instant::Stuck;
 use crate::engine::random::Stream;
 use crate::engine::{self, ComponentId, End, Progress, Stop, System, Workload};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
-use crate::own::Role;
 use crate::power::{Activity, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::service::Service;
@@ -149,8 +146,7 @@ pub fn run_keeping(
 /// A fault of a component's policy, by the path of that.
 pub(super) fn of_policy(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
     if let Some(node) = nodes.iter().find(|node| node.ids.contains(&component)) {
-        let role = if matches!(node.spec, SystemSpec::Drive(_)) { Role::Scheduler } else { Role::Replacement };
-        fault.path = Path::from(node.path.as_str()).step(own::key_of(role));
+        fault = fault.within(&Path::from(node.path.as_str()));
     }
     fault
 }

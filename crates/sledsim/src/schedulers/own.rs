@@ -4,8 +4,8 @@
 use super::{build, Scheduler, SchedulerSpec};
 use crate::devices::{Device, Location};
 use crate::engine::Stop;
-use crate::fault::{Fault, Faults, Kind};
-use crate::own::{located, Choice, Listed, OwnScheduler, Pending};
+use crate::fault::{Fault, Faults};
+use crate::own::{told, Choice, Listed, OwnScheduler, Pending, Role};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -88,13 +88,8 @@ impl Own {
     /// Asks no more: what the policy is told or asked has failed.
     #[cold]
     fn give_up(&mut self, stop: Stop, now: Time, request: Option<Request>) {
-        let stop = match stop {
-            Stop::Interrupted => Stop::Interrupted,
-            Stop::Failed(fault) => {
-                let what = with(request.as_ref(), self.requests.len());
-                Stop::Failed(located(fault, now, &what, request.map(|request| request.id)))
-            }
-        };
+        let what = with(request.as_ref(), self.requests.len());
+        let stop = stop.at(Role::Scheduler, now, &what, request.map(|request| request.id));
         self.stop.get_or_insert(stop);
     }
 
@@ -102,7 +97,7 @@ impl Own {
     fn no_row(&self, row: usize) -> Stop {
         let says =
             format!("{} chose {row} of {} pending requests, counted from 0", self.policy.name(), self.pending.len());
-        Stop::Failed(Fault::new(Kind::Policy).says(says))
+        Stop::of_policy(says)
     }
 }
 
@@ -113,11 +108,6 @@ fn with(request: Option<&Request>, pending: usize) -> String {
         (Some(request), _) => format!("{pending} requests pending, the oldest {}", told(request)),
         (None, _) => "no request".to_owned(),
     }
-}
-
-fn told(request: &Request) -> String {
-    let op = if request.op == Op::Read { "read" } else { "write" };
-    format!("request {} ({op} of {} blocks from LBN {} on)", request.id, request.blocks, request.lbn)
 }
 
 impl Scheduler for Own {

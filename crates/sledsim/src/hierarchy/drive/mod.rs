@@ -50,8 +50,8 @@ pub struct Drive {
     mechanism_busy: bool,
     /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
     free_timer: bool,
-    /// Whether the scheduler asks a policy of one's own.
-    is_own: bool,
+    /// Whether the scheduler asks a policy of one's own, and whether the device's mechanism is one.
+    own: [bool; 2],
 }
 
 /// Requests under service; the timer tag of a completion is its index here.
@@ -85,7 +85,7 @@ impl Drive {
     #[must_use]
     pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let drive = Self {
-            is_own: scheduler.is_own(),
+            own: [scheduler.is_own(), device.is_own()],
             station: Station::new(device, scheduler),
             ahead: Ahead::default(),
             under_service: UnderService::default(),
@@ -159,6 +159,7 @@ impl Drive {
                 self.await_ready(context);
                 self.heed_policy(context);
             }
+            _ if self.own[1] && self.station.device.stop().is_some() => self.heed_policy(context),
             Look::Alone(request, service) => {
                 self.under_service.begin(request, &service, context);
                 self.occupy(service.free, service.end == service.free, context);
@@ -178,10 +179,10 @@ impl Drive {
     /// Ends the run if a policy of one's own can't go on.
     #[inline]
     fn heed_policy(&self, context: &mut Context<'_>) {
-        if self.is_own {
-            if let Some(stop) = self.station.scheduler.stop() {
-                context.stop(stop.clone());
-            }
+        let [asks, is_one] = self.own;
+        let stop = asks.then(|| self.station.scheduler.stop().cloned()).flatten();
+        if let Some(stop) = stop.or_else(|| is_one.then(|| self.station.device.stop()).flatten()) {
+            context.stop(stop);
         }
     }
 
@@ -240,7 +241,8 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.station.scheduler.in_order()
+        // Only a component that hears of events can end a run.
+        self.station.scheduler.in_order() && !self.own[1]
     }
 
     #[inline]
@@ -282,7 +284,7 @@ impl Component for Drive {
             FREE => self.release(context.now()),
             DEADLINE => {}
             tag => {
-                if let (true, Some(Some(done))) = (self.is_own, self.under_service.0.get(tag as usize)) {
+                if let (true, Some(Some(done))) = (self.own[0], self.under_service.0.get(tag as usize)) {
                     if !done.request.is_flush() {
                         self.station.scheduler.completed(context.now(), &done.request);
                     }

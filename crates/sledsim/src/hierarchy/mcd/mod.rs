@@ -72,6 +72,7 @@ use super::cache::replacement::MAX_SLOTS;
 use super::Child;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
 use crate::fault::{Fault, Faults, Kind};
+use crate::own::Role;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -275,7 +276,7 @@ impl Mcd {
     /// Goes on with whatever waits for room that may have been made.
     fn go_on(&mut self, context: &mut Context<'_>) {
         if let Some((stop, segment)) = self.table.stop() {
-            context.stop(stop.at(context.now(), &format!("segment {segment}")));
+            context.stop(stop.at(Role::Replacement, context.now(), &format!("segment {segment}"), None));
             return;
         }
         if self.recovery.is_some() {

@@ -316,9 +316,11 @@ impl Subject {
     }
 }
 
+/// The kinds of a definition; a mechanism of one's own has its parameters where it is, and no entry.
 fn options_of(definition: &str) -> impl Iterator<Item = &'static Map<String, Value>> {
     let options = schema().pointer(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array);
-    options.into_iter().flatten().filter_map(|option| option["properties"].as_object())
+    let options = options.into_iter().flatten().filter(|option| option["properties"]["mechanism"]["const"] != "own");
+    options.filter_map(|option| option["properties"].as_object())
 }
 
 fn keys_of(definition: &str) -> BTreeSet<&'static str> {

@@ -8,7 +8,7 @@ use super::arrays::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeS
 use super::scenario::DriveSpec;
 use crate::fault::Path;
 use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, TiersSpec, VolumesSpec};
-use crate::own::{Choice, OwnSpec, Role};
+use crate::own::{OwnSpec, Role};
 
 /// Keys that hold a component below another; those of `members` are one level further down.
 pub(in crate::scenario) const CHILD_KEYS: [&str; 5] = ["child", "mems", "disk", "fast", "slow"];
@@ -237,25 +237,23 @@ impl SystemSpec {
         }
     }
 
-    /// The policy of one's own that it asks, and for what.
-    pub(in crate::scenario) fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
-        match self {
-            Self::Drive(drive) => match &mut drive.scheduler {
-                Choice::Own(own) => Some((own, Role::Scheduler)),
-                Choice::Listed(_) => None,
-            },
-            Self::RamCache(Over { spec: RamCacheSpec { policy: Choice::Own(own), .. }, .. })
-            | Self::Mcd(OverDisk { spec: McdSpec { policy: Choice::Own(own), .. }, .. }) => {
-                Some((own, Role::Replacement))
+    /// The policies of one's own that it asks, and for what.
+    pub(in crate::scenario) fn own_mut(&mut self) -> Vec<(&mut OwnSpec, Role)> {
+        let asked = match self {
+            Self::Drive(drive) => {
+                vec![(drive.device.own_mut(), Role::Device), (drive.scheduler.own_mut(), Role::Scheduler)]
             }
-            _ => None,
-        }
+            Self::RamCache(over) => vec![(over.spec.policy.own_mut(), Role::Replacement)],
+            Self::Mcd(over) => vec![(over.spec.policy.own_mut(), Role::Replacement)],
+            _ => Vec::new(),
+        };
+        asked.into_iter().filter_map(|(own, role)| Some((own?, role))).collect()
     }
 
     /// Whether it, or anything below it, asks a policy of one's own.
     pub(in crate::scenario) fn has_own(&self) -> bool {
         let own = match self {
-            Self::Drive(drive) => drive.scheduler.own(),
+            Self::Drive(drive) => drive.device.own().or(drive.scheduler.own()),
             Self::RamCache(over) => over.spec.policy.own(),
             Self::Mcd(over) => over.spec.policy.own(),
             _ => None,
