@@ -91,7 +91,9 @@ def test_the_command_line_knows_the_parts(with_parts: Callable[..., str]) -> Non
     assert listed["mine-sptf"]["parameters"]["weight"]["minimum"] == 0
     assert "mine-sptf" in with_parts("schedulers")
     assert "mine-arc" in with_parts("cache-policies")
+    assert "mine-sled" in with_parts("devices")
     assert json.loads(with_parts("check-policy", "mine-sptf", "--json"))["passed"]
+    assert json.loads(with_parts("check-policy", "mine-sled", "--role", "device", "--json"))["passed"]
     assert json.loads(with_parts("check-policy", "mine-arc", "--role", "replacement", "--json"))["passed"]
 
     def found(scheduler: str, *more: str) -> dict[str, Any]:
@@ -105,8 +107,26 @@ def test_the_command_line_knows_the_parts(with_parts: Callable[..., str]) -> Non
     assert (said["rust"], said["parameters"], len(said["source"])) == ("mine-sptf", {"weight": 0.02}, 64)
     wrong = with_parts("run", "scenario.json", "--set", "scheduler=mine-sptf", "--set", "scheduler.weight=-1", status=2)
     assert "--set scheduler.weight=-1" in wrong
-    compared = [with_parts("compare", "scenario.json", "--set", f"scheduler={name}") for name in ("clook", "mine-clook")]
+    compared = [
+        with_parts("compare", "scenario.json", "--set", f"scheduler={name}") for name in ("clook", "mine-clook")
+    ]
     assert compared[0] == compared[1]
+
+
+@pytest.mark.slow
+def test_a_device_in_rust_gives_the_log_of_the_same_class(with_parts: Callable[..., str], tmp_path: Path) -> None:
+    example = ROOT / "examples" / "own_mechanism.py"
+    (tmp_path / example.name).write_text(example.read_text())
+    (tmp_path / "scenario.json").write_text(json.dumps({**SCENARIO, "run": {"requests": 1000}}))
+    for scheduler in ("fcfs", "sptf"):
+        logs = []
+        for device in ("mine-sled", "own_mechanism:Sled"):
+            log = tmp_path / f"{scheduler}-{len(logs)}.csv"
+            sets = ["--set", f"device={device}", "--set", f"scheduler={scheduler}"]
+            with_parts("run", tmp_path / "scenario.json", *sets, "--log", log)
+            logs.append(log.read_text())
+        assert len(logs[0].splitlines()) == 1001
+        assert logs[0] == logs[1]
 
 
 @pytest.mark.slow

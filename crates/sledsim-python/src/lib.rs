@@ -12,6 +12,7 @@ mod errors;
 mod guard;
 mod hit_ratio;
 mod limits;
+mod mechanism;
 mod mems;
 mod mirror;
 mod parts;
@@ -83,6 +84,7 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policy::policy_title, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::mechanisms, module)?)?;
     module.add_function(wrap_pyfunction!(run::phases, module)?)?;
     module.add_function(wrap_pyfunction!(run::mean_interval, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;

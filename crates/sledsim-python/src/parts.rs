@@ -8,6 +8,7 @@ use sledsim::own::Role;
 use sledsim::scenario::Parts;
 
 use crate::errors;
+use crate::values::to_python;
 
 static PARTS: OnceLock<Parts> = OnceLock::new();
 
@@ -36,6 +37,12 @@ pub fn listed(role: Role) -> Vec<Value> {
         })
     };
     all().of(role).map(row).collect()
+}
+
+/// The mechanisms.
+#[pyfunction]
+pub fn mechanisms(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    to_python(python, &listed(Role::Device).into())
 }
 
 /// SHA-256 of the text of a part's file.

@@ -56,6 +56,41 @@ fn a_replacement_policy_gives_the_same_log_as_the_one_that_it_is_written_after()
 }
 
 #[test]
+fn a_device_gives_the_same_log_as_the_one_that_it_is_written_after() {
+    let power = json!({"active_read_w": 3.0, "active_write_w": 3.5, "idle_modes": [
+        {"name": "ready", "power_w": 1.0},
+        {"name": "off", "power_w": 0.1, "after_s": 0.001, "wake_ms": 2.5},
+    ]});
+    let sizes = json!({"capacity_blocks": 6_750_000, "nearest_ms": 0.1, "farthest_ms": 2.0, "power": power});
+    for scheduler in ["fcfs", "sptf", "sdf", "mine-sptf"] {
+        let system = |name: &str| {
+            let mut device = sizes.clone();
+            device["name"] = name.into();
+            json!({"device": device, "scheduler": scheduler, "spin_down": "immediate"})
+        };
+        let (mine, listed) = (log(&system("mine-linear"), &[]), log(&system("simpledisk-linear"), &[]));
+        assert_eq!(mine, listed, "{scheduler}");
+    }
+}
+
+#[test]
+fn a_device_is_known_by_its_name_alone() {
+    let sled =
+        resolved(&json!({"device": "mine-sled", "scheduler": "sptf"}), &["device.settle_ms=0.5"]).expect("valid");
+    let device = serde_json::to_value(&sled).expect("a scenario")["system"]["device"].take();
+    assert_eq!(
+        (&device["name"], &device["rust"], &device["mechanism"]),
+        (&json!("mine-sled"), &json!("mine-sled"), &json!("own"))
+    );
+    assert_eq!((&device["parameters"]["settle_ms"], &device["parameters"]["columns"]), (&json!(0.5), &json!(2500)));
+    let system = json!({"device": device, "scheduler": "sptf"});
+    assert_eq!(
+        log(&system, &[]),
+        log(&json!({"device": "g2", "scheduler": "sptf"}), &["device.rust=mine-sled", "device.settle_ms=0.5"])
+    );
+}
+
+#[test]
 fn settings_take_a_part_over_any_other_policy() {
     let system = json!({"device": "g2", "scheduler": "fcfs"});
     let aged = log(&json!({"device": "g2", "scheduler": {"name": "mine-sptf", "weight": 0.02}}), &[]);
@@ -75,6 +110,17 @@ fn what_is_wrong_is_told_by_its_path() {
         let faults = resolved(&json!({"device": "g2", "scheduler": scheduler}), &[]).expect_err(&scheduler.to_string());
         assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (kind, path), "{faults}");
     }
+}
+
+#[test]
+fn a_device_may_refuse_its_parameters() {
+    let device = json!({"rust": "mine-linear", "capacity_blocks": 1000, "nearest_ms": 3, "farthest_ms": 2});
+    let faults = resolved(&json!({"device": device}), &[]).expect_err("it is nearer than it may be");
+    assert_eq!(
+        (faults[0].kind, faults[0].path.to_string().as_str()),
+        (Kind::Conflict, "system.device.farthest_ms"),
+        "{faults}"
+    );
 }
 
 #[test]

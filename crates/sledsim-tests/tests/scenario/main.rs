@@ -5,6 +5,7 @@ mod bounds;
 mod documents;
 mod faults;
 mod limits;
+mod own_devices;
 mod own_policies;
 mod own_roles;
 mod parts;

@@ -1,6 +1,7 @@
 //! A device that is watched: what it is given it can serve, and what it says of it adds up.
 
 use super::{Device, EnergyLedger, IdlePolicy, Location, Plan, Planner, Platter, Service};
+use crate::engine::Stop;
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::PHASES;
@@ -203,6 +204,14 @@ impl Device for Checked {
 
     fn may_lose_writes(&self) -> bool {
         self.device.may_lose_writes()
+    }
+
+    fn is_own(&self) -> bool {
+        self.device.is_own()
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        self.device.stop()
     }
 
     fn wake_ns(&self, now: Time) -> u64 {

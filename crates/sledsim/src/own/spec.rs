@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::contract::{OwnReplacement, OwnScheduler};
+use super::contract::{OwnDevice, OwnReplacement, OwnScheduler};
 use super::mirror::OwnMirror;
 use super::spin_down::OwnSpinDown;
 use crate::fault::{Fault, Faults, Kind};
@@ -148,6 +148,23 @@ impl OwnSpec {
         Ok(())
     }
 
+    /// The key that says where it is; that of a class where none does.
+    #[must_use]
+    pub fn door(&self) -> &'static str {
+        match self {
+            Self { rust: Some(_), .. } => "rust",
+            Self { library: Some(_), .. } => "library",
+            Self { address: Some(_), .. } => "address",
+            _ => "python",
+        }
+    }
+
+    /// Whether it has been opened.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.opened.is_some()
+    }
+
     /// What makes it, once it has been opened.
     ///
     /// # Errors
@@ -169,6 +186,8 @@ pub enum Role {
     Mirror,
     /// When a device without work enters its lower modes.
     SpinDown,
+    /// How long a device takes to position and to transfer.
+    Device,
 }
 
 impl Role {
@@ -180,6 +199,7 @@ impl Role {
             Self::Replacement => "replacement policy",
             Self::Mirror => "choice of a copy",
             Self::SpinDown => "spin-down policy",
+            Self::Device => "mechanism",
         }
     }
 
@@ -191,6 +211,7 @@ impl Role {
             Self::Replacement => "policy",
             Self::Mirror => "read",
             Self::SpinDown => "spin_down",
+            Self::Device => "device",
         }
     }
 }
@@ -259,6 +280,14 @@ pub trait Maker: Send + Sync {
     /// It can't be made.
     fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
         Err(of_another_role(Role::SpinDown))
+    }
+
+    /// A mechanism that has served nothing yet.
+    ///
+    /// # Errors
+    /// It can't be made.
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        Err(of_another_role(Role::Device))
     }
 }
 

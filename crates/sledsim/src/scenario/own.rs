@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::document::catalog::is_file;
 use super::specs::system::SystemSpec;
 use crate::fault::{self, Fault};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
@@ -46,7 +47,40 @@ pub(super) fn normalise(policy: Option<&mut Value>, role: Role, door: Option<&dy
         return;
     }
     table.insert("name".into(), "own".into());
-    let beside: Vec<String> = table.keys().filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
+    set_apart(table, &KEYS);
+}
+
+/// Gives a device whose mechanism is one's own, as somebody writes it, the form that it has among the others; says whether it is
+/// one. What stands for a name with a colon in it is a class; one that `door` knows is what it brings in.
+pub(super) fn normalise_device(device: &mut Map<String, Value>, door: Option<&dyn Door>) -> bool {
+    if device.get("mechanism").is_some_and(|mechanism| mechanism != "own") {
+        return false;
+    }
+    let named = device.get("name").and_then(Value::as_str).map(str::to_owned);
+    let at = DOORS.into_iter().find(|door| device.contains_key(*door));
+    let at = at.or_else(|| match &named {
+        Some(class) if class.contains(':') && !is_file(class) => Some("python"),
+        Some(name) if door.is_some_and(|door| door.names(Role::Device).contains(&name.as_str())) => Some("rust"),
+        _ => None,
+    });
+    let Some(at) = at else { return device.contains_key("mechanism") };
+    if let Some(name) = named.as_ref().filter(|_| !device.contains_key(at)) {
+        device.insert(at.into(), name.as_str().into());
+    }
+    if named.is_none() {
+        let title = [at, "symbol"].into_iter().filter_map(|key| device.get(key)?.as_str()).next_back();
+        let title = title.unwrap_or("compiled").to_owned();
+        device.insert("name".into(), title.into());
+    }
+    device.insert("mechanism".into(), "own".into());
+    let keys: Vec<&str> = KEYS.into_iter().chain(["mechanism", "power"]).collect();
+    set_apart(device, &keys);
+    true
+}
+
+/// Puts what stands beside some keys of a table into a table of its own.
+fn set_apart(table: &mut Map<String, Value>, keys: &[&str]) {
+    let beside: Vec<String> = table.keys().filter(|key| !keys.contains(&key.as_str())).cloned().collect();
     if beside.is_empty() {
         return;
     }

@@ -102,6 +102,8 @@ fn listed(role: Role) -> Vec<&'static str> {
         Role::Replacement => "ReplacementSpec",
         Role::Mirror => "ReadChoice",
         Role::SpinDown => "SpinDownSpec",
+        // Devices have the names of the catalogue, which is the user's own.
+        Role::Device => return Vec::new(),
     };
     let options = schema().pointer(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array);
     let words = options.into_iter().flatten().flat_map(|option| {

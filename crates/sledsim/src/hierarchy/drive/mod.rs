@@ -156,6 +156,7 @@ impl Drive {
                 self.await_ready(context);
                 self.heed_policy(context);
             }
+            _ if self.station.is_broken() => self.heed_policy(context),
             Look::Alone(request, service) => {
                 self.under_service.begin(request, &service, context);
                 self.occupy(service.free, service.end == service.free, context);

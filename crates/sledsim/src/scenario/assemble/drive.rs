@@ -2,12 +2,13 @@
 
 use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
+use crate::devices::own::Own;
 use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
-use crate::own::Choice;
+use crate::own::{Choice, Maker};
 use crate::power::SpinDownSpec;
 use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
@@ -88,6 +89,10 @@ pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
 }
 
 fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
+    if drive.device.own().is_some_and(|own| !own.is_open()) {
+        // Something else is wrong, so that nobody has looked for it.
+        return Ok(());
+    }
     let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
     set_access(drive, device.as_mut())?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
@@ -180,6 +185,16 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn 
         }
         DeviceSpec::SimplediskLinear(parameters) => {
             Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
+        }
+        DeviceSpec::Own(parameters) => {
+            // What has no path is of no single parameter.
+            let at_door = |fault: Fault| match fault.path.is_empty() {
+                true => own::within(fault, &parameters.own.door().into()),
+                false => fault,
+            };
+            let mechanism = parameters.own.maker().and_then(Maker::device).map_err(at_door)?;
+            let device = Own::new(mechanism, parameters.power.as_ref()).map_err(at_door)?;
+            Box::new(device.with_spin_down(spin_down))
         }
     })
 }
