@@ -119,7 +119,7 @@ def test_a_device_in_rust_gives_the_log_of_the_same_class(with_parts: Callable[.
     (tmp_path / example.name).write_text(example.read_text())
     (tmp_path / "scenario.json").write_text(json.dumps({**SCENARIO, "run": {"requests": 1000}}))
     for scheduler in ("fcfs", "sptf"):
-        logs = []
+        logs: list[str] = []
         for device in ("mine-sled", "own_mechanism:Sled"):
             log = tmp_path / f"{scheduler}-{len(logs)}.csv"
             sets = ["--set", f"device={device}", "--set", f"scheduler={scheduler}"]

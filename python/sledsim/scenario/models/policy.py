@@ -31,7 +31,7 @@ class OwnPolicy(Model):
     rust
         One of the parts that a crate in Rust brings in, by its name.
     symbol
-        The function of the library that picks.
+        The function of the library that decides.
     arrived
         The function of the library that hears of arrivals; none where it does without.
     completed
@@ -40,8 +40,8 @@ class OwnPolicy(Model):
         Whether a compiled function looks at positioning times, which take longer to find than all else; it does
         when absent. A class says so itself.
     state_bytes
-        What a compiled function remembers of each queue or cache; nothing when absent (at least 0, at most
-        1e+09).
+        What a compiled function remembers of each queue, cache, mirror or device; nothing when absent (at least
+        0, at most 1e+09).
     slot_bytes
         What a compiled replacement policy remembers of each slot of its cache, besides; nothing when absent (at
         least 0, at most 1,000,000).
