@@ -350,8 +350,9 @@ def _survives_power_cuts(system: Mapping[str, Any]) -> None:
 
 def _asking_changes_nothing(device: Any, apart_ns: int) -> None:
     """Ask for positioning times of what is not served next, or do not."""
+    # Whoever watches a device asks it, too.
     plain, asked = (
-        _opened({"device": device, "scheduler": scheduler})
+        Session({"device": device, "scheduler": scheduler})
         for scheduler in ("fcfs", {"python": f"{Asking.__module__}:{Asking.__name__}"})
     )
     for session in (plain, asked):
