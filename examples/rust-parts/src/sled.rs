@@ -31,19 +31,19 @@ pub struct Spec {
     #[schemars(range(min = 1, max = 1000000))]
     pub column_blocks: u32,
     /// Across all columns.
-    #[schemars(range(exclusive_min = 0.0), extend("x-unit" = "um"))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "um"))]
     pub width_um: f64,
     /// Along a column.
-    #[schemars(range(exclusive_min = 0.0), extend("x-unit" = "um"))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "um"))]
     pub length_um: f64,
     /// Of a seek, reversed half-way.
-    #[schemars(range(exclusive_min = 0.0), extend("x-unit" = "m/s2"))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "m/s2"))]
     pub acceleration_m_s2: f64,
     /// After a seek across columns.
     #[schemars(range(min = 0.0), extend("x-unit" = "ms"))]
     pub settle_ms: f64,
     /// Time that a block takes to pass.
-    #[schemars(range(exclusive_min = 0.0), extend("x-unit" = "us"))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "us"))]
     pub block_us: f64,
 }
 

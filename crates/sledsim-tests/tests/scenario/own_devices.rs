@@ -104,12 +104,8 @@ fn resolve(system: &Value, settings: &[&str]) -> Result<Scenario, Faults> {
 }
 
 fn run(system: &Value) -> Result<scenario::RunOutput, RunError> {
-    run_checking(system, true)
-}
-
-fn run_checking(system: &Value, check: bool) -> Result<scenario::RunOutput, RunError> {
     let scenario = resolve(system, &[]).unwrap_or_else(|faults| panic!("{system}: {faults}"));
-    scenario::run_keeping(&scenario, Vec::new(), &Keep { log: true, check, ..Keep::default() }, &mut |_| true)
+    scenario::run_keeping(&scenario, Vec::new(), &Keep { log: true, check: true, ..Keep::default() }, &mut |_| true)
 }
 
 #[test]
@@ -195,15 +191,14 @@ fn a_mechanism_that_fails_ends_the_run_with_what_was_found() {
     for (mut device, scheduler, says) in failing {
         device["name"] = "line".into();
         let system = json!({"device": device, "scheduler": scheduler});
-        // Whoever watches asks for positioning times before the request is served.
-        let Err(RunError::Policy(stopped)) = run_checking(&system, false) else { panic!("{system}: it fails") };
+        let Err(RunError::Policy(stopped)) = run(&system) else { panic!("{system}: it fails") };
         let fault = &stopped.fault;
         assert_eq!((fault.kind, fault.path.to_string().as_str()), (Kind::Policy, "system.device"), "{fault}");
         assert!(fault.to_string().contains(says), "{fault}");
         let raised = fault.raised.clone().expect("it says when");
-        let considered = scheduler == "sptf" && device["fails_in_positioning"] == true;
-        assert_eq!(raised.request.is_none(), considered, "{fault}");
-        assert!(raised.at_ns > 0 && (fault.to_string().contains(" of LBN ") || !considered), "{fault}");
+        // Schedulers, and whoever watches, ask for positioning times of places.
+        assert!(raised.request.is_some() || device["fails_in_positioning"] == true, "{fault}");
+        assert!(raised.at_ns > 0 && fault.to_string().contains(" LBN "), "{fault}");
         let found = stopped.so_far.as_ref().expect("there is something");
         assert_eq!(found.report.run.end, "failed");
         assert_eq!(found.report.requests.completed, device["fails_after"].as_u64().unwrap_or(0));
