@@ -101,8 +101,8 @@ def test_a_trace_given_as_a_scenario(sledsim_cli: Callable[..., Outcome], tmp_pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["no records"]),
-        (HEADER, ["no records"]),
+        ("", ["no records", "the file is empty: give one"]),
+        (HEADER, ["no records; give the whole file, or name its format with --format"]),
         ("a line of prose\nand another one\n", ["no known trace format", "hp-srt"]),
         (HEADER + "5,0,0,4096,R\n6,0,4o96,4096,R\n", ["line 3", "offset", '"4o96"']),
         (HEADER + "5,0,0,4096,R\n6,0,4096", ["line 3"]),
@@ -143,7 +143,7 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
     whole = gzip.compress(trace_file.read_bytes())
     cut = trace_file.with_name("cut.csv.gz")
     cut.write_bytes(whole[: len(whole) // 2])
-    assert_refused(sledsim_cli("replay", cut), "cut.csv.gz")
+    assert_refused(sledsim_cli("replay", cut), "cut.csv.gz", "damaged, or not whole: fetch it")
 
 
 @pytest.mark.parametrize(

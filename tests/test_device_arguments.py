@@ -143,3 +143,30 @@ def test_a_plot_is_asked_for_by_name() -> None:
     for kind in wrong:
         with pytest.raises(SledsimError, match="no plot"):
             MEMS.plot(kind)
+
+
+MANY: list[Any] = [
+    range(10**9),
+    range(10**30),
+    np.broadcast_to(1, (10**6, 10**6)),
+    np.broadcast_to(np.True_, 2**24 + 1),
+]
+
+
+@pytest.mark.prompt
+@pytest.mark.parametrize("value", MANY, ids=["a range", "no length", "an array", "flags"])
+def test_too_many_values_are_refused_before_anything_is_made_of_them(value: Any) -> None:
+    for call in (
+        lambda: MEMS.positioning_ms(value),
+        lambda: MEMS.serve(0, value),
+        lambda: MEMS.serve(0, read=value),
+        lambda: MEMS.seek_y_ms(0, value),
+    ):
+        with pytest.raises(SledsimError, match=str(2**24)):
+            call()
+
+
+@pytest.mark.prompt
+def test_too_many_values_together_are_refused() -> None:
+    with pytest.raises(SledsimError, match=f"{2**24} values together"):
+        MEMS.seek_y_ms(np.zeros((10**5, 1)), np.zeros((1, 10**5)))

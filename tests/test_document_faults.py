@@ -298,3 +298,13 @@ def test_device_files_start_from_the_document_that_names_them(tmp_path: Path) ->
     with pytest.raises(SledsimError) as error:
         cost_file(path, mems="hong2006")
     assert {(fault.path, fault.file, fault.line) for fault in error.value.faults} == {("mems_bytes", str(path), 2)}
+
+
+def test_a_key_of_another_kind_hides_nothing_of_what_is_wrong() -> None:
+    scenario = {"workload": "tpcc-like", "system": "g2"}
+    with pytest.raises(SledsimError) as error:
+        Sweep.load({"scenario": scenario, "axes": {"seed": [1, 2]}, "role": "sdf", "replications": 0})
+    assert {fault.path for fault in error.value.faults} == {"role", "replications"}
+    with pytest.raises(SledsimError) as error:
+        cost_file({"scenario": scenario, "mems_bytes": 4096, "axes": {}, "budget": 1})
+    assert {fault.path for fault in error.value.faults} == {"axes", "budget"}

@@ -197,3 +197,13 @@ def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outc
     trace.write_text(f"{HEADER}0,0,0,none,R\n")
     told = sledsim_cli("trace", "info", trace)
     assert "tolerate so many such records with --skip-bad, or name another --format" in told.err
+
+
+def test_of_very_many_faults_the_first_are_told_and_all_are_there() -> None:
+    unknown = {f"key{number}": 1 for number in range(73)}
+    with pytest.raises(ScenarioError, match="unknown key key0") as error:
+        sledsim.run(document(**unknown))
+    assert len(error.value.faults) == 73
+    lines = str(error.value).splitlines()
+    assert len(lines) == 51
+    assert lines[-1] == "and 23 more"

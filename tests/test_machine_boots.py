@@ -30,7 +30,8 @@ fallocate=none
 READS = 200
 #: What the device takes for each request, ms, and twice that.
 ACCESS_MS = 0.5
-#: What system call, file system, kernel, socket and server add to a read, µs: 56 as measured; beyond this, something waits.
+#: What system call, file system, kernel, socket and server add to a read, µs: 56 as measured; beyond this, something
+#: waits.
 MOST_WAY_US = 80
 SYSTEMS = {
     name: {"device": {"name": "simpledisk-constant", "access_ms": access_ms}, "scheduler": "fcfs"}

@@ -268,7 +268,7 @@ def test_one_that_fails_ends_the_run(read: dict[str, Any], says: str, here: Path
         ({"name": "nearest", "python": "mine:Mine"}, "system.read.name", "own"),
         ("own_mirrors:Neaest", "system.read.python", "did you mean own_mirrors:Nearest?"),
         ({"python": "own_policies:Sptf"}, "system.read.python", "no class made from sledsim.mirrors.CopyChoice"),
-        ({"python": "mine:Mine", "row": "x"}, "system.read.row", "a valid integer"),
+        ({"python": "mine:Mine", "row": "x"}, "system.read.row", "a number"),
         ({"python": "mine:Mine", "slot_bytes": 8}, "system.read.slot_bytes", "of compiled policies"),
         ({"library": "libmine.so", "symbol": "nearest", "slot_bytes": 8}, "system.read.slot_bytes", "not of a choice"),
         (7, "system.read", "one of round-robin"),

@@ -336,7 +336,7 @@ def test_one_that_fails_ends_the_run(policy: str, says: str, here: Path) -> None
         ("own_spin_down:Timout", "system.spin_down.python", "did you mean own_spin_down:Timeout?"),
         ("own_spin_down:Timeout", "system.spin_down.after_ms", "after_ms is missing"),
         ("own_spin_down:Ladder", "system.spin_down.python", "no class made from sledsim.spin_down.SpinDown"),
-        ({"python": "mine:Mine", "answer": "x"}, "system.spin_down.answer", "a valid integer"),
+        ({"python": "mine:Mine", "answer": "x"}, "system.spin_down.answer", "a number"),
         ({"library": "libmine.so", "symbol": "never", "arrived": "x"}, "system.spin_down.arrived", "not of a spin"),
     ],
 )

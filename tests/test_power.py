@@ -338,6 +338,13 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
             compared(wrong)
 
 
+def test_a_state_has_one_colour_in_pictures_of_runs_and_of_break_even_times() -> None:
+    definition = sledsim.Device("g2").break_even().plot().to_dict()
+    lines = next(layer for layer in definition["layer"] if layer["mark"]["type"] == "line")
+    colours = sledsim.runs.state_colours(("startup", "idle", "inactive"))
+    assert lines["encoding"]["color"]["scale"]["range"] == [colours["idle"], colours["inactive"]]
+
+
 def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     picture = tmp_path / "break-even.svg"
     found = sledsim_cli("break-even", "g2", "--plot", picture)

@@ -156,6 +156,25 @@ def test_a_trace_that_is_too_large_is_told_the_ways_out(checkout: Path, records:
             assert any(way.endswith("--fit wrap") for way in ways)
 
 
+@pytest.mark.parametrize(
+    ("reaches_bytes", "device"),
+    [(5_000_000_000, "g3"), pytest.param(9_000_000_000, "cheetah9LP", marks=pytest.mark.slow)],
+)
+def test_a_trace_that_nothing_of_fits_is_told_a_device_with_room(
+    checkout: Path, reaches_bytes: int, device: str
+) -> None:
+    (checkout / "far.csv").write_text(f"{HEADER}0,0,{reaches_bytes},512,R\n9,0,{reaches_bytes},512,R\n")
+    refused = shell("sledsim replay far.csv --device g2 --fit=error", checkout)
+    assert refused.returncode == 2
+    # Of one device nobody has to choose one.
+    assert "--devices" not in refused.stderr
+    ways = ways_out(refused.stderr)
+    assert ways == [f"sledsim replay far.csv --device g2 --fit {fit}" for fit in ("wrap", "scale")] + [
+        f"sledsim replay far.csv --fit=error --device {device}"
+    ]
+    assert all(shell(way, checkout).returncode == 0 for way in ways)
+
+
 def test_examples_are_not_written_over(checkout: Path) -> None:
     assert shell("sledsim example scenario", checkout).returncode == 0
     path = checkout / "scenario.toml"

@@ -198,7 +198,7 @@ def test_the_command_prints_what_was_found(
     found = sledsim_cli("reproduce")
     assert found.status == 0, found.err
     lines = {line.split()[0]: line.split() for line in found.out.splitlines() if line.strip()}
-    settle = "griffin1999.settle-time model 0.72 ms ± 1 % 0.72 (0.71 to 0.73) reproduced 0.0"
+    settle = "griffin1999.settle-time model 0.72 ms ± 1 % 0.72 (0.71 to 0.73) ms reproduced 0.0"
     assert " ".join(lines["griffin1999.settle-time"]) == settle
     assert "differs" in lines["griffin1999.seek-max"]
     assert found.out.count("STAND-IN") == sum(each.stand_in for each in claims().values())

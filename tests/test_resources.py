@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import size
+from sledsim import SledsimError
+from sledsim.show import converting
 from sledsim.sweep import Store, StoreError, Sweep, run
 
 if TYPE_CHECKING:
@@ -110,6 +112,36 @@ def test_too_little_memory_is_said(scenario_file: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert "memory" in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "html"])
+def test_a_picture_that_finds_no_room_is_said_and_the_run_is_not_lost(
+    scenario_file: Path, tmp_path: Path, ending: str
+) -> None:
+    # The engine that draws reserves gigabytes of addresses, and ends its process where it does not get them.
+    picture = tmp_path / f"picture.{ending}"
+    found = limited("RLIMIT_AS", 2 << 30, "run", scenario_file, "--plot", picture)
+    assert found.status == 2
+    assert "the chart can't be drawn" in found.err
+    assert list(tmp_path.glob("*picture*")) == []
+    assert limited("RLIMIT_AS", 2 << 30, "run", scenario_file, "--plot", tmp_path / "picture.json").status == 0
+
+
+def test_who_draws_is_started_again_where_it_has_ended(tmp_path: Path) -> None:
+    import altair
+
+    from sledsim.show.converting import converted_text
+    from sledsim.show.pages import vega_lite_version
+    from sledsim.show.saving import save
+
+    chart = altair.Chart(altair.Data(values=[{"a": 1}])).mark_point().encode(x="a:Q")
+    with pytest.raises(SledsimError, match="the chart can't be drawn"):
+        converted_text("vegalite_to_svg", {"mark": "no such mark"}, vl_version="v0")
+    save(chart, tmp_path / "one.svg")
+    assert converting._converter.end() == 0
+    save(chart, tmp_path / "two.svg")
+    assert (tmp_path / "one.svg").read_text() == (tmp_path / "two.svg").read_text()
+    assert "<svg" in converted_text("vegalite_to_svg", chart.to_dict(), vl_version=vega_lite_version())
 
 
 #: The command line, in which there is no memory any more once a run is over.

@@ -199,3 +199,15 @@ def test_a_sync_takes_what_a_volatile_cache_has_to_write(tmp_path: Path) -> None
             times[synchronous] = connection.now_ns
             assert any(each.syncs for each in connection.statements) == (synchronous == "full")
     assert times["full"] > 2 * times["off"]
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800", "gone/x.db"])
+def test_a_file_that_cannot_be_opened_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(sledsim.SledsimError, match="cannot be opened"):
+        connect(tmp_path / name, "g2")
+
+
+@pytest.mark.parametrize("size", [0, -1, 2**31, 10**5000, 1.5, "2", True], ids=lambda size: type(size).__name__)
+def test_a_cache_of_no_size_is_refused(tmp_path: Path, size: Any) -> None:
+    with pytest.raises(sledsim.SledsimError, match="cache_kib"):
+        connect(tmp_path / "x.db", "g2", cache_kib=size)

@@ -338,6 +338,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 5, "count": 3, "scale": "log"}}}, "have to be above 0"),
     ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "cont": 3}}}, 'cont: did you mean "count"'),
     ({"scenario": BASE, "axes": {RATE: {"from": 1, "count": 3}}}, "rate_per_s.to is missing"),
+    ({"scenario": BASE, "axes": {RATE: list(range(1, 100_002))}}, "100,001 values; an axis may have 100,000"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 2, "count": 100_001}}}, "100001"),
     ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 1e9, "step": 1e-3}}}, "values; an axis may have"),
     ({"scenario": BASE, "axes": {RATE: [1], "seed": [1]}, "replications": 2}, "leaves no seeds to derive"),
     ({"scenario": BASE, "zip": [{RATE: [1, 2], "seed": [1]}]}, "need as many values each"),

@@ -177,7 +177,7 @@ def test_msr_records_may_have_an_index_or_a_header(tmp_path: Path) -> None:
     plain.write_text("\n".join(lines))
     expected = {name: column.tolist() for name, column in open_trace(plain).head().items()}
     head = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
-    for index, header in (("{},", ""), ("{} ", ""), ("", head)):
+    for index, header in (("{},", ""), ("{} ", ""), ("hm_0.csv_{},", ""), ("hm_0.csv_{} ", ""), ("", head)):
         path = tmp_path / "hm_0.csv_899"
         path.write_text(header + "\n".join(index.format(899 + i) + line for i, line in enumerate(lines)))
         trace = open_trace(path)

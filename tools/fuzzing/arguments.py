@@ -100,6 +100,12 @@ SETS = (
 RUNS = (SCENARIO, "sledsim.Scenario.load(scenario)", "'g2'", "Path('examples/first.toml')", f"[{SCENARIO}]", "result")
 MICRONS = ("0.0", "10", "-50", "[0, 25, 50]", "50.0001", "np.linspace(-50, 50, 5)")
 
+#: A session and a database that nothing has happened to.
+SESSION = "sledsim.Session(scenario, log=True)"
+DATABASE = "connect(Path(folder, 'a.db'), 'g2')"
+INSTANTS = ("None", "0", "10**6", "5 * 10**9", "10**18", "[0, 10, 20]")
+DRAWINGS = ("'g2'", "{'based_on': 'g2'}", "{'based_on': 'g2', 'bit_nm': 40}", "'cheetah73'")
+
 #: Calls by name: what is called, what must be given, and by keyword what may be.
 CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]]]] = {
     "positioning": ("device.positioning_ms", (LBNS,), {"read": TRUTHS, "at_ms": TIMES}),
@@ -222,6 +228,27 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "catalogue": ("sledsim.device", (("'g2'", "'cheetah73'"),), {}),
     "workload": ("sledsim.workloads.catalog", (), {}),
     "power": ("sledsim.power", (RUNS,), {"set": SETS, "progress": ("stop",)}),
+    "session": ("sledsim.Session", (RUNS,), {"set": SETS, "log": TRUTHS, "timeline": ("True", "(0.0, 1.0)")}),
+    "submit": (f"{SESSION}.submit", (("0", "5"), ("1", "8")), {"read": TRUTHS, "fua": TRUTHS, "at_ns": INSTANTS}),
+    "flush": (f"{SESSION}.flush", (), {"at_ns": INSTANTS}),
+    "advance": (f"{SESSION}.advance", (INSTANTS,), {}),
+    "serve_session": (
+        f"{SESSION}.serve",
+        (LBNS, COUNTS),
+        {"read": TRUTHS, "fua": TRUTHS, "flush": TRUTHS, "at_ns": INSTANTS, "until_ns": INSTANTS},
+    ),
+    "design": ("sledsim.design", (DRAWINGS,), {"set": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
+    "drawn": ("sledsim.run", ((SCENARIO,),), {"set": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")}),
+    "connect": (
+        "connect",
+        (("Path(folder, 'a.db')", "'/nowhere/a.db'", "folder"), ("'g2'", "scenario", SESSION)),
+        {"set": SETS, "cache_kib": ("2000", "1", "0")},
+    ),
+    "execute": (
+        f"{DATABASE}.execute",
+        (("'create table a(b)'", "'select 1'", "'select ?'", "'pragma page_size'", "'vacuum'", "'selec'"),),
+        {"values": ("()", "(1,)", "{'a': 1}")},
+    ),
 }
 
 
@@ -259,6 +286,10 @@ class Arguments:
             "stop": stopper(),
         }
         names["scenario"] = eval(SCENARIO)
+        if "connect(" in given["call"]:
+            from sledsim.sqlite import connect
+
+            names["connect"] = connect
         if "result" in given["call"]:
             names["result"] = sledsim.run(names["scenario"], log=True)
         try:
@@ -268,6 +299,11 @@ class Arguments:
                 raise
             # What is of no type that a function takes may be refused as everywhere in Python.
             raise sledsim.SledsimError(str(error)) from None
+        except Exception as error:
+            if ".execute(" in given["call"] and type(error).__module__.startswith("apsw"):
+                # SQLite's own words, as documented.
+                raise sledsim.SledsimError(str(error)) from None
+            raise
         if isinstance(found, float):
             require(not math.isnan(found), "an answer that is not a number")
         elif isinstance(found, np.ndarray) and found.dtype.kind == "f":

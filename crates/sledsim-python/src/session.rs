@@ -3,10 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sledsim::engine::{Completion as Done, Progress, Status};
+use sledsim::fault::brief;
 use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Keep, RunError};
 use sledsim::time::Time;
@@ -82,6 +83,36 @@ const fn name(status: Status) -> &'static str {
         Status::Unreadable => "unreadable",
         Status::Failed => "failed",
     }
+}
+
+/// A whole number that an argument has; `most` is what its type holds.
+fn whole(name: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
+    let number = match value.extract::<u64>() {
+        Ok(number) => number,
+        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => return Err(error),
+        Err(_) => u64::MAX,
+    };
+    if number <= most {
+        return Ok(number);
+    }
+    let shown = value.repr().map_or_else(|_| "a number of thousands of digits".to_owned(), |text| text.to_string());
+    Err(errors::misuse(format!("{name} = {}: expected a whole number from 0 to {most}", brief(&shown))))
+}
+
+fn lbn_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    whole("lbn", value, i64::MAX as u64)
+}
+
+fn blocks_of(value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    whole("blocks", value, u32::MAX.into()).map(|blocks| blocks as u32)
+}
+
+fn at_ns_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    (!value.is_none()).then(|| whole("at_ns", value, i64::MAX as u64)).transpose()
+}
+
+fn until_ns_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    (!value.is_none()).then(|| whole("until_ns", value, i64::MAX as u64)).transpose()
 }
 
 /// A read or a write, which may have to be on the medium when it completes (forced unit access).
@@ -161,7 +192,14 @@ impl Session {
 
     /// Hands in a request, which arrives now or at an instant to come; gives its number.
     #[pyo3(signature = (lbn, blocks = 1, *, read = true, fua = false, at_ns = None))]
-    fn submit(&mut self, lbn: u64, blocks: u32, read: bool, fua: bool, at_ns: Option<u64>) -> PyResult<u64> {
+    fn submit(
+        &mut self,
+        #[pyo3(from_py_with = lbn_of)] lbn: u64,
+        #[pyo3(from_py_with = blocks_of)] blocks: u32,
+        read: bool,
+        fua: bool,
+        #[pyo3(from_py_with = at_ns_of)] at_ns: Option<u64>,
+    ) -> PyResult<u64> {
         let session = self.held();
         let at = at_ns.map_or(session.now(), Time::from_ns);
         session.submit(request(lbn, blocks, (read, fua), at)?).map_err(run_error)
@@ -169,7 +207,7 @@ impl Session {
 
     /// Hands in a flush, which arrives now or at an instant to come; gives its number.
     #[pyo3(signature = (*, at_ns = None))]
-    fn flush(&mut self, at_ns: Option<u64>) -> PyResult<u64> {
+    fn flush(&mut self, #[pyo3(from_py_with = at_ns_of)] at_ns: Option<u64>) -> PyResult<u64> {
         let session = self.held();
         let arrival = at_ns.map_or(session.now(), Time::from_ns);
         session.submit(Request { arrival, ..Request::flush() }).map_err(run_error)
@@ -204,7 +242,11 @@ impl Session {
 
     /// Lets time pass until an instant, or else until the next event; gives what came back.
     #[pyo3(signature = (until_ns = None))]
-    fn advance<'py>(&mut self, python: Python<'py>, until_ns: Option<u64>) -> PyResult<Bound<'py, PyList>> {
+    fn advance<'py>(
+        &mut self,
+        python: Python<'py>,
+        #[pyo3(from_py_with = until_ns_of)] until_ns: Option<u64>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let session = self.held();
         if let Some(until) = until_ns.map(Time::from_ns).or(session.next_event()) {
             watched(|keep_going| session.advance(until, keep_going))?;
@@ -222,7 +264,11 @@ impl Session {
     /// Lets time pass until an instant, or else until everything has come back; gives that by column. The GIL is released
     /// meanwhile.
     #[pyo3(signature = (until_ns = None))]
-    fn advance_all<'py>(&mut self, python: Python<'py>, until_ns: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
+    fn advance_all<'py>(
+        &mut self,
+        python: Python<'py>,
+        #[pyo3(from_py_with = until_ns_of)] until_ns: Option<u64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         python.import("numpy")?;
         let session = self.held();
         let back = python.detach(|| {

@@ -34,6 +34,9 @@ limits! {
     COMPONENTS = "components", 4096,
         "components of a system",
         "each takes room, and is asked when a run starts";
+    CYLINDERS = "cylinders", 1 << 27,
+        "cylinders of all drives of a system",
+        "schedulers that know the mechanism keep what waits by cylinder";
     LATENT_ERRORS = "latent errors", 10_000_000,
         "latent errors that a member has on average, from `latent_per_gb` and its size",
         "each takes room";

@@ -94,6 +94,24 @@ ERROR = "Error: "
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
+def _roomier(error: Any) -> list[tuple[str, Any]]:
+    """Return the device that has the room which a trace takes, where that is what is wrong: key and value."""
+    taken = [
+        fault.allowed["least"]
+        for fault in error.faults
+        if fault.kind == "misfit"
+        and fault.path is None
+        and isinstance(fault.allowed, dict)
+        and fault.allowed.get("least")
+    ]
+    if not taken:
+        return []
+    from sledsim.devices.entries import with_room
+
+    name = with_room(max(taken))
+    return [("device", name)] if name else []
+
+
 class Command(TyperCommand):
     """A command; the examples of its help can be pasted on whatever terminal."""
 
@@ -163,7 +181,7 @@ class Commands(TyperGroup):
         except SledsimError as error:
             words = words_of(ctx.meta[COMMAND])
             complain(spoken(in_options(error, ctx.meta[COMMAND]), words))
-            suggest(ctx.meta[TYPED], [words(path, value) for path, value in ways_out(error)])
+            suggest(ctx.meta[TYPED], [words(path, value) for path, value in (*ways_out(error), *_roomier(error))])
             raise typer.Exit(WRONG) from None
         except USAGE_ERROR as error:
             # As Typer tells it, folded with the word that it puts in front.
@@ -202,7 +220,7 @@ Examples:
   sledsim devices g2
   sledsim seek g2 --plot seek.png
   sledsim validate-drive atlas10k measured.trace
-  sledsim relation --device g2 --plot table.png
+  sledsim relation --device g2 --plot relation.png
   sledsim check-policy my_module:MyPolicy
   sledsim specificity sdf
   sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
@@ -249,7 +267,7 @@ relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)
-for _each in (app, sweep.app, traces.app, imports.app):
+for _each in (app, sweep.app, traces.app, machine.app, imports.app):
     for _info in _each.registered_commands:
         _info.cls = Command
 for _info in (*app.registered_commands, *sweep.app.registered_commands, *traces.app.registered_commands):

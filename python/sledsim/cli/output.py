@@ -50,11 +50,26 @@ def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
     options
         What would do if it stood behind that.
     """
-    command = shlex.join(["sledsim", *typed])
-    found = [f"  {command} {option}" for option in options if option.startswith("--")]
+    found = [
+        f"  {shlex.join(['sledsim', *_without(option.split()[0], typed)])} {option}"
+        for option in options
+        if option.startswith("--")
+    ]
     # What was read from standard input is gone.
     if found and "-" not in typed:
         typer.echo("\n".join([f"to go on, {'one of' if len(found) > 1 else 'with'}:", *found]), err=True)
+
+
+def _without(option: str, typed: Sequence[str]) -> list[str]:
+    """Leave out what was typed of an option that is given anew; ``--set`` may come more than once."""
+    if option == "--set":
+        return list(typed)
+    kept, is_value = list[str](), False
+    for word in typed:
+        if not is_value and word != option and not word.startswith(f"{option}="):
+            kept.append(word)
+        is_value = word == option and not is_value
+    return kept
 
 
 def words_of(command: Any) -> "Words":

@@ -13,7 +13,7 @@ RELATION_EXAMPLES = """\b
 Examples:
   sledsim relation
   sledsim relation --device uberdisk --layout row-major --layout column-major
-  sledsim relation --records 1000000 --attributes 4,4,120 --plot table.png
+  sledsim relation --records 1000000 --attributes 4,4,120 --plot relation.png
   sledsim relation --device g2 --set device.settle_constants=0 --json
 """
 

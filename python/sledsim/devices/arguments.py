@@ -1,5 +1,6 @@
 """What people pass to a device's methods: checked, and made into arrays of what the core takes."""
 
+import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
@@ -15,6 +16,8 @@ _Array = TypeVar("_Array", bound="NDArray[np.generic]")
 
 #: Most points of a curve.
 MOST_POINTS = 10_000
+#: Most values of an argument, and of what arguments make together: 128 MiB of numbers.
+MOST_VALUES = 1 << 24
 #: Longest text in which an error shows what was given.
 LONGEST = 60
 #: What whole numbers are made into: the core's widest.
@@ -61,10 +64,12 @@ def flags(name: str, value: Any) -> "NDArray[np.bool_]":
     import numpy as np
 
     expected = "true or false"
+    _few(name, value)
     try:
         given = np.asarray(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise refuse(name, value, expected) from None
+    _fits(name, given.shape)
     if given.dtype.kind != "b" and not (given.dtype.kind in "iu" and np.isin(given, (0, 1)).all()):
         raise refuse(name, value, expected)
     return given.astype(np.bool_)
@@ -87,13 +92,16 @@ def together(**arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
     """Return arrays in the shape that all of them can take; names are those of the arguments."""
     import numpy as np
 
+    name, first = next(iter(arrays.items()))
     try:
-        return [np.ascontiguousarray(each).reshape(each.shape) for each in np.broadcast_arrays(*arrays.values())]
+        made = np.broadcast_arrays(*arrays.values())
     except ValueError:
-        name, first = next(iter(arrays.items()))
         others = ", ".join(f"{other} {array.shape}" for other, array in list(arrays.items())[1:])
         expected = f"a shape that goes with {others}"
         raise refuse(f"{name}.shape", first.shape, expected) from None
+    if made[0].size > MOST_VALUES:
+        raise refuse(f"{name}.shape", first.shape, f"no more than {MOST_VALUES} values together with the others")
+    return [np.ascontiguousarray(each).reshape(each.shape) for each in made]
 
 
 def shaped(times: _Array, shape: tuple[int, ...]) -> Any:
@@ -101,14 +109,32 @@ def shaped(times: _Array, shape: tuple[int, ...]) -> Any:
     return times.reshape(shape)[()]
 
 
+def _few(name: str, value: Any) -> None:
+    """Refuse what is too long, before it is made into an array."""
+    try:
+        length = len(value)
+    except TypeError:
+        return
+    except OverflowError:
+        length = WIDEST
+    _fits(name, (length,))
+
+
+def _fits(name: str, shape: tuple[int, ...]) -> None:
+    if math.prod(shape) > MOST_VALUES:
+        raise refuse(f"{name}.shape", shape, f"no more than {MOST_VALUES} values")
+
+
 def _array(name: str, value: Any, expected: str) -> "NDArray[Any]":
     """Return numbers as an array of one of NumPy's types of numbers."""
     import numpy as np
 
+    _few(name, value)
     try:
         given = np.asarray(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise refuse(name, value, expected) from None
+    _fits(name, given.shape)
     if given.dtype.kind not in "iuf":
         raise refuse(name, value, expected)
     return given

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
-from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.show.style import HEIGHT, WIDTH, altair_library, state_colours, styled, values
 
 if TYPE_CHECKING:
     import altair
@@ -46,13 +46,15 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     ]
     x = _decades(alt, alt.X, "length", f"Idle time ({time})", rows)
     y = _decades(alt, alt.Y, "energy", f"Energy, return included ({energy})", rows)
-    colour = alt.Color("mode:N", sort=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(title="idle mode"))
+    # Modes come from the highest power down.
+    colours = list(state_colours(mode["mode"] for mode in modes).values())
+    colour = alt.Color("mode:N", sort=None, scale=alt.Scale(range=colours), legend=alt.Legend(title="idle mode"))
     tooltip = [
         alt.Tooltip("mode:N", title="idle mode"),
         alt.Tooltip("length:Q", title=f"Idle time ({time})"),
         alt.Tooltip("energy:Q", title=f"Energy ({energy})"),
     ]
-    lines = alt.Chart(values(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    lines = alt.Chart(values(rows)).mark_line(strokeWidth=3).encode(x=x, y=y, color=colour, tooltip=tooltip)
     marks = [
         {"length": _short(mode["idle_s"] / size), "label": f"{mode['idle_s'] / size:.3g} {time}"}
         for mode in modes

@@ -23,6 +23,7 @@ __all__ = [
     "catalog_tables",
     "device",
     "device_entry",
+    "with_room",
     "wrong_device",
 ]
 
@@ -149,6 +150,19 @@ def device_entry(name: str) -> DeviceEntry:
 def capacities() -> list[tuple[str, int]]:
     """Return the devices of the catalogue with the bytes that each has room for, the smallest first."""
     return sorted(((name, Device(name).capacity_bytes) for name in catalog()), key=lambda each: each[1])
+
+
+def with_room(least_bytes: float) -> str | None:
+    """Return the smallest device of the catalogue with so much room, MEMS storage if any has it; nothing if none has.
+
+    Parameters
+    ----------
+    least_bytes
+        The room, bytes.
+    """
+    large = [name for name, capacity_bytes in capacities() if capacity_bytes >= least_bytes]
+    sleds = [name for name in large if "mems" in Device(name).MECHANISMS]
+    return next(iter(sleds or large), None)
 
 
 def catalog_tables() -> list[Table]:

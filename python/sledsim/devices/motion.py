@@ -91,7 +91,7 @@ def curve_table(device: "MemsStorage", columns: "Mapping[str, NDArray[np.generic
     for i in picked:
         cells = [number(part[name][i].item()) for part in along.values() for name in ("mean_ms", "min_ms", "max_ms")]
         rows.append([number(along["X"]["distance_um"][i].item()), *cells])
-    headers = ["distance (µm)", "X mean (ms)", "min", "max", "Y mean (ms)", "min", "max"]
+    headers = ["distance (µm)", *(f"{axis} {what} (ms)" for axis in "XY" for what in ("mean", "min", "max"))]
     return Table(headers, rows, title=_title(device, "X with settling; Y at access speed at both ends"))
 
 

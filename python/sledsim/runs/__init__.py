@@ -3,13 +3,14 @@
 from sledsim.runs.comparison import Comparison, compare
 from sledsim.runs.confidence import Interval, batched_interval, jackknife_interval, mean_interval
 from sledsim.runs.labels import label_of_run
-from sledsim.runs.phases import state_colours, state_word
+from sledsim.runs.phases import state_word
 from sledsim.runs.policy_check import PolicyCheck, check_policy
 from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run, run_resolved
 from sledsim.runs.threads import Pool, in_threads, processors
 from sledsim.runs.timeline import Timeline
+from sledsim.show.style import state_colours
 
 __all__ = [
     "Comparison",

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.runs.labels import label_of_run
-from sledsim.runs.phases import phases_of, state_colours, state_word
+from sledsim.runs.phases import phases_of, state_word
 from sledsim.show.faults import wrong
-from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
+from sledsim.show.style import COLOURS, WIDTH, altair_library, state_colours, styled, values
 
 if TYPE_CHECKING:
     import altair

@@ -1,12 +1,12 @@
 """Which phases of a service and which states of a mechanism there are to show for a run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sledsim import _core
 from sledsim.scenario.system_tree import drives_in
 
-__all__ = ["PHASES", "STATES", "Part", "mechanisms_of", "phases_of", "state_colours", "state_word", "states_of"]
+__all__ = ["PHASES", "STATES", "Part", "mechanisms_of", "phases_of", "state_word", "states_of"]
 
 
 class Part(NamedTuple):
@@ -60,15 +60,6 @@ STATES = (
 )
 
 
-#: The colour of a state in every picture: work in colours, rest in greys that darken as power falls.
-WORK_COLOURS = {
-    "data": "#009E73",
-    "servo": "#E69F00",
-    "seek": "#0072B2",
-    "rotation": "#56B4E9",
-    "startup": "#D55E00",
-}
-REST_COLOURS = ("#e3e3e3", "#c4c4c4", "#a3a3a3", "#828282", "#606060", "#404040")
 WORDS = {part.key: part.label for part in STATES}
 
 
@@ -81,18 +72,6 @@ def state_word(state: str) -> str:
         Its key in the summary, or the name of an idle mode.
     """
     return WORDS.get(state, state)
-
-
-def state_colours(states: Iterable[str]) -> dict[str, str]:
-    """Return the colour of each state, the same in every picture.
-
-    Parameters
-    ----------
-    states
-        Keys of the summary, or names of idle modes, these from the highest power down.
-    """
-    rest = iter(REST_COLOURS)
-    return {state: WORK_COLOURS.get(state) or next(rest) for state in states}
 
 
 def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:

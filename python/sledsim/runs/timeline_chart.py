@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim._core import SledsimError
-from sledsim.runs.phases import state_colours, state_word
+from sledsim.runs.phases import state_word
 from sledsim.show.faults import wrong
-from sledsim.show.style import altair_library, styled, values
+from sledsim.show.style import altair_library, state_colours, styled, values
 
 if TYPE_CHECKING:
     import altair

@@ -1,6 +1,6 @@
 """A document that is taken for one of another kind: told in one sentence, with the command that takes it."""
 
-from collections.abc import Container
+from collections.abc import Collection
 
 from sledsim._core import Fault, ScenarioError, error_of
 
@@ -17,9 +17,11 @@ KINDS = (
     ("a comparison of caches", "cost", ("nvram_prices_per_gb",)),
     ("a comparison of caches", "cost", ("ratios",)),
 )
+#: Keys that several kinds have.
+SHARED = {"scenario", "set", "name", "seed", "replications", "device"}
 
 
-def kind_of(keys: Container[str], known: Container[str] = ()) -> tuple[str, str] | None:
+def kind_of(keys: Collection[str], known: Collection[str] = ()) -> tuple[str, str] | None:
     """Return what a document is by its keys: the key that tells, and a sentence; nothing where they do not tell.
 
     Parameters
@@ -27,8 +29,10 @@ def kind_of(keys: Container[str], known: Container[str] = ()) -> tuple[str, str]
     keys
         The keys at its top.
     known
-        Keys of what it is taken for, which tell nothing.
+        Keys of what it is taken for, which tell nothing; one that no other kind has says that it is that.
     """
+    if any(key in known and key not in SHARED for key in keys):
+        return None
     for what, command, marks in KINDS:
         if all(mark in keys for mark in marks) and marks[0] not in known:
             return marks[0], f": this is {what}, which `sledsim {command}` takes"
@@ -43,7 +47,8 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     error
         What is wrong with it as a scenario.
     """
-    unknown = {fault.path: fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None}
+    wrong = [fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None]
+    unknown = {fault.path: fault for fault in wrong if fault.path}
     lacks = {fault.path for fault in error.faults if fault.kind == "missing"}
     found = kind_of(unknown) if {"workload", "system"} <= lacks else None
     if not found:

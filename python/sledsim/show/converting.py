@@ -1,5 +1,8 @@
-"""vl-convert, which makes pictures of charts, in a process of its own: the browser's engine in it ends the process where it can't
-get what it wants, most of all address space, of which it reserves gigabytes."""
+"""vl-convert, which makes pictures of charts, in a process of its own.
+
+The browser's engine in it ends the process where it can't get what it wants, most of all address space, of which it
+reserves gigabytes.
+"""
 
 import atexit
 import json
@@ -16,7 +19,8 @@ from sledsim.show.frames import need
 
 __all__ = ["converted", "converted_text"]
 
-#: Answers one request a line: a function's name, its arguments and options. What the library prints must not be taken for that.
+#: Answers one request a line: a function's name, its arguments and options. What the library prints must not be taken
+#: for that.
 PROGRAM = """
 import base64, json, os, sys
 voice = os.fdopen(os.dup(1), "w")
@@ -56,8 +60,8 @@ class _Converter:
             if not line:
                 status = self.end()
                 says = (
-                    f"the chart can't be drawn: the program that draws it ended with {status}. It needs some gigabytes of "
-                    "address space, and files and threads; without them charts can be saved as .json"
+                    f"the chart can't be drawn: the program that draws it ended with {status}. It needs some gigabytes "
+                    "of address space, and files and threads; without them charts can be saved as .json"
                 )
                 raise wrong(SledsimError, "unsupported", says)
             answer: dict[str, str] = json.loads(line)

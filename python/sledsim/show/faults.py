@@ -94,12 +94,22 @@ def require_whole(error: type[_core.SledsimError], path: str, value: object, lea
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return
     bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
-    says = f"{path} = {repr(value)[:200]} is not a whole number {bounds}"
+    try:
+        shown = repr(value)[:200]
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or lists within lists without an end.
+        shown = f"a {type(value).__name__} that can't be shown"
+    says = f"{path} = {shown} is not a whole number {bounds}"
     allowed: dict[str, object] = {"least": least, "whole": True}
     if most != MOST:
         allowed["most"] = most
-    given = value if isinstance(value, int | float) else repr(value)[:200]
+    given = value if isinstance(value, int | float) and abs(value) <= MOST else shown
     raise wrong(error, "out-of-range", says, path=path, value=given, allowed=allowed)
+
+
+def _held(text: str) -> str:
+    """Return a text as UTF-8 can hold it: halves of characters as escapes."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def wrong(
@@ -141,9 +151,9 @@ def wrong(
     names = None if known is None else list(known)
     fault = _core.Fault(
         kind,
-        says,
+        _held(says) if isinstance(says, str) else [_held(part) if isinstance(part, str) else part for part in says],
         path=path,
-        value=value,
+        value=_held(value) if isinstance(value, str) else value,
         allowed=allowed if names is None else names,
         suggestion=suggestion,
         file=None if file is None else visible(str(file)),

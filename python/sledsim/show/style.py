@@ -7,7 +7,7 @@ from sledsim.show.frames import need
 from sledsim.show.pages import notebook_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import altair
     import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "decade_below",
     "probability_axis",
     "rows_of",
+    "state_colours",
     "styled",
     "values",
 ]
@@ -30,6 +31,16 @@ HEIGHT = 300
 
 # Okabe and Ito's palette: told apart by every eye.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+
+#: The colour of a state in every picture: work in colours, rest in greys that darken as power falls.
+WORK_COLOURS = {
+    "data": "#009E73",
+    "servo": "#E69F00",
+    "seek": "#0072B2",
+    "rotation": "#56B4E9",
+    "startup": "#D55E00",
+}
+REST_COLOURS = ("#cfcfcf", "#9c9c9c", "#7c7c7c", "#606060", "#484848", "#303030")
 
 # What a logarithmic axis of probabilities writes: 0.1, 0.01, 0.001, then 1e-4; more labels than so many touch.
 MOST_LABELS = 8
@@ -43,6 +54,18 @@ def altair_library() -> Any:
         library.renderers.register("sledsim", notebook_bundle)
         library.renderers.enable("sledsim")
     return library
+
+
+def state_colours(states: "Iterable[str]") -> dict[str, str]:
+    """Return the colour of each state, the same in every picture.
+
+    Parameters
+    ----------
+    states
+        Keys of the summary, or names of idle modes, these from the highest power down.
+    """
+    rest = iter(REST_COLOURS)
+    return {state: WORK_COLOURS.get(state) or next(rest) for state in states}
 
 
 def decade_below(least: float) -> float:

@@ -9,7 +9,7 @@ from sledsim._core import SledsimError
 from sledsim.runs.result import Result
 from sledsim.runs.session import Session
 from sledsim.scenario.reading import ScenarioLike, Sets
-from sledsim.show.faults import wrong
+from sledsim.show.faults import require_whole, wrong
 from sledsim.show.frames import need
 from sledsim.sqlite.statements import Statement, Statements
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection", "connect"]
 
+#: Largest cache that SQLite takes, KiB.
+MOST_CACHE_KIB = 2**31 - 1
 #: Doors of connections have names of their own, since SQLite knows them by these.
 _numbers: Iterator[int] = count()
 
@@ -54,7 +56,8 @@ def connect(
     ScenarioError
         Where the system is wrong.
     SledsimError
-        Where the package ``apsw`` is missing, settings are given beside a session, or the system is smaller than 1 MiB.
+        Where the package ``apsw`` is missing, settings are given beside a session, the system is smaller than 1 MiB, the file
+        can't be opened, or the cache is of no size that SQLite takes.
 
     Examples
     --------
@@ -69,6 +72,8 @@ def connect(
     True
     """
     need("apsw", "sqlite")
+    if cache_kib is not None:
+        require_whole(SledsimError, "cache_kib", cache_kib, 1, MOST_CACHE_KIB)
     if isinstance(system, Session):
         if set:
             says = ": a session has its system already; set its values where it is made"
@@ -111,14 +116,15 @@ class Connection:
         self._files = Files(f"sledsim-{next(_numbers)}", self._charges)
         try:
             self.sqlite = apsw.Connection(str(path), vfs=self._files.name)
-        except apsw.CantOpenError:
+        except (apsw.CantOpenError, ValueError):
+            # The latter of names that no file can have.
             raise wrong(
                 SledsimError, "unreadable", f": cannot be opened: {path}", path="path", value=str(path)
             ) from None
         # What is mapped into memory is read past the door.
         self.sqlite.execute("pragma mmap_size=0").fetchall()
         if cache_kib is not None:
-            self.sqlite.execute(f"pragma cache_size={-int(cache_kib)}").fetchall()
+            self.sqlite.execute(f"pragma cache_size={-cache_kib}").fetchall()
         self.sqlite.trace_v2(apsw.SQLITE_TRACE_STMT | apsw.SQLITE_TRACE_PROFILE, self._traced)
 
     def _traced(self, event: "dict[str, Any]") -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from sledsim.show import Table
 from sledsim_papers.harness.change import Change
-from sledsim_papers.harness.ledger import VERDICTS, title
+from sledsim_papers.harness.ledger import VERDICTS, figures_of, title
 from sledsim_papers.harness.reproduction import Answer, Reproduction
 from sledsim_papers.harness.wording import data_text, ours_text, published_text
 
@@ -70,10 +70,19 @@ def change_tables(found: Change) -> list[Table]:
     settings = "with " + " and ".join(found.settings)
     rows = [["published", published_text(plain.claim), "–"]]
     for label, answer in (("ours", plain), (settings, changed)):
-        rows.append([label, ours_text(answer.finding.ours, answer.finding) if answer.finding else "–", answer.verdict])
+        rows.append([label, _ours(answer), answer.verdict])
     missing = [(label, each.reason) for label, each in (("ours", plain), (settings, changed)) if not each.finding]
     heading = f"{plain.claim.name}: {plain.claim.what}"
     return [Table(["", "figure (95 % interval)", "verdict"], rows, heading, left=frozenset({1, 2})), *_missing(missing)]
+
+
+def _ours(answer: Answer) -> str:
+    """Write what was found, with the unit of what is published."""
+    finding = answer.finding
+    if finding is None:
+        return "–"
+    text = ours_text(finding.ours, finding)
+    return text if figures_of(finding.ours) is None else f"{text} {answer.claim.unit}".rstrip()
 
 
 def _missing(rows: list[tuple[str, str]]) -> list[Table]:
@@ -85,11 +94,9 @@ def _claims(paper: str, answers: Iterable[Answer]) -> Table:
     """Return the claims of a paper; each line says where a stand-in takes the place of a trace."""
     rows = []
     for answer in answers:
-        claim, finding = answer.claim, answer.finding
-        ours = ours_text(finding.ours, finding) if finding else "–"
-        rows.append(
-            [claim.name, data_text(claim), published_text(claim), ours, answer.verdict, f"{answer.seconds:.1f}"]
-        )
+        claim = answer.claim
+        told = [data_text(claim), published_text(claim), _ours(answer), answer.verdict]
+        rows.append([claim.name, *told, f"{answer.seconds:.1f}"])
     headers = ["claim", "data", "published", "ours (95 % interval)", "verdict", "took (s)"]
     return Table(headers, rows, title(paper), left=frozenset({1, 2, 3, 4}))
 

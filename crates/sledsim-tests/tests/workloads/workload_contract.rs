@@ -232,8 +232,8 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     let error = of(Fit::Error).unwrap_err();
     let expected = format!(
         "{}: record 2: blocks 2500 to 2509 lie beyond the device, which has 1000 blocks of 512 bytes: the \
-         trace takes 1.536 MB more; replay on a larger device, choose one device of the trace with devices, or map \
-         addresses with fit = \"wrap\" or fit = \"scale\"; or replay only what comes before, with records = 1",
+         trace takes 1.536 MB more; replay on a larger device, or map addresses with fit = \"wrap\" or \
+         fit = \"scale\"; or replay only what comes before, with records = 1",
         far.path.display()
     );
     assert_eq!(error, expected);
@@ -286,8 +286,9 @@ fn bad_traces_are_named_with_place_and_remedy() {
         ),
         ("back.csv", "t_ns,device,offset_bytes,bytes,op\n9,0,0,512,R\n5,0,0,512,R\n", &["line 3", "time"]),
         ("mixed.trace", "0 0 0 8 1\n1 0 8 8 1\n0,0,0,512,R\n", &["line 3", "mqsim"]),
-        ("empty.csv", "", &["contains no records"]),
-        ("head.csv", "t_ns,device,offset_bytes,bytes,op\n", &["contains no records"]),
+        ("empty.csv", "", &["contains no records", "the file is empty: give one"]),
+        ("head.csv", "t_ns,device,offset_bytes,bytes,op\n", &["contains no records; give the whole file"]),
+        ("scenario.toml", "# A scenario\ntitle = \"none\"\n", &["a document by its name", "name the format with"]),
         ("prose.txt", "It was a dark and stormy night.\n", &["no known trace format", "format"]),
     ];
     for (name, text, parts) in cases {

@@ -9,6 +9,7 @@ use crate::fault::Faults;
 use crate::own::{told, Choice, Listed, OwnSpinDown, Role};
 use crate::power::{Ladder, SpinDown, SpinDownSpec};
 use crate::request::Request;
+use crate::service::MODES;
 use crate::time::Time;
 
 /// One of the list, or one's own.
@@ -115,10 +116,10 @@ impl IdlePolicy {
     fn ask(&mut self, now: Time) {
         let Some(own) = &mut self.own else { return };
         let modes = self.at_work.ladder().modes();
-        let mut after_ns = vec![0; modes.len()];
-        for mode in 1..modes.len() {
+        let mut after_ns = [u64::MAX; MODES];
+        for (mode, after_ns) in after_ns.iter_mut().enumerate().take(modes.len()).skip(1) {
             let Some(told) = own.hear(now, |policy| policy.after_ns(now, mode, modes)) else { return };
-            after_ns[mode] = told.unwrap_or(u64::MAX);
+            *after_ns = told.unwrap_or(u64::MAX);
         }
         self.at_work.enter_after(&after_ns);
     }

@@ -159,8 +159,8 @@ impl SpinDown {
         }
     }
 
-    /// From now on enters each mode when it has been idle for so long, `u64::MAX` for never; `after_ns` has a time for each mode, that
-    /// of the ready one apart. A mode that would come later than one below it is passed over.
+    /// From now on enters each mode when it has been idle for so long, `u64::MAX` for never; `after_ns` has a time for each mode
+    /// at least, of which that of the ready one counts for nothing. A mode that would come later than one below it is passed over.
     pub fn enter_after(&mut self, after_ns: &[u64]) {
         let mut earliest_ns = u64::MAX;
         for mode in (1..=self.ladder.lowest()).rev() {

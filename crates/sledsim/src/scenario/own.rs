@@ -9,15 +9,18 @@ use super::specs::system::SystemSpec;
 use crate::fault::{self, Fault};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
 
-/// The keys of components that name policies which may be one's own.
-pub(super) const OWN_KEYS: [&str; 4] = ["scheduler", "policy", "read", "spin_down"];
-
-/// What is decided by the policy that a key names, if it may be one's own.
+/// What is decided by the policies that keys of components name, and that may be one's own.
 const ROLES: [Role; 4] = [Role::Scheduler, Role::Replacement, Role::Mirror, Role::SpinDown];
 
-/// Gives every policy of one's own of a component its form among the others.
+/// Whether a key of a component names a policy that may be one's own.
+pub(super) fn is_own_key(key: &str) -> bool {
+    ROLES.iter().any(|role| role.key() == key)
+}
+
+/// Gives every policy of one's own of a component its form among the others; a word, in a table or not, stays one.
 pub(super) fn normalise_all(component: &mut Map<String, Value>, door: Option<&dyn Door>) {
     ROLES.into_iter().for_each(|role| normalise(component.get_mut(role.key()), role, door));
+    word(component.get_mut(Role::Mirror.key()));
 }
 
 /// Gives a policy of one's own, as somebody writes it, the form that it has among the others: its name, and its parameters
@@ -101,12 +104,11 @@ fn set_apart(table: &mut Map<String, Value>, keys: &[&str]) {
 }
 
 /// Makes a word of a table that has a name alone, of those that are words where they are not one's own.
-pub(super) fn word(policy: Option<&mut Value>) {
+fn word(policy: Option<&mut Value>) {
     let Some(policy) = policy else { return };
-    if let Some(Value::String(name)) =
-        policy.as_object().filter(|table| table.len() == 1).and_then(|table| table.get("name"))
-    {
-        *policy = name.clone().into();
+    let alone = policy.as_object().filter(|table| table.len() == 1).and_then(|table| table.get("name"));
+    if let Some(name) = alone.filter(|name| name.is_string()).cloned() {
+        *policy = name;
     }
 }
 

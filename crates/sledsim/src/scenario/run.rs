@@ -146,7 +146,7 @@ pub fn run_keeping(
 /// A fault of a component's policy, by the path of that.
 pub(super) fn of_policy(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
     if let Some(node) = nodes.iter().find(|node| node.ids.contains(&component)) {
-        fault = fault.within(&Path::from(node.path.as_str()));
+        fault = fault.within(Path::from(node.path.as_str()));
     }
     fault
 }

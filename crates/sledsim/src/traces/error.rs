@@ -8,6 +8,11 @@ use std::io;
 use super::{format, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::fault::{Allowed, Fault, Kind};
 
+/// What is said of a file that can't be decompressed.
+const DAMAGED: &str = "; the file is damaged, or not whole: fetch it, or compress it, once more";
+/// How the names of documents end, which people take for traces.
+const DOCUMENTS: [&str; 4] = [".toml", ".yaml", ".yml", ".json"];
+
 /// A place in the (decompressed) content of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -119,11 +124,15 @@ impl TraceError {
             Self::Io { file, place, action, source } => Fault::new(Kind::Unreadable)
                 .in_file(file.as_str())
                 .says(format!("cannot {action}: {source}"))
+                .says(if action.starts_with("decompress") { DAMAGED } else { "" })
                 .located(*place),
             Self::UnknownContent { file, place, found } => {
                 let names: Vec<&str> = format::names().collect();
                 let mut fault = Fault::new(Kind::UnknownFormat).in_file(file.as_str()).located(*place);
                 fault.allowed = Some(Allowed::Names(names.iter().map(|&name| name.into()).collect()));
+                if DOCUMENTS.iter().any(|ending| file.ends_with(ending)) {
+                    fault = fault.says("this is a document by its name, and scenarios are run, not replayed: ");
+                }
                 fault
                     .says(format!("no known trace format begins with {found}; name the format with "))
                     .option("format")
@@ -147,8 +156,13 @@ impl TraceError {
                     .set("sector_bytes", 1)
             }
             Self::Empty { file, place, skipped } => {
-                let says = format!("the trace ends here and contains no records ({skipped} bad records skipped)");
-                Fault::new(Kind::Missing).in_file(file.as_str()).says(says).located(*place)
+                let skipped = if *skipped > 0 { format!(" ({skipped} bad records skipped)") } else { String::new() };
+                let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(*place);
+                let fault = fault.says(format!("the trace ends here and contains no records{skipped}; "));
+                match place {
+                    Place::Byte(0) => fault.says("the file is empty: give one that has some"),
+                    _ => fault.says("give the whole file, or name its format with ").option("format"),
+                }
             }
             Self::BadRecord(bad) => bad.fault(),
             Self::Option { file, place, option, problem } => {

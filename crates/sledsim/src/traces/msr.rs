@@ -45,7 +45,7 @@ impl LineParser for Msr {
             ([filetime, host, disk, op, offset, bytes, response, _], 7) => {
                 [without_index(filetime), host, disk, op, offset, bytes, response]
             }
-            ([index, record @ ..], 8) if digits(index).is_some() => record,
+            ([index, record @ ..], 8) if is_index(index) => record,
             (_, count) => {
                 return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
             }
@@ -64,10 +64,16 @@ impl LineParser for Msr {
     }
 }
 
+/// Whether this numbers a record: `899`, or with the trace's name before it, `hm_0.csv_899`.
+fn is_index(text: &[u8]) -> bool {
+    let number = text.iter().rposition(|&byte| byte == b'_').map_or(text, |at| &text[at + 1..]);
+    digits(number).is_some()
+}
+
 /// A time without the number before it.
 fn without_index(filetime: &[u8]) -> &[u8] {
     match filetime.iter().position(|byte| matches!(byte, b' ' | b'\t')) {
-        Some(at) if digits(&filetime[..at]).is_some() => filetime[at..].trim_ascii_start(),
+        Some(at) if is_index(&filetime[..at]) => filetime[at..].trim_ascii_start(),
         _ => filetime,
     }
 }
@@ -105,10 +111,11 @@ mod tests {
             Ok(Step::Request(record)) => record,
             _ => panic!("no request: {line}"),
         };
-        for index in ["899,", "0,", "899, ", "899 ", "899\t"] {
+        for index in ["899,", "0,", "899, ", "899 ", "899\t", "hm_0.csv_899,", "hm_0.csv_899 ", "hm_0.csv_899\t"] {
             assert_eq!(record(&format!("{index}{plain}")), record(plain), "{index:?}");
         }
         assert_eq!(Msr::default().line(format!("x,{plain}").as_bytes()).unwrap_err().field, "line");
+        assert_eq!(Msr::default().line(format!("hm_0.csv,{plain}").as_bytes()).unwrap_err().field, "line");
         assert_eq!(Msr::default().line(format!("1,2,{plain}").as_bytes()).unwrap_err().field, "line");
     }
 

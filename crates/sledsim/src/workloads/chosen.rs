@@ -73,6 +73,8 @@ pub(super) struct Reach {
     pub end_bytes: u64,
     /// Whether all of them were looked at.
     pub whole: bool,
+    /// How many devices of the trace they are of.
+    pub devices: usize,
     /// The device of the trace that fits by itself, and of several the one with most records.
     pub fitting: Option<u32>,
 }
@@ -105,6 +107,7 @@ impl Reach {
         Self {
             end_bytes: devices.values().map(|(_, end_bytes)| *end_bytes).max().unwrap_or_default(),
             whole,
+            devices: devices.len(),
             fitting: fits.max_by_key(|(_, (records, _))| *records).map(|(device, _)| *device),
         }
     }

@@ -8,7 +8,7 @@ use super::chosen::{Cursor, Found, Reach, RECORDS_AT_ONCE};
 use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::engine::workload::{Next, Workload};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Range};
 use crate::request::{Op, Request, Spare};
 use crate::service::Service;
 use crate::time::{Time, NS_PER_S};
@@ -249,14 +249,19 @@ impl Replay {
         }
         let capacity_bytes = self.capacity_blocks * self.block_bytes;
         let reach = Reach::of(&self.spec, &self.trace_options, capacity_bytes);
-        let missing = shown_bytes(reach.end_bytes.max(end * self.block_bytes) - capacity_bytes);
+        let end_bytes = reach.end_bytes.max(end * self.block_bytes);
+        let missing = shown_bytes(end_bytes - capacity_bytes);
         let least = if reach.whole { "" } else { "at least " };
-        let fault = fault.says(format!(
-            "the trace takes {least}{missing} more; replay on a larger device, choose one device of the trace with "
-        ));
+        let mut fault = fault.says(format!("the trace takes {least}{missing} more; replay on a larger device"));
+        // What a device has, and what one would need.
+        fault.value = Some(capacity_bytes.into());
+        fault.allowed = Some(Range { unit: "B".to_owned(), ..Range::at_least(end_bytes as f64) }.into());
         let fault = match reach.fitting {
-            Some(device) => fault.set("devices", serde_json::json!([device])),
-            None => fault.option("devices"),
+            Some(device) => {
+                fault.says(", choose one device of the trace with ").set("devices", serde_json::json!([device]))
+            }
+            None if reach.devices > 1 => fault.says(", choose one device of the trace with ").option("devices"),
+            None => fault,
         };
         let fault = fault.says(", or map addresses with ").set("fit", "wrap").says(" or ").set("fit", "scale");
         match self.cursor.replayed.checked_sub(1).filter(|before| *before > 0 && reach.fitting.is_none()) {

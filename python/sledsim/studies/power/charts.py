@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sledsim.runs.phases import state_colours, states_of
-from sledsim.show.style import altair_library, styled, values
+from sledsim.runs.phases import states_of
+from sledsim.show.style import altair_library, state_colours, styled, values
 from sledsim.show.tables import number
 
 if TYPE_CHECKING:

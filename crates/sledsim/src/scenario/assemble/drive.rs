@@ -8,6 +8,7 @@ use crate::devices::Device;
 use crate::engine::{ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::limits::CYLINDERS;
 use crate::own::{Choice, Maker};
 use crate::power::SpinDownSpec;
 use crate::scenario::own;
@@ -24,19 +25,23 @@ pub(super) struct Built {
 /// A mechanism of each kind that was added to a system, as it is new and before it obeys a policy of one's own: those of more drives
 /// like it are clones, which share its tables.
 #[derive(Default)]
-pub(super) struct Mechanisms<'a>(Vec<(&'a DriveSpec, Box<dyn Device>)>);
+pub(super) struct Mechanisms<'a> {
+    kinds: Vec<(&'a DriveSpec, Box<dyn Device>)>,
+    /// Of all drives.
+    cylinders: u64,
+}
 
 impl<'a> Mechanisms<'a> {
     /// A new mechanism of a drive.
     fn another(&mut self, drive: &'a DriveSpec) -> Result<Box<dyn Device>, Fault> {
         let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
         let of = |each: &'a DriveSpec| (&each.device, listed(each), each.subsector);
-        if let Some((_, device)) = self.0.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
+        if let Some((_, device)) = self.kinds.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
             return Ok(device.clone());
         }
         let mut device = device_with(&drive.device, listed(drive))?;
         set_access(drive, device.as_mut())?;
-        self.0.push((drive, device.clone()));
+        self.kinds.push((drive, device.clone()));
         Ok(device)
     }
 }
@@ -51,6 +56,8 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
         let mut device = known.another(drive)?;
+        known.cylinders += u64::from(device.cylinders());
+        check_cylinders(known.cylinders)?;
         obey_own(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler =
@@ -95,6 +102,7 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
     }
     let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
     set_access(drive, device.as_mut())?;
+    check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
@@ -104,6 +112,15 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Checks that there are not too many cylinders, before anything is made for each of them.
+fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
+    if cylinders <= CYLINDERS.most {
+        return Ok(());
+    }
+    let says = format!(": with it, the drives of the system have {cylinders} cylinders, more than {}", CYLINDERS.most);
+    Err(Fault::at(Kind::Misfit, "device").says(says))
 }
 
 fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {

@@ -277,7 +277,7 @@ fn apply(
             Value::Object(table) => {
                 if below_system.is_some()
                     && depth + 1 == keys.len()
-                    && keys[..depth].last().is_some_and(|key| own::OWN_KEYS.contains(key))
+                    && keys[..depth].last().is_some_and(|key| own::is_own_key(key))
                 {
                     own::make_room(table, keys[depth]);
                 }

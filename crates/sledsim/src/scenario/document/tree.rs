@@ -9,7 +9,6 @@ use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use crate::fault::{self, Fault, Faults, Kind};
 use crate::limits::COMPONENTS_DEEP;
-use crate::own::Role;
 use crate::scenario::own;
 use crate::scenario::specs::system::CHILD_KEYS;
 
@@ -128,7 +127,6 @@ impl Expansion<'_> {
             name_alone(Some(&mut *table), policy);
         }
         own::normalise_all(table, self.catalog.door());
-        own::word(table.get_mut(Role::Mirror.key()));
         if let Err(fault) = check_timeout(table, path) {
             self.give_up(&path.step("spin_down"), fault);
         }
