@@ -63,6 +63,7 @@ planted: $(STAMPS)/extension $(STAMPS)/dev
 .PHONY: check
 check: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) fmt --all --check -- bench/floor.rs $(listed_rust)
+	$(CARGO) fmt --manifest-path examples/rust-parts/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(python_code)
 	$(BIN)/ruff format --check $(python_code)

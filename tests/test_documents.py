@@ -363,12 +363,16 @@ def test_one_wrong_key_does_not_make_a_scenario_a_sweep(tmp_path: Path, sledsim_
     assert "line 1: unknown key axes" in sledsim_cli("run", path).err
 
 
+KINDS = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
+
+
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples").glob("*/*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+    "path",
+    [path for folder in sorted(KINDS) for path in sorted((ROOT / "examples" / folder).glob("*.toml"))],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_the_examples_are_read(path: Path) -> None:
-    kinds = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
-    found = read(kind_of(kinds[path.parent.name]), path)
+    found = read(kind_of(KINDS[path.parent.name]), path)
     for key in ("scenario", "role", "without"):
         named = getattr(found.table, key, None)
         if isinstance(named, str):

@@ -134,7 +134,7 @@ def examples() -> Iterator[Case]:
         name, file = f"{path.parent.name}-{path.stem}", str(path.relative_to(ROOT))
         if path.suffix == ".py":
             yield Case(name, [["python", file, *(["{out}"] if path.stem == "explore" else [])]])
-        elif path.suffix != ".toml":
+        elif path.suffix != ".toml" or (path.parent / "Cargo.toml").exists():
             continue
         elif path.parent.name == "sweeps":
             store = "{out}/store"

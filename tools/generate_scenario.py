@@ -53,7 +53,7 @@ ROOT = "scenario"
 # Names that Python's own types or other definitions have too, or that end in a number or begin with one.
 RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ", "ReadAheadSpec": "CacheReadAhead"}
 
-# What unions have alike: the class of a variant by its tag.
+# What unions of policies have alike: the class of a variant by its tag.
 SHARED = {"own": "OwnPolicy"}
 
 PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "Any"}
@@ -179,7 +179,8 @@ class Generator:
         texts = []
         for number, variant in enumerate(variants, start=1):
             tag = next(iter(tags_of(variant)), "")
-            named = SHARED.get(tag) or pascal(tag) + hint
+            shared = None if hint == "Device" else SHARED.get(tag)
+            named = shared or pascal(tag) + hint
             texts.append(self.type_of(variant, named if tag else f"{hint}{number}"))
         return join(texts)
 

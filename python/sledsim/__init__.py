@@ -14,7 +14,7 @@ Everything is loaded on first use, so that importing the package stays quick.
 
 from typing import TYPE_CHECKING
 
-from sledsim._loading import on_first_use
+from sledsim._loading import on_first_use, take_core
 
 if TYPE_CHECKING:
     from sledsim import (
@@ -211,4 +211,5 @@ _ROOMS = (
     "workloads",
 )
 
+take_core()
 __getattr__, __dir__ = on_first_use(__name__, _HOMES, _ROOMS)

@@ -2,12 +2,12 @@
 
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
-use sledsim::own::{Copies, Maker, OwnMirror, OwnReplacement, OwnScheduler, OwnSpinDown, Pending};
+use sledsim::own::{Copies, Maker, OwnDevice, OwnMirror, OwnReplacement, OwnScheduler, OwnSpinDown, Pending};
 use sledsim::power::Mode;
-use sledsim::request::Request;
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 
-use crate::raw::{Event, Function, Memory, Rest};
+use crate::raw::{Event, Function, Memory, Motion, Rest};
 
 /// A compiled policy: one to which nothing has happened makes others.
 #[derive(Clone, Debug)]
@@ -39,6 +39,19 @@ impl Maker for Compiled {
 
     fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
         Ok(Box::new(self.clone()))
+    }
+
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        let Self { name, decide, memory, .. } = self.clone();
+        let mut device = CompiledDevice { name, decide, memory, capacity_blocks: 0, block_bytes: BLOCK_BYTES };
+        let mut size = |what| device.decide.moves(what, Time::ZERO, (0, 0, true), &mut device.memory);
+        let (blocks, bytes) = (size(Motion::CapacityBlocks), size(Motion::BlockBytes));
+        // What is no size the device refuses.
+        device.capacity_blocks = u64::try_from(blocks).unwrap_or(0);
+        if bytes != 0 {
+            device.block_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        }
+        Ok(Box::new(device))
     }
 }
 
@@ -126,6 +139,51 @@ impl OwnSpinDown for Compiled {
     fn served(&mut self, now: Time, request: &Request) -> Result<(), Stop> {
         self.decide.rest(now, Rest::Served(request), &[], &mut self.memory);
         Ok(())
+    }
+}
+
+/// Size of a block where a mechanism does not say.
+const BLOCK_BYTES: u32 = 512;
+
+/// A compiled mechanism.
+#[derive(Clone)]
+struct CompiledDevice {
+    name: String,
+    decide: Function,
+    memory: Memory,
+    capacity_blocks: u64,
+    block_bytes: u32,
+}
+
+impl CompiledDevice {
+    fn time_ns(&mut self, what: Motion, now: Time, told: (u64, u32, bool)) -> Result<u64, Stop> {
+        let ns = self.decide.moves(what, now, told, &mut self.memory);
+        u64::try_from(ns).map_err(|_| {
+            let says = format!("{} returned {ns} ns as its {}: expected at least 0", self.name, what.word());
+            Stop::of_policy(says)
+        })
+    }
+}
+
+impl OwnDevice for CompiledDevice {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn positioning_ns(&mut self, now: Time, lbn: u64, read: bool) -> Result<u64, Stop> {
+        self.time_ns(Motion::Positioning, now, (lbn, 0, read))
+    }
+
+    fn serve(&mut self, now: Time, request: &Request) -> Result<u64, Stop> {
+        self.time_ns(Motion::Serve, now, (request.lbn, request.blocks, request.op == Op::Read))
     }
 }
 

@@ -1,12 +1,14 @@
 //! A device to ask questions of, outside a run: what every mechanism answers.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::devices;
+use sledsim::engine::Stop;
 use sledsim::limits::BATCH_BLOCKS;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Catalog, DeviceSpec, Draft};
@@ -15,6 +17,7 @@ use sledsim::time::Time;
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
+use crate::policy::PythonDoor;
 use crate::values::{document_of, held, to_python};
 
 /// One mechanism of a device, of whichever kind.
@@ -30,10 +33,20 @@ pub struct Device {
 impl Device {
     /// A device by its entry of the catalogue, its file or all its parameters, with others in place of some.
     #[new]
-    #[pyo3(signature = (given, *, sets = Vec::new(), catalog = Vec::new(), base_dir = PathBuf::new()))]
-    fn new(given: &Bound<'_, PyAny>, sets: Vec<String>, catalog: Vec<PathBuf>, base_dir: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (given, *, sets = Vec::new(), catalog = Vec::new(), base_dir = PathBuf::new(), policies = None))]
+    fn new(
+        given: &Bound<'_, PyAny>,
+        sets: Vec<String>,
+        catalog: Vec<PathBuf>,
+        base_dir: PathBuf,
+        policies: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let draft = Draft::of_device(document_of(given, "scenario")?, "scenario").set(&sets);
-        let work = || draft.resolve_device(&Catalog::new(catalog), &base_dir);
+        let mut catalog = Catalog::new(catalog);
+        if let Some(load) = policies {
+            catalog = catalog.with_door(Arc::new(PythonDoor::new(load, None)));
+        }
+        let work = || draft.resolve_device(&catalog, &base_dir);
         let spec = given.py().detach(|| errors::guarded(work))?.map_err(errors::scenario)?;
         let device = built(&spec)?;
         let capacity_blocks = device.capacity_blocks();
@@ -86,8 +99,9 @@ impl Device {
             let request = self.request(0, lbn, 1, read)?;
             let ns = errors::guarded(|| {
                 let device = locked(&self.device);
-                device.positioning_ns(now, device.locate(&request))
-            })?;
+                let ns = device.positioning_ns(now, device.locate(&request));
+                goes_on(device.as_ref()).map(|()| ns)
+            })??;
             times.push(ns_to_ms(ns as f64));
         }
         Ok(times.into_pyarray(python))
@@ -110,6 +124,7 @@ impl Device {
         for i in 0..lbns.len() {
             let request = self.request(i, lbns[i], blocks[i], reads[i])?;
             let service = errors::guarded(|| device.serve(free.max(Time::from_ns(due_ns[i])), &request))?;
+            goes_on(device.as_ref())?;
             free = service.free;
             services.push(service);
         }
@@ -183,6 +198,7 @@ impl Device {
             let (batch, after) = rest.split_at(size as usize);
             let before = services.len();
             errors::guarded(|| device.serve_batch(now, batch, &mut services))?;
+            goes_on(device.as_ref())?;
             now = services[before..].iter().map(|service| service.free.max(service.end)).fold(now, Time::max);
             rest = after;
         }
@@ -214,6 +230,15 @@ impl Device {
 /// What a lock guards; what a thread that panicked left behind is whole, as it only looks things up.
 pub fn locked<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
     guarded.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether what a device says means anything: a mechanism of one's own may fail.
+fn goes_on(device: &dyn devices::Device) -> PyResult<()> {
+    match device.stop() {
+        None => Ok(()),
+        Some(Stop::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
+        Some(Stop::Failed(fault)) => Err(errors::scenario(fault)),
+    }
 }
 
 fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Device>> {

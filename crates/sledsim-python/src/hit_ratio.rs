@@ -7,9 +7,11 @@ use pyo3::prelude::*;
 use sledsim::fault::Fault;
 use sledsim::hierarchy::cache::hit_ratio::{self, CacheSpec, HitRatioError};
 use sledsim::hierarchy::cache::replacement::POLICIES;
+use sledsim::own::Role;
 use sledsim::scenario;
 
 use crate::errors;
+use crate::parts;
 use crate::policy::PythonDoor;
 use crate::trace::{failed, options, watched, Columns};
 use crate::values::{document_of, held, parameters_of, to_python};
@@ -26,6 +28,7 @@ pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
                 "bytes_per_slot": policy.bytes_per_slot, "parameters": parameters_of(&schema, policy.name),
             })
         })
+        .chain(parts::listed(Role::Replacement))
         .collect();
     to_python(python, &list)
 }

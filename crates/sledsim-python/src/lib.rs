@@ -12,8 +12,10 @@ mod errors;
 mod guard;
 mod hit_ratio;
 mod limits;
+mod mechanism;
 mod mems;
 mod mirror;
+mod parts;
 mod pending;
 mod policy;
 mod raw;
@@ -29,9 +31,23 @@ mod trace;
 mod values;
 mod watch;
 
+pub use sledsim::scenario::Parts;
+
 /// The compiled core of Sledsim.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fill(module, Parts::default())
+}
+
+/// Fills a Python module with the compiled core of Sledsim, which has parts of a crate's own besides.
+///
+/// The module then stands in the place of Sledsim's own where `SLEDSIM_CORE` names it.
+///
+/// # Errors
+/// A name of a part is taken; the module is not to be filled.
+pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
+    errors::prepare(module.py())?;
+    parts::add(parts)?;
     // A panic is reported as a Python exception, not on the standard error stream.
     std::panic::set_hook(Box::new(|_| {}));
     let python = module.py();
@@ -40,7 +56,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("TraceError", python.get_type::<errors::TraceError>())?;
     module.add("RunError", python.get_type::<errors::RunError>())?;
-    errors::prepare(python)?;
     module.add_class::<errors::Fault>()?;
     module.add_function(wrap_pyfunction!(errors::error_of, module)?)?;
     module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;
@@ -69,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policy::policy_title, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::mechanisms, module)?)?;
     module.add_function(wrap_pyfunction!(run::phases, module)?)?;
     module.add_function(wrap_pyfunction!(run::mean_interval, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;

@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind, Raised};
 use sledsim::own::{
-    self, no_drawings, Door, Maker, Opened, OwnMirror, OwnReplacement, OwnScheduler, OwnSpec, OwnSpinDown, Role,
+    self, no_drawings, Door, Maker, Opened, OwnDevice, OwnMirror, OwnReplacement, OwnScheduler, OwnSpec, OwnSpinDown,
+    Role,
 };
 use sledsim::request::Request as Asked;
 use sledsim::time::Time;
@@ -20,7 +21,9 @@ use sledsim::time::Time;
 use crate::compiled::Compiled;
 use crate::errors;
 use crate::guard::{Guard, OverTime};
+use crate::mechanism::PythonDevice;
 use crate::mirror::PythonMirror;
+use crate::parts;
 use crate::pending::{Pending, Request};
 use crate::raw::{Function, Memory};
 use crate::replacement::PythonReplacement;
@@ -77,12 +80,24 @@ impl PythonDoor {
 
 impl Door for PythonDoor {
     fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults> {
+        if let Some(name) = &wanted.rust {
+            let opened = parts::all().open(role, wanted, base)?;
+            let source = Python::attach(|python| {
+                let hash = parts::hash_of(python, role, name);
+                hash.map_err(|error| Faults::from(raised(python, name, &error)))
+            })?;
+            return Ok(Opened { source, ..opened });
+        }
         Python::attach(|python| {
             self.loaded(python, role, wanted, base).map_err(|error| match errors::faults_in(python, &error) {
                 Some(faults) => faults,
                 None => raised(python, wanted.title(), &error).into(),
             })
         })
+    }
+
+    fn names(&self, role: Role) -> Vec<&str> {
+        parts::all().of(role).map(|part| part.name).collect()
     }
 
     fn drawn(&self, drawing: &Value, base: &Path) -> Result<Map<String, Value>, Faults> {
@@ -127,6 +142,12 @@ fn traceback(python: Python<'_>, error: &PyErr) -> PyResult<String> {
     Ok(lines.extract::<Vec<String>>()?.concat())
 }
 
+/// A value as messages have room for.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let whole = value.repr().map_or_else(|_| "nothing that can be shown".into(), |text| text.to_string());
+    whole.chars().take(LONGEST_SHOWN).collect()
+}
+
 /// A class with its parameters.
 pub struct Class {
     name: String,
@@ -156,6 +177,10 @@ impl Maker for Factory {
 
     fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
         Ok(Box::new(PythonSpinDown::new(&self.0)?))
+    }
+
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        Ok(Box::new(PythonDevice::new(&self.0)?))
     }
 }
 
@@ -209,6 +234,17 @@ impl<M> Instance<M> {
         &self.class.name
     }
 
+    /// A whole number that it has as an attribute.
+    pub fn whole(&self, name: &str) -> Result<u64, Fault> {
+        Python::attach(|python| {
+            let value = self.guard.call(python, || self.object.bind(python).getattr(name));
+            let value = value.map_err(|error| raised(python, &format!("{}.{name}", self.class.name), &error))?;
+            value
+                .extract::<u64>()
+                .map_err(|_| self.fault(format!("{name} is {}: expected a whole number", shown(&value))))
+        })
+    }
+
     /// Its methods.
     pub fn methods(&self) -> Result<&M, Stop> {
         self.methods.as_ref().map_err(|fault| Stop::Failed(fault.clone()))
@@ -247,9 +283,7 @@ impl<M> Instance<M> {
 
     /// What a method returned is no answer.
     pub fn nonsense(&self, method: &str, answer: &Bound<'_, PyAny>, expected: &str) -> Stop {
-        let given = answer.repr().map_or_else(|_| "nothing that can be shown".into(), |text| text.to_string());
-        let shown: String = given.chars().take(LONGEST_SHOWN).collect();
-        Stop::Failed(self.fault(format!("{method} returned {shown}: expected {expected}")))
+        Stop::Failed(self.fault(format!("{method} returned {}: expected {expected}", shown(answer))))
     }
 
     /// The row, of so many, that a method returned.

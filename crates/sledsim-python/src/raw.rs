@@ -139,6 +139,43 @@ struct IdleOf {
     memory: MemoryOf,
 }
 
+/// What a mechanism is asked: the numbers of `sledsim_policy.h`.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub enum Motion {
+    /// `SLEDSIM_CAPACITY_BLOCKS`
+    CapacityBlocks,
+    /// `SLEDSIM_BLOCK_BYTES`
+    BlockBytes,
+    /// `SLEDSIM_POSITIONING`
+    Positioning,
+    /// `SLEDSIM_SERVE`
+    Serve,
+}
+
+impl Motion {
+    /// What messages call what it answers.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::CapacityBlocks => "capacity",
+            Self::BlockBytes => "size of a block",
+            Self::Positioning => "positioning time",
+            Self::Serve => "transfer time",
+        }
+    }
+}
+
+/// `struct sledsim_motion` of `sledsim_policy.h`: what a compiled mechanism is asked.
+#[repr(C)]
+struct MotionOf {
+    what: u32,
+    read: u32,
+    now_ns: u64,
+    lbn: u64,
+    blocks: u64,
+    memory: MemoryOf,
+}
+
 /// What all end in: parameters, and what the policy remembers.
 #[repr(C)]
 struct MemoryOf {
@@ -304,6 +341,21 @@ impl Function {
         // As above.
         let function: extern "C" fn(*const IdleOf) -> i64 = unsafe { std::mem::transmute(self.0) };
         function(&raw const told)
+    }
+
+    /// Asks the function about a motion: to which block, of how many from there on, and whether they are read.
+    pub fn moves(self, what: Motion, now: Time, (lbn, blocks, read): (u64, u32, bool), memory: &mut Memory) -> i64 {
+        let asked = MotionOf {
+            what: what as u32,
+            read: read.into(),
+            now_ns: now.ns(),
+            lbn,
+            blocks: blocks.into(),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const MotionOf) -> i64 = unsafe { std::mem::transmute(self.0) };
+        function(&raw const asked)
     }
 
     /// Tells the function of a request.

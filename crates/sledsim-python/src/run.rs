@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::fault::Fault;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
+use sledsim::own::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Keep, Report, Resolved};
@@ -18,6 +19,7 @@ use sledsim::time::{ns_to_s, s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
+use crate::parts;
 use crate::scenario::Scenario;
 use crate::values::{held, parameters_of, to_python};
 use crate::watch::goes_on;
@@ -302,6 +304,7 @@ pub fn schedulers(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
                 "parameters": parameters_of(schema, policy.name),
             })
         })
+        .chain(parts::listed(Role::Scheduler))
         .collect();
     to_python(python, &list)
 }

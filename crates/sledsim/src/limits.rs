@@ -50,6 +50,9 @@ limits! {
     DATA_HELD = "data held", 1 << 30,
         "bytes of blocks that a run with power cuts has written, on all devices together",
         "each is held, to see what a cut takes";
+    OWN_TIME_NS = "times of a mechanism of one's own", 1_000_000_000_000,
+        "nanoseconds that it may take to position, or to transfer a request",
+        "a simulated clock ends";
     LOG_ROWS = "rows of a log", 1 << 24,
         "requests of a run whose log is kept",
         "the log is in memory until the run is over";

@@ -6,7 +6,7 @@ application. ``AsJson``, ``complain``, ``print_json`` and ``print_tables`` keep 
 
 from typing import TYPE_CHECKING
 
-from sledsim._loading import on_first_use
+from sledsim._loading import CoreError, on_first_use
 
 if TYPE_CHECKING:
     from sledsim.cli.options import AsJson
@@ -31,3 +31,6 @@ def main() -> None:
     except KeyboardInterrupt:
         # Ctrl-C before the command has begun, while Python still loads it.
         sys.exit(130)
+    except CoreError as error:
+        print(f"sledsim: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -23,6 +23,7 @@ Examples:
   sledsim check-policy my_module:MyCache --role replacement
   sledsim check-policy my_module:MyChoice --role mirror
   sledsim check-policy my_module:MyPolicy --role spin-down
+  sledsim check-policy my_module:MyDevice --role device
   sledsim check-policy sptf --json
 """
 
@@ -34,6 +35,7 @@ class PolicyRole(StrEnum):
     REPLACEMENT = "replacement"
     MIRROR = "mirror"
     SPIN_DOWN = "spin-down"
+    DEVICE = "device"
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +60,8 @@ def check_policy(
             "--role",
             metavar="ROLE",
             help="scheduler: whom a drive serves next; replacement: what leaves a cache; "
-            "mirror: which copy serves a read; spin-down: when a device without work stops.",
+            "mirror: which copy serves a read; spin-down: when a device without work stops; "
+            "device: how long one takes.",
         ),
     ] = PolicyRole.SCHEDULER,
     as_json: AsJson = False,

@@ -5,7 +5,11 @@ from sledsim.devices.device import Device, WrongMechanismError
 from sledsim.devices.disk import DiskDrive, Place
 from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_tables, device_entry
 from sledsim.devices.mems import MemsStorage
+from sledsim.devices.own import OwnDevice
 from sledsim.devices.simple import SimpleDevice
+from sledsim.scenario.compiled_policies import compiled_mechanism as compiled
+from sledsim.scenario.compiled_policies import include_folder
+from sledsim.scenario.policies import Mechanism
 
 __all__ = [
     "BreakEven",
@@ -13,11 +17,15 @@ __all__ = [
     "Device",
     "DeviceEntry",
     "DiskDrive",
+    "Mechanism",
     "MemsStorage",
+    "OwnDevice",
     "Place",
     "SimpleDevice",
     "WrongMechanismError",
     "catalog",
     "catalog_tables",
+    "compiled",
     "device_entry",
+    "include_folder",
 ]

@@ -8,6 +8,7 @@ from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
 from sledsim.scenario.folders import catalog_folders
+from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Sets, from_here, here
 from sledsim.show.faults import wrong
 from sledsim.show.naming import label_of
@@ -34,13 +35,14 @@ class WrongMechanismError(SledsimError, AttributeError):
 class Device:
     """A device by itself: geometry, positioning and service times, without a workload.
 
-    What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive` or :class:`SimpleDevice`,
-    which know more than what stands here.
+    What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive`, :class:`SimpleDevice` or
+    :class:`OwnDevice`, which know more than what stands here.
 
     Parameters
     ----------
     name
-        An entry of the catalogue, the path of a device file, or a whole device such as ``import_disksim`` gives.
+        An entry of the catalogue, the path of a device file, a whole device such as ``import_disksim`` gives, or a
+        mechanism of one's own: its class, or ``"my_module:MyDevice"``.
     set
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
     **overrides
@@ -75,10 +77,13 @@ class Device:
     capacity_bytes: int
     cylinders: int
 
-    def __new__(cls, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
+    def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
         """Make a device of the kind that its mechanism asks for."""
-        chosen = {**(name if isinstance(name, Mapping) else {"name": str(name)}), **overrides}
-        core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here())
+        given = (
+            name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
+        )
+        chosen = {**given, **overrides}
+        core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here(), policies=load)
         parameters = core.parameters
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
@@ -88,8 +93,8 @@ class Device:
         made.parameters, made._core = parameters, core
         return made
 
-    def __init__(self, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
-        self.name = self.parameters["name"] if isinstance(name, Mapping) else str(name)
+    def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+        self.name = self.parameters["name"] if isinstance(name, Mapping | type) else str(name)
         self.capacity_blocks = self._core.capacity_blocks
         self.block_bytes = self._core.block_bytes
         self.capacity_bytes = self.capacity_blocks * self.block_bytes

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sledsim import _core
 from sledsim._core import Fault, SledsimError
 from sledsim.devices.device import Device
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
@@ -12,7 +13,7 @@ from sledsim.scenario.reading import toml_lines
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import replaced
 from sledsim.show.shown import Listing
-from sledsim.show.tables import Table, number
+from sledsim.show.tables import Table, number, with_default
 
 __all__ = [
     "CatalogValue",
@@ -165,7 +166,7 @@ def with_room(least_bytes: float) -> str | None:
 
 
 def catalog_tables() -> list[Table]:
-    """Return the devices of the catalogue and what they can do: a table for each kind of device."""
+    """Return the devices and what they can do: a table for each kind, and one for those of a crate of one's own."""
     rows: dict[type[Device], list[list[str]]] = {}
     for name, entry in catalog().items():
         made = Device(name)
@@ -176,6 +177,12 @@ def catalog_tables() -> list[Table]:
         labels = [label for label, _ in Device(lines[0][0]).key_figures()]
         headers = [kind.HEADING, *labels, ""]
         tables.append(Table(headers, lines, left=frozenset({len(headers) - 1})))
+    parts = []
+    for each in _core.mechanisms():
+        parameters = ", ".join(with_default(key, schema) for key, schema in each["parameters"].items())
+        parts.append([each["name"], parameters, each["description"]])
+    if parts:
+        tables.append(Table(["device of a crate's own", "parameters", ""], parts, left=frozenset({1, 2})))
     return tables
 
 

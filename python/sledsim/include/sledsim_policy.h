@@ -4,10 +4,12 @@
  *                 policy = { library = "libmine.so", symbol = "replace", slot_bytes = 16 }
  *                 read = { library = "libmine.so", symbol = "choose" }
  *                 spin_down = { library = "libmine.so", symbol = "rest", state_bytes = 8 }
+ *                 device = { library = "libmine.so", symbol = "tape", state_bytes = 8 }
  * From Python:    scheduler = sledsim.schedulers.compiled(function, weight=2)
  *                 policy = sledsim.caches.compiled(function, slot_bytes=16)
  *                 read = sledsim.mirrors.compiled(function)
  *                 spin_down = sledsim.spin_down.compiled(function, state_bytes=8)
+ *                 device = sledsim.devices.compiled(function, state_bytes=8)
  *
  * A function may write to `state` and to nothing else. It has no other memory: what it keeps elsewhere, all queues and all
  * threads would share. What is pointed to is there during the call alone.
@@ -156,5 +158,30 @@ struct sledsim_idle {
 
 /* Answers what it is asked, and takes note of what it is told. */
 typedef int64_t sledsim_rest(const struct sledsim_idle *told);
+
+/* What a mechanism is asked. */
+enum sledsim_asked {
+    SLEDSIM_CAPACITY_BLOCKS, /* how many blocks it has, from 1 to 10^15; asked before all else */
+    SLEDSIM_BLOCK_BYTES,     /* how large they are, from 1 to 2^20; 0 stands for 512 */
+    SLEDSIM_POSITIONING,     /* the time from `now_ns` on until the first bit of `lbn` can pass, ns. Changes nothing */
+    SLEDSIM_SERVE            /* the first bit of a request passes at `now_ns`: how long its data take to pass, ns; the mechanism
+                                stands then where that leaves it */
+};
+
+/* What a mechanism is asked about. */
+struct sledsim_motion {
+    uint32_t what;                  /* one of `enum sledsim_asked` */
+    uint32_t read;                  /* 1 for a read, 0 for a write */
+    uint64_t now_ns;                /* simulated time, ns */
+    uint64_t lbn;                   /* first block */
+    uint64_t blocks;                /* how many; with SLEDSIM_SERVE alone */
+    const double *parameters;
+    uint64_t parameter_count;
+    void *state;                    /* the mechanism's own: `state_bytes`, all zero at first */
+    uint64_t state_bytes;
+};
+
+/* Answers what it is asked; times are from 0 to 10^12 ns. */
+typedef int64_t sledsim_mechanism(const struct sledsim_motion *asked);
 
 #endif

@@ -10,6 +10,7 @@ import numpy as np
 from sledsim._core import ScenarioError, SledsimError, policy_title
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
+from sledsim.scenario.policies import Pending, Policy
 from sledsim.scenario.reading import resolve
 from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Plain
@@ -66,6 +67,13 @@ STOPPING: dict[str, dict[str, Any]] = {
     "two sleds": {"device": {"name": "g2", "sleds": 2}},
     "a sled that waits for others": {"device": "g2", "delayed_startup": {"requests": 3, "wait_ms": 20}},
 }
+#: Drives that ask a device little, and much.
+DRIVES: dict[str, dict[str, Any]] = {
+    "in the order of arrival": {"scheduler": "fcfs"},
+    "by positioning time": {"scheduler": "sptf"},
+    "batches": {"scheduler": "sptf", "batch_max": 4},
+    "merged requests": {"scheduler": "clook", "merge": {}},
+}
 #: Requests of a burst, and bursts.
 BURST, BURSTS = 60, 8
 #: Requests kept pending where it is seen whether one is passed over for ever, and how many are served meanwhile.
@@ -108,6 +116,7 @@ ROLES = {
     "replacement": Role("policy", CACHES),
     "mirror": Role("read", MIRRORS),
     "spin-down": Role("spin_down", STOPPING, apart_ns=4_000_000_000),
+    "device": Role("device", DRIVES),
 }
 
 
@@ -220,6 +229,8 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
         ),
         ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
     ]
+    if role == "device":
+        rules.append(("positioning changes nothing", partial(_asking_changes_nothing, given, tried.apart_ns)))
     if tried.waits:
         rules.append(("starves no request", partial(_starves_none, tried.first(given))))
     return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
@@ -237,8 +248,18 @@ def _fault(test: Callable[[], None]) -> str:
 
 def _scattered(capacity_blocks: int, count: int) -> "np.ndarray[Any, np.dtype[np.uint64]]":
     """Return places all over a device, the same ones each time; some twice."""
+    if capacity_blocks <= BLOCKS:
+        raise _BrokenError(f"it has {capacity_blocks} blocks: requests of up to {BLOCKS} are tried")
     numbers = np.arange(count, dtype=np.uint64) // np.uint64(5) * np.uint64(5) + np.arange(count, dtype=np.uint64) % 4
     return numbers * np.uint64(2_654_435_761) % np.uint64(capacity_blocks - BLOCKS)
+
+
+class Asking(Policy):
+    """The order of arrival, with a look at all positioning times."""
+
+    def pick(self, now_ns: int, pending: Pending) -> int:
+        """Take the oldest."""
+        return 0
 
 
 def _opened(system: Mapping[str, Any]) -> Session:
@@ -325,6 +346,18 @@ def _survives_power_cuts(system: Mapping[str, Any]) -> None:
     missing = found.requests.submitted - found.requests.completed - found.requests.failed
     if missing:
         raise _BrokenError(f"{missing} requests never came back")
+
+
+def _asking_changes_nothing(device: Any, apart_ns: int) -> None:
+    """Ask for positioning times of what is not served next, or do not."""
+    # Whoever watches a device asks it, too.
+    plain, asked = (
+        Session({"device": device, "scheduler": scheduler})
+        for scheduler in ("fcfs", {"python": f"{Asking.__module__}:{Asking.__name__}"})
+    )
+    for session in (plain, asked):
+        _fill(session, apart_ns)
+    _first_difference(_backs(asked.drain()), _backs(plain.drain()), "where no positioning times are asked for")
 
 
 def _starves_none(system: Mapping[str, Any]) -> None:

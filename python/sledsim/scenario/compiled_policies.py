@@ -14,6 +14,7 @@ __all__ = [
     "Functions",
     "compiled",
     "compiled_choice",
+    "compiled_mechanism",
     "compiled_replacement",
     "compiled_spin_down",
     "functions_of",
@@ -30,6 +31,7 @@ OF_ROLES: dict[str, tuple[str, ...]] = {
     "choice of a copy": ("arrived", "completed", "positioning"),
     "replacement policy": ("slot_bytes",),
     "spin-down policy": (),
+    "mechanism": (),
 }
 COMPILED_ONLY = ("symbol", *OF_ROLES["scheduler"], "state_bytes", *OF_ROLES["replacement policy"])
 
@@ -139,6 +141,29 @@ def compiled_spin_down(function: Any, *, state_bytes: int = 0, **parameters: flo
     >>> import ctypes
     >>> at_once = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 0)
     >>> sorted(compiled_spin_down(at_once))
+    ['address', 'state_bytes']
+    """
+    return {"address": kept(function), "state_bytes": state_bytes, **parameters}
+
+
+def compiled_mechanism(function: Any, *, state_bytes: int = 0, **parameters: float) -> dict[str, Any]:
+    """Return a compiled function as a device's mechanism, to be put into a scenario of this process.
+
+    Parameters
+    ----------
+    function
+        What takes a pointer to ``struct sledsim_motion``, see ``sledsim_policy.h`` in :func:`include_folder`: a
+        ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
+    state_bytes
+        What it remembers, such as where it stands.
+    **parameters
+        Its parameters: it gets them as an array, in the order of their names.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> same = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda asked: 1_000_000)
+    >>> sorted(compiled_mechanism(same))
     ['address', 'state_bytes']
     """
     return {"address": kept(function), "state_bytes": state_bytes, **parameters}

@@ -1,11 +1,22 @@
 """The contract of policies of one's own: what they see, what they answer, what they are told."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from sledsim._core import Copies, Modes, Pending, Request
 
-__all__ = ["Copies", "CopyChoice", "Modes", "Own", "Pending", "Policy", "Replacement", "Request", "SpinDown"]
+__all__ = [
+    "Copies",
+    "CopyChoice",
+    "Mechanism",
+    "Modes",
+    "Own",
+    "Pending",
+    "Policy",
+    "Replacement",
+    "Request",
+    "SpinDown",
+]
 
 
 @dataclass_transform(kw_only_default=True)
@@ -328,3 +339,85 @@ class SpinDown(Own):
         request
             The request; a flush neither reads nor has blocks.
         """
+
+
+class Mechanism(Own):
+    """A mechanism of one's own: tells how long a device takes to position and to transfer.
+
+    A class has :attr:`capacity_blocks`, and methods :meth:`positioning_ns` and :meth:`serve`; it is named in a
+    scenario: ``device = { python = "my_module:MyDevice", radius_mm = 2 }``. Parameters, copies and what happens where a
+    method raises are those of :class:`sledsim.schedulers.Policy`. Each device has an instance, made anew for each run.
+
+    What it remembers, such as where it stands, changes in :meth:`serve` alone.
+
+    Attributes
+    ----------
+    capacity_blocks : int
+        Number of addressable blocks, from 1 to 10^15: an attribute, a parameter or a property.
+    block_bytes : int
+        Size of a block, from 1 to 1,048,576 bytes; 512 where a class does not say.
+
+    Examples
+    --------
+    >>> class Tape(Mechanism):
+    ...     ns_per_block: float = 2000.0
+    ...
+    ...     capacity_blocks = 1_000_000
+    ...     next_lbn = 0
+    ...
+    ...     def positioning_ns(self, now_ns, lbn, read):
+    ...         return abs(lbn - self.next_lbn) * self.ns_per_block / 50
+    ...
+    ...     def serve(self, now_ns, lbn, blocks, read):
+    ...         self.next_lbn = lbn + blocks
+    ...         return blocks * self.ns_per_block
+    >>> tape = Tape()
+    >>> tape.serve(0, 70, 8, True), tape.positioning_ns(16_000, 78, False)
+    (16000.0, 0.0)
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def capacity_blocks(self) -> int:
+            """Number of addressable blocks."""
+
+        @property
+        def block_bytes(self) -> int:
+            """Size of a block."""
+    else:
+        # Nothing that a parameter of the same name would take for its default.
+        block_bytes = 512
+
+    def positioning_ns(self, now_ns: int, lbn: int, read: bool) -> float:
+        """Return the time from now on until the first bit of a block can pass, ns; at most 10^12. It changes nothing.
+
+        It is asked of a request that is about to be served, and of each that a scheduler considers, when the mechanism
+        is ready and has nothing to do.
+
+        Parameters
+        ----------
+        now_ns
+            Simulated time, ns.
+        lbn
+            The block.
+        read
+            Whether it is read; it is written otherwise.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method positioning_ns")
+
+    def serve(self, now_ns: int, lbn: int, blocks: int, read: bool) -> float:
+        """Serve a request: return how long its data take to pass, ns, and stand where that leaves the mechanism.
+
+        Parameters
+        ----------
+        now_ns
+            When the first bit passes, ns: the positioning is over.
+        lbn
+            First block.
+        blocks
+            How many.
+        read
+            Whether they are read; they are written otherwise.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method serve")

@@ -20,7 +20,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, Functions, functions_of, library_of
-from sledsim.scenario.policies import CopyChoice, Own, Policy, Replacement, SpinDown
+from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Policy, Replacement, SpinDown
 from sledsim.scenario.rules import Wrong, told
 from sledsim.show.faults import wrong
 
@@ -36,6 +36,7 @@ ROLES: dict[str, tuple[type[Own], str, tuple[str, str]]] = {
     "replacement policy": (Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
     "choice of a copy": (CopyChoice, "sledsim.mirrors.CopyChoice", ("arrived", "completed")),
     "spin-down policy": (SpinDown, "sledsim.spin_down.SpinDown", ("ended", "served")),
+    "mechanism": (Mechanism, "sledsim.devices.Mechanism", ("positioning_ns", "serve")),
 }
 #: How a class is named.
 CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")

@@ -1,16 +1,35 @@
 """Tables for people: the same rows as plain text, as HTML, or through rich on a terminal."""
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 from sledsim.show.fitting import Line, fitted, terminal_width
 
-__all__ = ["Table", "duration", "number"]
+__all__ = ["Table", "duration", "number", "with_default"]
 
 # Powers of ten between which numbers are written out.
 SMALL_EXPONENT, LARGE_EXPONENT = 4, 12
+
+
+def with_default(name: str, schema: Mapping[str, Any]) -> str:
+    """Write a parameter with its default, if it has one.
+
+    Parameters
+    ----------
+    name
+        The parameter.
+    schema
+        What its JSON Schema says of it.
+    """
+    if "default" not in schema:
+        return name
+    default = schema["default"]
+    is_number = isinstance(default, int | float) and not isinstance(default, bool)
+    return f"{name} = {f'{default:g}' if is_number else json.dumps(default)}"
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -2,6 +2,7 @@
 
 use super::{Condition, Device, EnergyLedger, IdlePolicy, Location, Plan, Planner, Platter, Service};
 use crate::engine::details::Count;
+use crate::engine::Stop;
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::PHASES;
@@ -212,6 +213,14 @@ impl Device for Checked {
 
     fn may_lose_writes(&self) -> bool {
         self.device.may_lose_writes()
+    }
+
+    fn is_own(&self) -> bool {
+        self.device.is_own()
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        self.device.stop()
     }
 
     fn wake_ns(&self, now: Time) -> u64 {

@@ -2,13 +2,16 @@
 
 pub mod disk;
 pub mod mems;
+pub mod own;
 pub mod simple;
 
 mod checked;
 mod idle_policy;
 mod merging;
+mod past;
 mod platter;
 mod powered;
+mod shares;
 
 use dyn_clone::DynClone;
 
@@ -19,6 +22,7 @@ use merging::{serve_as_one, serve_in_turn, PlannedPass};
 pub use platter::Platter;
 
 use crate::engine::details::Count;
+use crate::engine::Stop;
 use crate::power::Meter;
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
@@ -183,6 +187,16 @@ pub trait Device: DynClone + Send {
     /// ends.
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         let _ = now;
+        None
+    }
+
+    /// Whether its mechanism is one's own, which may fail.
+    fn is_own(&self) -> bool {
+        false
+    }
+
+    /// Why what it says means nothing any more; asked where it [is one's own](Device::is_own).
+    fn stop(&self) -> Option<Stop> {
         None
     }
 

@@ -7,7 +7,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::devices::powered::{Busy, Deeds, Powered, Work};
+use crate::devices::past::{has_past, Past};
+use crate::devices::powered::Work;
+use crate::devices::shares::Shares;
 use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
 use crate::power::{Meter, PowerParameters, SpinDownSpec};
@@ -64,26 +66,18 @@ pub struct LinearParameters {
 
 /// A device without a mechanism.
 ///
-/// All of a service counts as seeking, but the return from an idle mode. For schedulers, which ask for cylinders, the LBNs are cut into at most
-/// [`MOST_CYLINDERS`] equal shares, laid out evenly along one metre.
+/// All of a service counts as seeking, but the return from an idle mode. For schedulers, which ask for cylinders, the LBNs are cut
+/// into equal shares, laid out evenly along one metre.
 #[derive(Clone, Debug)]
 pub struct SimpleDevice {
     block_bytes: u32,
-    capacity_blocks: u64,
     nearest_ns: u64,
     ns_per_block: f64,
-    blocks_per_cylinder: u64,
+    shares: Shares,
     /// The block after the last one served.
     next_lbn: u64,
-    /// All services before the last one.
-    busy: Busy,
-    /// The last one, from when it found the device ready.
-    last: Work,
-    powered: Option<Box<Powered>>,
+    past: Past<1>,
 }
-
-/// Shares that the LBNs are cut into, unless a share would then hold more blocks than a [`Location`] can tell apart.
-const MOST_CYLINDERS: u64 = 4096;
 
 impl SimpleDevice {
     /// Every request takes the same time.
@@ -92,7 +86,7 @@ impl SimpleDevice {
     /// Parameters that contradict each other: says which.
     pub fn constant(parameters: &ConstantParameters) -> Result<Self, Fault> {
         let ConstantParameters { block_bytes, capacity_blocks, access_ms, .. } = *parameters;
-        Self::new(block_bytes, capacity_blocks, access_ms, access_ms)?.powered(parameters.power.as_ref())
+        Self::new(block_bytes, capacity_blocks, [access_ms; 2], parameters.power.as_ref())
     }
 
     /// The time is linear in the distance.
@@ -106,25 +100,23 @@ impl SimpleDevice {
                 .says(" is below ")
                 .key_is("nearest_ms", nearest_ms));
         }
-        Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)?.powered(parameters.power.as_ref())
+        Self::new(block_bytes, capacity_blocks, [nearest_ms, farthest_ms], parameters.power.as_ref())
     }
 
     /// The same device under a policy that says when it enters idle modes; at their own times without one. Nothing changes
     /// where the powers are not known.
     #[must_use]
     pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
-        if let Some(powered) = &mut self.powered {
-            powered.obey(policy);
-        }
+        self.past.obey(policy);
         self
     }
 
-    fn powered(mut self, parameters: Option<&PowerParameters>) -> Result<Self, Fault> {
-        self.powered = parameters.map(Powered::new).transpose()?.map(Box::new);
-        Ok(self)
-    }
-
-    fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, Fault> {
+    fn new(
+        block_bytes: u32,
+        capacity_blocks: u64,
+        [nearest_ms, farthest_ms]: [f64; 2],
+        power: Option<&PowerParameters>,
+    ) -> Result<Self, Fault> {
         if capacity_blocks == 0 {
             return Err(Fault::out_of_range("capacity_blocks", 0, Range::at_least(1.0).whole()));
         }
@@ -132,17 +124,14 @@ impl SimpleDevice {
             let says = format!("times of {nearest_ms} to {farthest_ms} ms: they are finite and not negative");
             return Err(Fault::new(Kind::OutOfRange).says(says));
         }
-        let capacity = capacity_blocks as f64;
+        let nothing = Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO };
         Ok(Self {
             block_bytes,
-            capacity_blocks,
             nearest_ns: s_to_ns(nearest_ms * 1e-3),
-            ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity,
-            blocks_per_cylinder: capacity_blocks.div_ceil(MOST_CYLINDERS).min(1 << 32),
+            ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity_blocks as f64,
+            shares: Shares::new(capacity_blocks, 1 << 32),
             next_lbn: 0,
-            busy: Busy::default(),
-            last: Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO },
-            powered: None,
+            past: Past::new([nothing], power)?,
         })
     }
 
@@ -152,37 +141,13 @@ impl SimpleDevice {
         // Truncation after adding a half is round-half-up.
         self.nearest_ns + (self.ns_per_block * distance_blocks as f64 + 0.5) as u64
     }
-
-    #[inline]
-    fn location(&self, lbn: u64) -> Location {
-        let (cylinder, slot) = (lbn / self.blocks_per_cylinder, lbn % self.blocks_per_cylinder);
-        Location { cylinder: cylinder as u32, slot: slot as u32 }
-    }
-
-    fn last_cylinder(&self) -> u32 {
-        self.location(self.capacity_blocks - 1).cylinder
-    }
-
-    /// Since when it has had nothing to do at `now`; `None` while it has.
-    fn rests_since(&self, now: Time) -> Option<Time> {
-        (self.last.to <= now).then_some(self.last.to)
-    }
-
-    /// All services, as far as they had got at `now`.
-    fn busy(&self, now: Time) -> Busy {
-        let mut busy = self.busy;
-        busy.add(&self.last, now);
-        busy
-    }
-
-    fn deeds(&self, now: Time) -> Deeds<'_> {
-        Deeds { now, since: self.rests_since(now), busy: self.busy(now), work: std::slice::from_ref(&self.last) }
-    }
 }
 
 impl Device for SimpleDevice {
+    has_past!();
+
     fn capacity_blocks(&self) -> u64 {
-        self.capacity_blocks
+        self.shares.capacity_blocks()
     }
 
     fn block_bytes(&self) -> u32 {
@@ -194,16 +159,16 @@ impl Device for SimpleDevice {
     }
 
     fn cylinders(&self) -> u32 {
-        self.last_cylinder() + 1
+        self.shares.last() + 1
     }
 
     #[inline]
     fn locate(&self, request: &Request) -> Location {
-        self.location(request.lbn)
+        self.shares.location(request.lbn)
     }
 
     fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        (f64::from(location.cylinder) / f64::from(self.cylinders()), 0.0)
+        self.shares.coordinates_m(location)
     }
 
     fn position_m(&self, now: Time) -> (f64, f64) {
@@ -212,84 +177,38 @@ impl Device for SimpleDevice {
 
     #[inline]
     fn cylinder(&self, _now: Time) -> u32 {
-        // After its last block the device stands beyond its last cylinder.
-        self.location(self.next_lbn).cylinder.min(self.last_cylinder())
+        self.shares.standing(self.next_lbn)
     }
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let first_lbn = u64::from(cylinder) * self.blocks_per_cylinder;
-        let last_lbn = first_lbn + (self.blocks_per_cylinder - 1);
+        let (first_lbn, last_lbn) = self.shares.blocks(cylinder);
         let distance_blocks = first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn);
         self.wake_ns(now) + self.time_ns(distance_blocks)
     }
 
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
-        let lbn = u64::from(location.cylinder) * self.blocks_per_cylinder + u64::from(location.slot);
-        self.wake_ns(now) + self.time_ns(lbn.abs_diff(self.next_lbn))
+        self.wake_ns(now) + self.time_ns(self.shares.lbn(location).abs_diff(self.next_lbn))
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks, "{request:?}");
-        debug_assert!(self.last.to <= now, "the device serves until {:?}", self.last.to);
+        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks(), "{request:?}");
+        debug_assert!(self.past.end() <= now, "the device serves until {:?}", self.past.end());
         let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
-        let mut service = Service {
-            start: now,
-            end: now + seek_ns,
-            phases: Phases { seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
-            ..Service::default()
-        };
-        let mut powered = self.powered.take();
-        if let Some(powered) = &mut powered {
-            service.phases.startup_ns = powered.wake(&self.deeds(now));
-            service.end += service.phases.startup_ns;
-        }
-        service.free = service.end;
-        self.busy = self.busy(self.last.to);
-        let from = now + service.phases.startup_ns;
-        self.last = Work { op: request.op, state: State::Seek, from, to: service.end };
+        let startup_ns = self.past.wake(now);
+        let from = now + startup_ns;
+        let end = from + seek_ns;
         self.next_lbn = request.end_lbn();
-        if let Some(powered) = &powered {
-            let busy = [&self.busy, &self.busy(service.end)];
-            service.energy = powered.service_energy(service.end - now, service.phases.startup_ns, busy);
+        let work = Work { op: request.op, state: State::Seek, from, to: end };
+        Service {
+            start: now,
+            end,
+            free: end,
+            phases: Phases { startup_ns, seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
+            energy: self.past.does([work], now, startup_ns),
         }
-        self.powered = powered;
-        service
-    }
-
-    #[inline]
-    fn wake_ns(&self, now: Time) -> u64 {
-        self.powered.as_ref().map_or(0, |powered| powered.wake_ns(now, self.rests_since(now)))
-    }
-
-    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
-        self.powered.as_mut().map(|powered| powered.policy_mut())
-    }
-
-    fn ledger(&self, now: Time) -> EnergyLedger {
-        match &self.powered {
-            None => self.busy(now).ledger(now),
-            Some(powered) => powered.ledger(&self.deeds(now), None),
-        }
-    }
-
-    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
-        match &self.powered {
-            None => self.ledger(then),
-            Some(powered) => powered.ledger(&self.deeds(then), Some(now)),
-        }
-    }
-
-    fn meter(&self, now: Time) -> Option<Meter> {
-        self.powered.as_ref().map(|powered| powered.meter(&self.deeds(now)))
-    }
-
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        let mut powered = self.powered.take()?;
-        powered.settle_meter(&self.deeds(now));
-        Some(self.powered.insert(powered).meter_mut())
     }
 }
 

@@ -126,3 +126,33 @@ pub trait OwnReplacement: DynClone + Send {
 }
 
 dyn_clone::clone_trait_object!(OwnReplacement);
+
+/// A mechanism that is no part of the simulator: where it stands is its own matter. A clone of it goes on as it does.
+pub trait OwnDevice: DynClone + Send {
+    /// What messages call it.
+    fn name(&self) -> &str;
+
+    /// Number of addressable blocks, from 1 to 10^15; the same at all times.
+    fn capacity_blocks(&self) -> u64;
+
+    /// Size of a block, from 1 to 2^20 bytes; the same at all times.
+    fn block_bytes(&self) -> u32 {
+        512
+    }
+
+    /// Time from `now` on until the first bit of block `lbn` can pass, ns, to be read or to be written: as the mechanism stands,
+    /// which is ready and has nothing to do. It changes nothing.
+    ///
+    /// # Errors
+    /// It can't go on.
+    fn positioning_ns(&mut self, now: Time, lbn: u64, read: bool) -> Result<u64, Stop>;
+
+    /// Serves a request whose first bit passes at `now`, after the positioning that it told: says how long the data take to pass,
+    /// ns. It stands then where that leaves it.
+    ///
+    /// # Errors
+    /// It can't go on.
+    fn serve(&mut self, now: Time, request: &Request) -> Result<u64, Stop>;
+}
+
+dyn_clone::clone_trait_object!(OwnDevice);

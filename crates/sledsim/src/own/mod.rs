@@ -11,7 +11,7 @@ mod spec;
 mod spin_down;
 
 pub use choice::{Choice, Listed};
-pub use contract::{OwnReplacement, OwnScheduler, Pending};
+pub use contract::{OwnDevice, OwnReplacement, OwnScheduler, Pending};
 pub use mirror::{Copies, OwnMirror};
 pub use spec::{no_drawings, Door, Maker, Opened, OwnName, OwnSpec, Role};
 pub(crate) use spec::{DOORS, FOLLOWING, KEYS};

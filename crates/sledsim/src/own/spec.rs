@@ -9,20 +9,21 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::contract::{OwnReplacement, OwnScheduler};
+use super::contract::{OwnDevice, OwnReplacement, OwnScheduler};
 use super::mirror::OwnMirror;
 use super::spin_down::OwnSpinDown;
 use crate::fault::{Fault, Faults, Kind};
 
 /// The keys that say where a policy of one's own is: it has one of them.
-pub(crate) const DOORS: [&str; 3] = ["python", "library", "address"];
+pub(crate) const DOORS: [&str; 4] = ["python", "library", "address", "rust"];
 
 /// Keys of a policy of one's own that are not its parameters.
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 14] = [
     "name",
     "python",
     "library",
     "address",
+    "rust",
     "symbol",
     "arrived",
     "completed",
@@ -54,6 +55,9 @@ pub struct OwnSpec {
     /// The address of a compiled function, as `sledsim.schedulers.compiled` gives it: of this process alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
+    /// One of the parts that a crate in Rust brings in, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rust: Option<String>,
     /// The function of the library that decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
@@ -116,7 +120,7 @@ impl OwnSpec {
     /// What messages and reports call it.
     #[must_use]
     pub fn title(&self) -> &str {
-        let named = [&self.python, &self.symbol, &self.library].into_iter().flatten().next();
+        let named = [&self.python, &self.rust, &self.symbol, &self.library].into_iter().flatten().next();
         named.map_or("compiled", String::as_str)
     }
 
@@ -144,6 +148,23 @@ impl OwnSpec {
         Ok(())
     }
 
+    /// The key that says where it is; that of a class where none does.
+    #[must_use]
+    pub fn door(&self) -> &'static str {
+        match self {
+            Self { rust: Some(_), .. } => "rust",
+            Self { library: Some(_), .. } => "library",
+            Self { address: Some(_), .. } => "address",
+            _ => "python",
+        }
+    }
+
+    /// Whether it has been opened.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.opened.is_some()
+    }
+
     /// What makes it, once it has been opened.
     ///
     /// # Errors
@@ -165,6 +186,8 @@ pub enum Role {
     Mirror,
     /// When a device without work enters its lower modes.
     SpinDown,
+    /// How long a device takes to position and to transfer.
+    Device,
 }
 
 impl Role {
@@ -176,6 +199,7 @@ impl Role {
             Self::Replacement => "replacement policy",
             Self::Mirror => "choice of a copy",
             Self::SpinDown => "spin-down policy",
+            Self::Device => "mechanism",
         }
     }
 
@@ -187,6 +211,7 @@ impl Role {
             Self::Replacement => "policy",
             Self::Mirror => "read",
             Self::SpinDown => "spin_down",
+            Self::Device => "device",
         }
     }
 }
@@ -198,6 +223,11 @@ pub trait Door: fmt::Debug + Send + Sync {
     /// # Errors
     /// It is not there, or its parameters are not right: by their paths in the table of the policy.
     fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults>;
+
+    /// Names by which a scenario may name what it brings in for a role, as it names what the simulator has.
+    fn names(&self, _role: Role) -> Vec<&str> {
+        Vec::new()
+    }
 
     /// Makes the device of a drawing: its name in the catalogue and the values that the drawing decides; relative paths start
     /// from `base`.
@@ -250,6 +280,14 @@ pub trait Maker: Send + Sync {
     /// It can't be made.
     fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
         Err(of_another_role(Role::SpinDown))
+    }
+
+    /// A mechanism that has served nothing yet.
+    ///
+    /// # Errors
+    /// It can't be made.
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        Err(of_another_role(Role::Device))
     }
 }
 

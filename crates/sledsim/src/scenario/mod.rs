@@ -3,6 +3,7 @@
 mod assemble;
 mod document;
 mod own;
+mod parts;
 mod report;
 mod run;
 mod session;
@@ -20,6 +21,7 @@ pub use document::entry::{Entry, Subject};
 pub use document::quantity::{parse_with_unit, split as split_quantity};
 pub use document::resolve::{resolve, schema, Resolved};
 pub use document::written_schema::{document_schema, user_schema};
+pub use parts::{Parameters, Part, Parts};
 pub use report::components::{ComponentReport, CountReport, PathReport};
 pub use report::energy::{Energy, StateEnergy, StateTime};
 pub use report::explain::{explain, Explained};

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::document::catalog::is_file;
 use super::specs::system::SystemSpec;
 use crate::fault::{self, Fault};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
@@ -17,16 +18,17 @@ pub(super) fn is_own_key(key: &str) -> bool {
 }
 
 /// Gives every policy of one's own of a component its form among the others; a word, in a table or not, stays one.
-pub(super) fn normalise_all(component: &mut Map<String, Value>) {
-    ROLES.iter().for_each(|role| normalise(component.get_mut(role.key())));
+pub(super) fn normalise_all(component: &mut Map<String, Value>, door: Option<&dyn Door>) {
+    ROLES.into_iter().for_each(|role| normalise(component.get_mut(role.key()), role, door));
     word(component.get_mut(Role::Mirror.key()));
 }
 
 /// Gives a policy of one's own, as somebody writes it, the form that it has among the others: its name, and its parameters
-/// in a table of their own. What stands for a name with a colon in it is a class.
-pub(super) fn normalise(policy: Option<&mut Value>) {
+/// in a table of their own. What stands for a name with a colon in it is a class; one that `door` knows is what it brings in.
+pub(super) fn normalise(policy: Option<&mut Value>, role: Role, door: Option<&dyn Door>) {
     let Some(policy) = policy else { return };
-    if policy.as_str().is_some_and(|name| name.contains(':')) {
+    let brings = |name: &str| door.is_some_and(|door| door.names(role).contains(&name));
+    if policy.as_str().is_some_and(|name| name.contains(':') || brings(name)) {
         *policy = serde_json::json!({ "name": policy });
     }
     let Some(table) = policy.as_object_mut() else { return };
@@ -37,13 +39,51 @@ pub(super) fn normalise(policy: Option<&mut Value>) {
             table.insert("python".into(), class.into());
             true
         }
+        Some(Value::String(name)) if brings(name) => {
+            let name = name.clone();
+            table.insert("rust".into(), name.into());
+            true
+        }
         Some(name) => name == "own",
     };
     if !is_own {
         return;
     }
     table.insert("name".into(), "own".into());
-    let beside: Vec<String> = table.keys().filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
+    set_apart(table, &KEYS);
+}
+
+/// Gives a device whose mechanism is one's own, as somebody writes it, the form that it has among the others; says whether it is
+/// one. What stands for a name with a colon in it is a class; one that `door` knows is what it brings in.
+pub(super) fn normalise_device(device: &mut Map<String, Value>, door: Option<&dyn Door>) -> bool {
+    if device.get("mechanism").is_some_and(|mechanism| mechanism != "own") {
+        return false;
+    }
+    let named = device.get("name").and_then(Value::as_str).map(str::to_owned);
+    let at = DOORS.into_iter().find(|door| device.contains_key(*door));
+    let at = at.or_else(|| match &named {
+        Some(class) if class.contains(':') && !is_file(class) => Some("python"),
+        Some(name) if door.is_some_and(|door| door.names(Role::Device).contains(&name.as_str())) => Some("rust"),
+        _ => None,
+    });
+    let Some(at) = at else { return device.contains_key("mechanism") };
+    if let Some(name) = named.as_ref().filter(|_| !device.contains_key(at)) {
+        device.insert(at.into(), name.as_str().into());
+    }
+    if named.is_none() {
+        let title = [at, "symbol"].into_iter().filter_map(|key| device.get(key)?.as_str()).next_back();
+        let title = title.unwrap_or("compiled").to_owned();
+        device.insert("name".into(), title.into());
+    }
+    device.insert("mechanism".into(), "own".into());
+    let keys: Vec<&str> = KEYS.into_iter().chain(["mechanism", "power"]).collect();
+    set_apart(device, &keys);
+    true
+}
+
+/// Puts what stands beside some keys of a table into a table of its own.
+fn set_apart(table: &mut Map<String, Value>, keys: &[&str]) {
+    let beside: Vec<String> = table.keys().filter(|key| !keys.contains(&key.as_str())).cloned().collect();
     if beside.is_empty() {
         return;
     }

@@ -28,6 +28,8 @@ class OwnPolicy(Model):
     address
         The address of a compiled function, as `sledsim.schedulers.compiled` gives it: of this process alone (at
         least 0).
+    rust
+        One of the parts that a crate in Rust brings in, by its name.
     symbol
         The function of the library that decides.
     arrived
@@ -57,6 +59,7 @@ class OwnPolicy(Model):
     python: str | None = None
     library: str | None = None
     address: int | None = None
+    rust: str | None = None
     symbol: str | None = None
     arrived: str | None = None
     completed: str | None = None

@@ -14,7 +14,7 @@ from sledsim.scenario.policy_loading import CLASS_NAME, load
 from sledsim.show.faults import require_whole, wrong
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
-from sledsim.show.tables import Table, number
+from sledsim.show.tables import Table, number, with_default
 from sledsim.traces.trace import is_parquet, parquet_to_csv, reading_options, require_file
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def cache_policies_table() -> Table:
     """Return the replacement policies, their parameters with defaults, and what they do, as a table."""
     rows = []
     for each in cache_policies():
-        parameters = ", ".join(f"{key} = {schema['default']:g}" for key, schema in each["parameters"].items())
+        parameters = ", ".join(with_default(key, schema) for key, schema in each["parameters"].items())
         rows.append([each["name"], parameters, each["description"]])
     return Table(["policy", "parameters", "keeps and gives up"], rows, left=frozenset({1, 2}))
 

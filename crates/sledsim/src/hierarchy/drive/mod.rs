@@ -171,6 +171,7 @@ impl Drive {
                 self.await_ready(context);
                 self.heed_policy(context);
             }
+            _ if self.station.is_broken() => self.heed_policy(context),
             Look::Alone(request, service) => {
                 let status = self.station.flaws.met(&request, self.station.device.as_ref());
                 self.under_service.begin(request, &service, status, context);

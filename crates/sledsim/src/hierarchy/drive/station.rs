@@ -46,15 +46,24 @@ pub(super) struct Station {
     /// What requests met on a device that is not as it should be.
     pub(super) flaws: Flaws,
     pub(super) window: Window,
-    /// Whether the scheduler, and what decides when the device stops, ask policies of one's own.
-    own: (bool, bool),
+    own: Owned,
+}
+
+/// What asks policies of one's own.
+#[derive(Clone, Copy, Debug)]
+struct Owned {
+    scheduler: bool,
+    /// What decides when the device stops.
+    spin_down: bool,
+    /// The device itself.
+    mechanism: bool,
 }
 
 impl Station {
     pub(super) fn new(mut device: Box<dyn Device>, scheduler: Box<dyn Scheduler>) -> Self {
         let own_spin_down = device.idle_policy().is_some_and(|policy| policy.is_own());
         Self {
-            own: (scheduler.is_own(), own_spin_down),
+            own: Owned { scheduler: scheduler.is_own(), spin_down: own_spin_down, mechanism: device.is_own() },
             overhead_ns: device.command_overhead_ns(),
             flaws: Flaws::of(device.as_ref()),
             device,
@@ -181,7 +190,7 @@ impl Station {
         if let (Some(anticipation), false) = (&mut self.anticipation, request.is_flush()) {
             anticipation.served(request, service);
         }
-        if self.own.1 {
+        if self.own.spin_down {
             self.tell_spin_down(request, service);
         }
     }
@@ -197,22 +206,29 @@ impl Station {
     /// Whether the scheduler asks a policy of one's own.
     #[inline]
     pub(super) fn has_own_scheduler(&self) -> bool {
-        self.own.0
+        self.own.scheduler
     }
 
     /// Why a policy of one's own can't go on, if it can't.
     #[inline]
     pub(super) fn stop(&mut self) -> Option<Stop> {
-        match self.own {
-            (false, false) => None,
-            (true, _) if self.scheduler.stop().is_some() => self.scheduler.stop().cloned(),
-            _ => self.device.idle_policy()?.stop(),
+        let Owned { scheduler, spin_down, mechanism } = self.own;
+        if !(scheduler || spin_down || mechanism) {
+            return None;
         }
+        let stop = self.scheduler.stop().cloned().or_else(|| self.device.stop());
+        stop.or_else(|| self.device.idle_policy()?.stop())
+    }
+
+    /// Whether what the device says means nothing any more.
+    #[inline]
+    pub(super) fn is_broken(&self) -> bool {
+        self.own.mechanism && self.device.stop().is_some()
     }
 
     /// Whether it serves what arrives in the order of arrival, whatever comes.
     pub(super) fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.anticipation.is_none() && !self.own.1
+        self.scheduler.in_order() && self.anticipation.is_none() && !self.own.spin_down && !self.own.mechanism
     }
 
     /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
@@ -227,7 +243,7 @@ impl Station {
             free = free.max(service.free);
             members += 1;
         }
-        if self.own.1 {
+        if self.own.spin_down {
             self.tell_spin_down_of_all();
         }
         self.window.together_requests += members;

@@ -2,6 +2,7 @@
 
 use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
+use crate::devices::own::Own;
 use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::random::Stream;
@@ -11,7 +12,7 @@ use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::{FaultSpec, Faulty};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
-use crate::own::Choice;
+use crate::own::{Choice, Maker};
 use crate::power::SpinDownSpec;
 use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
@@ -108,6 +109,10 @@ pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
 }
 
 fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
+    if drive.device.own().is_some_and(|own| !own.is_open()) {
+        // Something else is wrong, so that nobody has looked for it.
+        return Ok(());
+    }
     let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
     set_access(drive, device.as_mut())?;
     check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
@@ -226,6 +231,16 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         }
         DeviceSpec::SimplediskLinear(parameters) => {
             Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
+        }
+        DeviceSpec::Own(parameters) => {
+            // What has no path is of no single parameter.
+            let at_door = |fault: Fault| match fault.path.is_empty() {
+                true => own::within(fault, &parameters.own.door().into()),
+                false => fault,
+            };
+            let mechanism = parameters.own.maker().and_then(Maker::device).map_err(at_door)?;
+            let device = Own::new(mechanism, parameters.power.as_ref()).map_err(at_door)?;
+            Box::new(device.with_spin_down(spin_down))
         }
     })
 }

@@ -100,8 +100,7 @@ pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<Sy
 
 /// What is wrong with more than one key of the component at `path`: with each of its drives, or with what they stand in.
 pub(super) fn faults(spec: &SystemSpec, path: &Path, seed: u64) -> Vec<Fault> {
-    let mut found = Vec::new();
-    collect_of_drives(spec, path, &mut found);
+    let mut found = of_drives(spec, path);
     if !matches!(spec, SystemSpec::Drive(_)) {
         let built = build(System::default(), spec, path, seed, &mut |_, id, _| id);
         // What is wrong with a drive is among what keeps it from being built.
@@ -115,13 +114,18 @@ pub(super) fn faults(spec: &SystemSpec, path: &Path, seed: u64) -> Vec<Fault> {
 pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, is_right: &dyn Fn(&Path) -> bool) -> Vec<Fault> {
     if is_right(path) {
         let spec: Result<SystemSpec, _> = serde_json::from_value(component.clone());
-        return spec.map(|spec| faults(&spec, path, seed)).unwrap_or_default();
+        // What is one's own is opened where nothing is wrong; without it no system can be put together.
+        let whole = |spec: &SystemSpec| match spec.has_own() {
+            false => faults(spec, path, seed),
+            true => of_drives(spec, path),
+        };
+        return spec.as_ref().map(whole).unwrap_or_default();
     }
     let mut found = Vec::new();
     let device = path.step("device");
     if let Some(spec) = component.get("device").filter(|_| is_right(&device)) {
         let spec: Option<DeviceSpec> = serde_json::from_value(spec.clone()).ok();
-        let fault = spec.and_then(|spec| drive::device(&spec).err());
+        let fault = spec.filter(|spec| spec.own().is_none()).and_then(|spec| drive::device(&spec).err());
         found.extend(fault.map(|fault| fault.within(&device)));
     }
     for key in CHILD_KEYS {
@@ -135,6 +139,12 @@ pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, is_right:
             .map(|system| faults_beside(system, &member_of(path, entry), seed, is_right))
             .unwrap_or_default()
     }));
+    found
+}
+
+fn of_drives(spec: &SystemSpec, path: &Path) -> Vec<Fault> {
+    let mut found = Vec::new();
+    collect_of_drives(spec, path, &mut found);
     found
 }
 

@@ -9,7 +9,7 @@ use super::draft::overlay;
 use super::entry::{Entry, Subject};
 use super::resolve::anchored;
 use crate::fault::{self, Fault, Faults};
-use crate::own::no_drawings;
+use crate::own::{no_drawings, DOORS, FOLLOWING};
 use crate::scenario::own;
 
 /// The key of a device that is made from a drawing.
@@ -58,14 +58,16 @@ pub(in crate::scenario) fn name_alone(parent: Option<&mut Map<String, Value>>, k
     }
 }
 
-/// Makes room in the table of a device for what says anew which device it is: a name, or a drawing.
+/// Makes room in the table of a device for what says anew which device it is: a name, a drawing, or where a mechanism of one's own
+/// is.
 pub(in crate::scenario) fn make_room(device: &mut Map<String, Value>, key: &str) {
-    let other = match key {
-        "name" => DRAWING,
-        DRAWING => "name",
-        _ => return,
-    };
-    device.shift_remove(other);
+    if key != "name" && key != DRAWING && !DOORS.contains(&key) {
+        return;
+    }
+    let is_own = DOORS.iter().any(|door| *door == key || device.contains_key(*door));
+    let of_own = FOLLOWING.iter().chain(&DOORS).chain(&["mechanism"]).filter(|_| is_own);
+    let others = ["name", DRAWING].iter().chain(of_own).filter(|other| **other != key);
+    others.for_each(|other| drop(device.shift_remove(*other)));
 }
 
 /// Shows how to give the one policy that its name alone does not complete.
@@ -89,6 +91,9 @@ pub(in crate::scenario) fn fill_device(
     name_alone(Some(&mut *drive), "device");
     let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filled::default()) };
     let place = path.step("device");
+    if own::normalise_device(device, catalog.door()) {
+        return Ok(Filled::default());
+    }
     draw(device, &place, catalog, base)?;
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),

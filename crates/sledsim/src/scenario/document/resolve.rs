@@ -200,7 +200,8 @@ fn device_of(
         found.extend(beside(document, &found, &expanded.broken));
     }
     expanded.none_of(found)?;
-    let system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
+    let mut system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
+    expanded.none_of(own::open(&mut system, catalog.door(), base))?;
     expanded.none_of(assemble::faults(&system, &SYSTEM.into(), 0))?;
     match system {
         SystemSpec::Drive(drive) => Ok(drive.device),

@@ -126,7 +126,7 @@ impl Expansion<'_> {
         for policy in POLICY_KEYS {
             name_alone(Some(&mut *table), policy);
         }
-        own::normalise_all(table);
+        own::normalise_all(table, self.catalog.door());
         if let Err(fault) = check_timeout(table, path) {
             self.give_up(&path.step("spin_down"), fault);
         }

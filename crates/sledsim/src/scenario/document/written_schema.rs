@@ -78,6 +78,11 @@ fn relax_own(schema: &mut Value) {
             own["additionalProperties"] = true.into();
         }
     }
+    for own in options_mut(schema, "DeviceSpec").filter(|option| option["properties"]["mechanism"]["const"] == "own") {
+        own["required"] = Value::from(Vec::<&str>::new());
+        own["anyOf"] = DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
+        own["additionalProperties"] = true.into();
+    }
 }
 
 /// Lets a component be a drive by its device's name alone or a named one, a drive go without its kind, and components be named.

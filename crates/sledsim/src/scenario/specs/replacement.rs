@@ -23,7 +23,7 @@ pub fn replacement_schema() -> Value {
 /// All that is wrong: each with its key, value, and what is allowed.
 pub fn replacement(document: Value, door: Option<&dyn Door>, base: &Path) -> Result<ReplacementChoice, Faults> {
     let mut document = if document.is_string() { serde_json::json!({ "name": document }) } else { document };
-    own::normalise(Some(&mut document));
+    own::normalise(Some(&mut document), Role::Replacement, door);
     check(&mut document, &replacement_schema())?;
     let mut choice: ReplacementChoice = serde_json::from_value(document)?;
     if let Choice::Own(own) = &mut choice {

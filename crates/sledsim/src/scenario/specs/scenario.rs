@@ -9,10 +9,12 @@ use serde_json::Value;
 use super::system::SystemSpec;
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
+use crate::devices::own::OwnParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
 use crate::devices::SpinDownChoice;
 use crate::fault::Faults;
 use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
+use crate::own::OwnSpec;
 use crate::scenario::document::check::check;
 use crate::scenario::document::named_device::unit_of_device_key;
 use crate::scenario::document::resolve::schema;
@@ -92,6 +94,8 @@ pub enum DeviceSpec {
     SimplediskConstant(ConstantParameters),
     /// A device whose time is linear in the LBN distance between requests.
     SimplediskLinear(LinearParameters),
+    /// A device whose mechanism is one's own: it tells how long positioning and transfer take.
+    Own(Box<OwnParameters>),
 }
 
 impl DeviceSpec {
@@ -112,6 +116,7 @@ impl DeviceSpec {
             Self::Disk(_) => "disk",
             Self::SimplediskConstant(_) => "simpledisk-constant",
             Self::SimplediskLinear(_) => "simpledisk-linear",
+            Self::Own(_) => "own",
         }
     }
 
@@ -129,6 +134,24 @@ impl DeviceSpec {
             Self::Disk(parameters) => &parameters.name,
             Self::SimplediskConstant(parameters) => &parameters.name,
             Self::SimplediskLinear(parameters) => &parameters.name,
+            Self::Own(parameters) => &parameters.name,
+        }
+    }
+
+    /// The mechanism of one's own, if it has one.
+    #[must_use]
+    pub fn own(&self) -> Option<&OwnSpec> {
+        match self {
+            Self::Own(parameters) => Some(&parameters.own),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(in crate::scenario) fn own_mut(&mut self) -> Option<&mut OwnSpec> {
+        match self {
+            Self::Own(parameters) => Some(&mut parameters.own),
+            _ => None,
         }
     }
 
@@ -149,6 +172,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => parameters.power.is_some(),
             Self::SimplediskConstant(parameters) => parameters.power.is_some(),
             Self::SimplediskLinear(parameters) => parameters.power.is_some(),
+            Self::Own(parameters) => parameters.power.is_some(),
         }
     }
 
@@ -160,6 +184,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => parameters.power.as_ref(),
             Self::SimplediskConstant(parameters) => parameters.power.as_ref(),
             Self::SimplediskLinear(parameters) => parameters.power.as_ref(),
+            Self::Own(parameters) => parameters.power.as_ref(),
         };
         match power {
             Some(power) => power.idle_modes.iter().map(|mode| mode.name.clone()).collect(),

@@ -241,6 +241,7 @@ impl SystemSpec {
     pub(in crate::scenario) fn own_mut(&mut self) -> Vec<(&mut OwnSpec, Role)> {
         let asked = match self {
             Self::Drive(drive) => vec![
+                (drive.device.own_mut(), Role::Device),
                 (drive.scheduler.own_mut(), Role::Scheduler),
                 (drive.spin_down.as_mut().and_then(Choice::own_mut), Role::SpinDown),
             ],
@@ -255,7 +256,9 @@ impl SystemSpec {
     /// Whether it, or anything below it, asks a policy of one's own.
     pub(in crate::scenario) fn has_own(&self) -> bool {
         let own = match self {
-            Self::Drive(drive) => drive.scheduler.own().or(drive.spin_down.as_ref().and_then(Choice::own)),
+            Self::Drive(drive) => {
+                drive.device.own().or(drive.scheduler.own()).or(drive.spin_down.as_ref().and_then(Choice::own))
+            }
             Self::RamCache(over) => over.spec.policy.own(),
             Self::Mcd(over) => over.spec.policy.own(),
             Self::Mirror(over) => over.spec.read.own(),

@@ -1,0 +1,61 @@
+//! Where blocks lie on a device of which nothing else is known: the LBNs are cut into equal shares, laid out evenly along one metre.
+
+use super::Location;
+
+/// Shares that the LBNs are cut into, unless a share would then hold more blocks than a [`Location`] can tell apart.
+const MOST: u64 = 4096;
+
+/// The shares, which schedulers take for cylinders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    capacity_blocks: u64,
+    blocks_each: u64,
+}
+
+impl Shares {
+    /// Those of a device that has some blocks; a location tells at least so many of a share apart.
+    pub(super) fn new(capacity_blocks: u64, told_apart: u64) -> Self {
+        Self { capacity_blocks, blocks_each: capacity_blocks.div_ceil(MOST).min(told_apart) }
+    }
+
+    #[inline]
+    pub(super) const fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    /// Where a block is.
+    #[inline]
+    pub(super) fn location(&self, lbn: u64) -> Location {
+        let (cylinder, slot) = (lbn / self.blocks_each, lbn % self.blocks_each);
+        Location { cylinder: cylinder as u32, slot: slot as u32 }
+    }
+
+    /// The block at a location.
+    #[inline]
+    pub(super) fn lbn(&self, location: Location) -> u64 {
+        u64::from(location.cylinder) * self.blocks_each + u64::from(location.slot)
+    }
+
+    /// The first block of a share, and the last that it has room for.
+    #[inline]
+    pub(super) fn blocks(&self, cylinder: u32) -> (u64, u64) {
+        let first_lbn = u64::from(cylinder) * self.blocks_each;
+        (first_lbn, first_lbn + (self.blocks_each - 1))
+    }
+
+    /// The share in which a device stands whose next block would be that one: after its last block it stands beyond its last share.
+    #[inline]
+    pub(super) fn standing(&self, next_lbn: u64) -> u32 {
+        self.location(next_lbn).cylinder.min(self.last())
+    }
+
+    #[inline]
+    pub(super) fn last(&self) -> u32 {
+        self.location(self.capacity_blocks - 1).cylinder
+    }
+
+    /// See [`super::Device::coordinates_m`].
+    pub(super) fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        (f64::from(location.cylinder) / f64::from(self.last() + 1), 0.0)
+    }
+}
