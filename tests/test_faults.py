@@ -179,7 +179,7 @@ def test_the_command_line_names_options(
 
 def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     trace = tmp_path / "far.csv"
-    trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,{1 << 50},512,R\n")
+    trace.write_text(f"{HEADER}0,0,{1 << 49},512,R\n1,1,{1 << 50},512,R\n")
     scenario = document(workload={"path": str(trace)})
     with pytest.raises(TraceError) as caught:
         sledsim.run(scenario)

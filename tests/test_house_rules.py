@@ -337,7 +337,9 @@ TAKEN_APART = {
     "rpartition", "rsplit", "split", "splitlines", "startswith", "strip", "translate",
 }  # fmt: skip
 PATTERNS = {"findall", "finditer", "fullmatch", "match", "search", "split", "sub"}
-OUR_ERRORS = re.compile(r"^(Scenario|Trace|Run|Sledsim|Store|Reliability|Cluster|WrongMechanism|MissingTrace)Error$")
+OUR_ERRORS = re.compile(
+    r"^(Scenario|Trace|Run|Sledsim|Store|Reliability|Cluster|WrongMechanism|Missing(?:Trace|Runs))Error$"
+)
 
 
 def messages_read(tree: ast.Module) -> list[int]:

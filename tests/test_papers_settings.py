@@ -131,8 +131,8 @@ def test_the_verdict_changes_with_a_parameter(sledsim_cli: Callable[..., Outcome
     found = sledsim_cli("reproduce", SPRINGS, "--set", "device.spring_factor=0")
     assert found.status == 0
     lines = [line.split() for line in found.out.splitlines()]
-    assert ["ours", "4.00,", "4.00,", "4.00", "reproduced"] in lines
-    assert ["with", "device.spring_factor=0", "1.00,", "1.00,", "1.00", "differs"] in lines
+    assert ["ours", "4.00,", "4.00,", "4.00", "ratio", "reproduced"] in lines
+    assert ["with", "device.spring_factor=0", "1.00,", "1.00,", "1.00", "ratio", "differs"] in lines
     document = json.loads(sledsim_cli("reproduce", SPRINGS, "--set", "device.spring_factor=0", "--json").out)
     assert document["claims"][0]["verdict"] == "reproduced"
     assert document["changed"]["set"] == ["device.spring_factor=0"]

@@ -213,7 +213,9 @@ def test_what_has_no_experiment_says_so(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:
     made_up_experiments({"schlosser2000.density": settled})
-    reasons = {answer.claim.id: answer.reason for answer in reproduce("schlosser2000").answers if answer.finding is None}
+    reasons = {
+        answer.claim.id: answer.reason for answer in reproduce("schlosser2000").answers if answer.finding is None
+    }
     assert reasons["atlas-cov"] == "no experiment yet"
     assert "schlosser2000.atlas-cov  no experiment yet" in sledsim_cli("reproduce", "schlosser2000.atlas-cov").out
 

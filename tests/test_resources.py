@@ -134,7 +134,7 @@ def test_who_draws_is_started_again_where_it_has_ended(tmp_path: Path) -> None:
     from sledsim.show.pages import vega_lite_version
     from sledsim.show.saving import save
 
-    chart = altair.Chart(altair.Data(values=[{"a": 1}])).mark_point().encode(x="a:Q")
+    chart = altair.Chart(altair.InlineData(values=[{"a": 1}])).mark_point().encode(x="a:Q")
     with pytest.raises(SledsimError, match="the chart can't be drawn"):
         converted_text("vegalite_to_svg", {"mark": "no such mark"}, vl_version="v0")
     save(chart, tmp_path / "one.svg")

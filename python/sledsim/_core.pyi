@@ -44,6 +44,7 @@ __all__ = [
     "import_disksim",
     "limits",
     "mean_interval",
+    "mechanisms",
     "most_like",
     "nearest",
     "phases",

@@ -197,7 +197,7 @@ impl Device for Own {
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let wake_ns = self.wake_ns(now);
         let lbn = self.shares.lbn(Location { slot: location.slot / 2, ..location });
-        let read = location.slot % 2 == 0;
+        let read = location.slot.is_multiple_of(2);
         let what = || (format!("a {} of LBN {lbn}", if read { "read" } else { "write" }), None);
         let ready = now + wake_ns;
         wake_ns + self.asked(ready, |mechanism| mechanism.positioning_ns(ready, lbn, read), what)

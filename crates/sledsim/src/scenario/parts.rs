@@ -32,12 +32,15 @@ pub struct Part {
     pub parameters: Parameters,
 }
 
+/// Parameters as they are with their defaults, and the part made with them.
+type MadeWith = Result<(Value, Arc<dyn Maker>), serde_json::Error>;
+
 /// The parameters of a part: a type with fields, their units, ranges and defaults declared as those of the simulator's own are,
 /// which makes the part.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     schema: fn() -> Value,
-    open: fn(Value) -> Result<(Value, Arc<dyn Maker>), serde_json::Error>,
+    open: fn(Value) -> MadeWith,
 }
 
 impl Parameters {

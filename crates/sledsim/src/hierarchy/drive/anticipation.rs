@@ -216,7 +216,8 @@ mod tests {
     fn who_waits_is_counted_and_forgotten() {
         let mut anticipation = after_two(16, &[request(2, 900, Op::Write)]);
         assert_eq!(anticipation.check(1), Ok(()));
-        assert!(anticipation.check(2).is_err());
+        let told = anticipation.check(2).unwrap_err();
+        assert!(told.contains("requests wait while another is anticipated"), "{told}");
         anticipation.forget();
         assert_eq!((anticipation.check(0), turn(&mut anticipation, 101)), (Ok(()), Err("pick")));
     }
