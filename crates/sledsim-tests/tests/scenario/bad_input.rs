@@ -252,7 +252,7 @@ fn device_files_that_are_not_as_they_should_be_are_named() {
         let document = json!({"workload": poisson(1.0), "system": {"device": "mine.toml"}});
         resolve_in(&document, folder.path()).expect_err(text)
     };
-    assert_parts(&error("mechanism = "), &["test: ", "mine.toml", "line 1"]);
+    assert_parts(&error("mechanism = "), &["mine.toml: ", "line 1", "(used by test)"]);
     assert_parts(&error("[values]"), &["mine.toml", "mechanism is missing"]);
     assert_parts(&error("mechanism = \"mems\""), &["mine.toml", "values is missing"]);
     assert_parts(

@@ -19,6 +19,8 @@ struct Leaf {
     /// The path that messages use.
     path: String,
     schema: Value,
+    /// Whether a list may stand there, too.
+    or_list: bool,
 }
 
 struct Walk {
@@ -82,7 +84,9 @@ impl Walk {
         if schema["$ref"] == SYSTEM && path != "system" {
             return;
         }
-        for option in self.alternatives(schema) {
+        let options = self.alternatives(schema);
+        let or_list = options.iter().any(|option| type_of(option) == "array");
+        for option in options {
             match type_of(&option) {
                 "object" => self.walk_object(&option, document, pointer, path),
                 "array" => {
@@ -95,6 +99,7 @@ impl Walk {
                     pointer: pointer.to_owned(),
                     path: path.to_owned(),
                     schema: option,
+                    or_list,
                 }),
                 _ => {}
             }
@@ -251,6 +256,9 @@ fn numbers_above_their_most_are_refused() {
 fn numbers_of_the_wrong_type_are_refused() {
     for leaf in leaves() {
         for value in [json!(true), json!([1]), json!({"a": 1}), json!("plenty"), json!("3 parsecs")] {
+            if leaf.or_list && value.is_array() {
+                continue;
+            }
             let error = leaf.error(&value);
             assert!(error.starts_with(&format!("test: {}", leaf.path)), "{error}");
             assert!(error.contains("expected"), "{error}");
