@@ -68,7 +68,10 @@ def _room(module: ModuleType) -> str:
             continue
         if inspect.isclass(value):
             typed = value.__module__.startswith("sledsim.scenario.models")
-            parts += _class(path, "" if typed else MEMBERS)
+            [first, *_] = (room for room in _rooms(sledsim) if getattr(room, name, None) is value)
+            # What several rooms offer is described on the page of each, and found on the first.
+            elsewhere = "" if first is module else "\n   :no-index:"
+            parts += _class(path, ("" if typed else MEMBERS) + elsewhere)
         elif inspect.isroutine(value):
             parts += [f".. autofunction:: {path}", ""]
         else:
