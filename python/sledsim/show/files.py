@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["UNFINISHED", "unwritable", "whole", "write_whole"]
+__all__ = ["UNFINISHED", "files_at_once", "unwritable", "whole", "write_whole"]
 
 #: Ending of a file that is still being written; what ends so is nobody's result.
 UNFINISHED = ".unfinished"
@@ -59,6 +59,22 @@ def write_whole(target: Path, content: str | bytes, *, lasting: bool = False) ->
     """
     with whole(target, lasting=lasting) as unfinished:
         unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def files_at_once() -> int:
+    """Return how many files may be open together for one piece of work, at least 1.
+
+    A quarter of what the system leaves this process: another piece may be at work beside it, on as many.
+    """
+    try:
+        import resource
+    except ImportError:
+        return 1 << 20
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return 1 << 20
+    opened = sum(1 for _ in Path("/dev/fd").iterdir())
+    return max(1, (soft - opened) // 4)
 
 
 def unwritable(folder: Path) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import Sentence, missing_file, wrong
-from sledsim.show.files import UNFINISHED, write_whole
+from sledsim.show.files import UNFINISHED, files_at_once, write_whole
 from sledsim.show.frames import Framed, quoted_path
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
@@ -154,11 +154,21 @@ class Store(Framed):
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = false")
         # What stands in `runs` has been written to the other tables before: so these are listed after it.
+        parts = {table: self.parts(table) for table in reversed(COLUMNS)}
+        room = files_at_once()
         for table, columns in reversed(COLUMNS.items()):
-            parts = [quoted_path(part) for part in self.parts(table)]
-            kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
-            source = f"read_parquet([{', '.join(parts)}])" if parts else f"(SELECT {kinds} WHERE false)"
-            connection.execute(f"CREATE VIEW all_{table} AS SELECT {', '.join(columns)} FROM {source}")
+            select = f"SELECT {', '.join(columns)} FROM"
+            if not parts[table]:
+                kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
+                connection.execute(f"CREATE VIEW all_{table} AS {select} (SELECT {kinds} WHERE false)")
+            elif sum(map(len, parts.values())) <= room:
+                connection.execute(f"CREATE VIEW all_{table} AS {select} {_files(parts[table])}")
+            else:
+                # One query of them all may hold every part open: they are read now, in groups.
+                connection.execute(f"CREATE TABLE all_{table} AS {select} {_files(parts[table][:room])}")
+                for first in range(room, len(parts[table]), room):
+                    some = parts[table][first : first + room]
+                    connection.execute(f"INSERT INTO all_{table} {select} {_files(some)}")
         # A run that failed and was done later is done.
         connection.execute("CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, faults")
         for table in ("metrics", "histograms"):
@@ -351,19 +361,23 @@ class Writer:
         import duckdb
 
         for table in COLUMNS:
-            small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES]
+            small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES][: files_at_once()]
             if len(small) < MANY_PARTS:
                 continue
-            sources = ", ".join(quoted_path(part) for part in small)
-            select = f"SELECT DISTINCT * FROM read_parquet([{sources}]) ORDER BY ALL"
+            select = f"SELECT DISTINCT * FROM {_files(small)} ORDER BY ALL"
             try:
-                self._connection.execute(f"SELECT count(*) FROM read_parquet([{sources}])")
+                self._connection.execute(f"SELECT count(*) FROM {_files(small)}")
                 copy_part(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
             except (duckdb.Error, SledsimError):
                 # Somebody else merges them just now, or the disk has no room for both: they stay as they are.
                 continue
             for part in small:
                 part.unlink(missing_ok=True)
+
+
+def _files(parts: Sequence[Path]) -> str:
+    """Return what reads parts, for a query."""
+    return f"read_parquet([{', '.join(map(quoted_path, parts))}])"
 
 
 def _size(part: Path) -> int:
