@@ -170,4 +170,6 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 
 $(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
+	# Where Python must not write what it compiles, every command would compile the package anew.
+	$(BIN)/python -m compileall -q python
 	@touch $@

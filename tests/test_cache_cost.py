@@ -134,6 +134,7 @@ def test_a_trace_is_cached_too(sledsim_cli: Callable[..., Outcome], trace_file: 
     assert found["nvram"][0]["bytes"] == MIB // 2
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
     page = (ROOT / "docs" / "how-to" / "cost.md").read_text()
     command = page.partition("```sh\n")[2].partition("\n```")[0]

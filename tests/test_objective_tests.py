@@ -264,6 +264,7 @@ def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[...,
     assert found["rule"] == 0.1
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_command_prints(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:

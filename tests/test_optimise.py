@@ -248,6 +248,7 @@ def test_the_command_prints_and_draws(tmp_path: Path, sledsim_cli: Callable[...,
     assert "Traceback" not in wrong.err
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
     search = {**TWO_OBJECTIVES, "trials": 2000, "batch": 4}
     file = write(tmp_path / "design.json", search)

@@ -23,6 +23,7 @@ def test_verdicts_are_those_expected() -> None:
     assert verdicts(PAPER) == {"reproduced": 26, "differs": 19}
 
 
+@pytest.mark.slow
 def test_what_tells_the_causes_apart(study: Study) -> None:
     one_by_one, as_it_is = cello_schedulers(study).probes
     assert one_by_one.ours == claims()[f"{PAPER}.cello-schedulers"].published

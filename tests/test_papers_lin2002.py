@@ -24,6 +24,7 @@ def test_verdicts_are_those_expected() -> None:
     assert verdicts(PAPER) == {"reproduced": 21, "shape only": 9, "differs": 11}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim",
     [
@@ -49,6 +50,7 @@ def test_every_figure_and_table_is_drawn_or_listed() -> None:
     assert {each.where for each in pictures(PAPER) if each.draw is None} == {"Figure 1", "Figure 2", "Figure 4"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", [each for each in pictures(PAPER) if each.draw], ids=lambda each: each.where)
 def test_a_picture_holds_our_runs(study: Study, picture: Picture) -> None:
     reference("drives/st41601n/st41601n.trace")

@@ -61,6 +61,7 @@ def test_the_move_of_the_busiest_volume(study: Study) -> None:
         assert volume < after < stays < before
 
 
+@pytest.mark.slow
 def test_constant_time_gains_nothing_and_the_overhead_decides_where_g2_comes(study: Study) -> None:
     claim = claims()["schlosser2004.simpledisk-constant"]
     finding = experiments()[claim.name](study)

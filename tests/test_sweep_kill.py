@@ -163,6 +163,7 @@ def test_ctrl_c_ends_a_single_long_run(tmp_path: Path) -> None:
     assert Store(tmp_path / "s").rows("FROM runs") == []
 
 
+@pytest.mark.slow
 def test_a_long_sweep_shows_its_progress_on_a_terminal(tmp_path: Path) -> None:
     file = sweep_file(tmp_path, requests=20_000, replications=1000)
     words = ["sweeping", "of 10,000 runs done, 0 failed, ", "/s, ", "left"]

@@ -3,6 +3,7 @@
 use serde_json::{json, Value};
 use sledsim::scenario::{self, DeviceSpec, RunOutput};
 use sledsim_testing::scenarios::{device_names, device_spec, resolved};
+use sledsim_testing::tiers::size;
 
 /// A run with a log, its workload at a rate, on a device with settings.
 fn run_with(system: &Value, rate_per_s: f64, limits: &Value) -> RunOutput {
@@ -31,7 +32,8 @@ fn outcome(output: &RunOutput) -> Value {
 /// Runs a system both ways and compares all that is reported, and the logs.
 fn compare(system: &Value, rate_per_s: f64) -> RunOutput {
     // A time limit that is never reached takes the way through the events.
-    let (short, events) = (json!({"requests": 3000}), json!({"requests": 3000, "time_s": 1e9}));
+    let requests = size(1000, 3000);
+    let (short, events) = (json!({"requests": requests}), json!({"requests": requests, "time_s": 1e9}));
     let (short, events) = (run_with(system, rate_per_s, &short), run_with(system, rate_per_s, &events));
     assert_eq!(outcome(&short), outcome(&events), "{system} at {rate_per_s}/s");
     let logs = [&short, &events].map(|output| output.recorder.log().expect("asked for").entries.clone());

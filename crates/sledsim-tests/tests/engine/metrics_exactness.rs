@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use sledsim::metrics::histogram::Histogram;
 use sledsim::metrics::moments::Moments;
 use sledsim::metrics::{Measure, Summary};
+use sledsim_testing::tiers::{cases, size};
 
 /// Durations of every magnitude, with enough small ones for ties.
 fn durations() -> impl Strategy<Value = Vec<u64>> {
@@ -28,6 +29,8 @@ fn close(a: f64, b: f64, relative: f64) -> bool {
 }
 
 proptest! {
+    #![proptest_config(cases(size(64, 256)))]
+
     #[test]
     fn moments_match_two_passes(values in durations()) {
         let moments = moments_of(&values);

@@ -212,7 +212,7 @@ fn compare(scenarios: &[Scenario]) -> (usize, Vec<RunOutput>) {
 
 #[test]
 fn a_session_cut_at_random_reports_what_the_run_reports() {
-    let count = size(70, 1000);
+    let count = size(30, 1000);
     let (failed, outputs) = compare(&random_scenarios(count));
     assert!(outputs.len() > count * 3 / 4, "{} of {count} compared, {failed} failed", outputs.len());
 }
@@ -233,7 +233,7 @@ fn flushing(stream: &mut Stream) -> String {
 fn so_it_does_where_requests_flush() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut stream = Stream::new(1, "flushes");
-    let mut scenarios = random_scenarios(size(40, 400));
+    let mut scenarios = random_scenarios(size(30, 400));
     for (number, scenario) in scenarios.iter_mut().enumerate() {
         let path = folder.path().join(format!("{number}.csv"));
         std::fs::write(&path, flushing(&mut stream)).expect("it can be written");

@@ -225,8 +225,8 @@ fn strategies_and_settings_of_a_sled_change_nothing_in_that() {
 #[test]
 fn sleds_draw_power_together() {
     // So many sleds take longest.
-    let designs = [("split", 2), ("striped", 3), ("striped", 16)];
-    for (layout, sleds) in designs.into_iter().take(size(2, 3)) {
+    let designs = [("striped", 3), ("split", 2), ("striped", 16)];
+    for (layout, sleds) in designs.into_iter().take(size(1, 3)) {
         for policy in ["never", "immediate", "offline"] {
             let device = json!({"name": "g2", "sleds": sleds, "sled_layout": layout, "stripe_blocks": 8});
             // Enough events for the sums to be settled several times on the way.

@@ -43,11 +43,11 @@ fn living(enclosure: Enclosure, change: impl Fn(&mut DeviceLife)) -> Enclosure {
 fn without_spares_and_repair_losses_are_binomial_whatever_the_lifetimes() {
     let laws = [
         Lifetime::Weibull { shape: 0.7 },
-        Lifetime::Weibull { shape: 2.5 },
         Lifetime::Lognormal { sigma: 1.2 },
+        Lifetime::Weibull { shape: 2.5 },
         Lifetime::Lognormal { sigma: 0.5 },
     ];
-    for lifetime in laws {
+    for lifetime in laws.into_iter().take(size(2, 4)) {
         for (data, parity) in [(1, 0), (4, 1), (6, 2)] {
             let enclosure = living(raid(data, parity, 0), |device| device.lifetime = lifetime);
             let exact = |age_h| more_than(parity, data + parity, fails_by(lifetime, 200_000.0, age_h));
@@ -110,11 +110,11 @@ fn fixed_times_of_rebuilds_and_visits_have_their_mttf() {
     };
     let base = with(raid(4, 1, 0), 10_000.0, 1.0);
     let visited = Enclosure { repair: Repair { preventive: None, mandatory: Some(fixed(300.0)) }, ..base.clone() };
-    assert_agrees("visits", mttf_h(&visited, 100_000), exact(5.0, 10_000.0, 300.0));
+    assert_agrees("visits", mttf_h(&visited, size(30_000, 100_000)), exact(5.0, 10_000.0, 300.0));
     // A thousand spares outlast every life: 1 of 9 rebuilds loses data.
     let rebuild = Rebuild { time: fixed(300.0), ..base.rebuild };
     let rebuilt = Enclosure { rebuild, spares: 1000, ..base };
-    assert_agrees("rebuilds", mttf_h(&rebuilt, 100_000), exact(5.0, 10_000.0, 300.0));
+    assert_agrees("rebuilds", mttf_h(&rebuilt, size(30_000, 100_000)), exact(5.0, 10_000.0, 300.0));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn of_two_fixed_visits_the_one_that_is_due_first_comes() {
     };
     for mandatory_h in [250.0, 400.0] {
         let enclosure = Enclosure { repair: visit(mandatory_h), ..base.clone() };
-        assert_agrees("two visits", mttf_h(&enclosure, 100_000), exact(mandatory_h));
+        assert_agrees("two visits", mttf_h(&enclosure, size(30_000, 100_000)), exact(mandatory_h));
     }
 }
 

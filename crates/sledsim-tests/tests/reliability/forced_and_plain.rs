@@ -30,9 +30,8 @@ fn kept(device: DeviceLife, rebuild: Delay, visit: Delay) -> Enclosure {
 
 #[test]
 fn for_devices_that_age() {
-    for lifetime in
-        [Lifetime::Weibull { shape: 0.6 }, Lifetime::Weibull { shape: 2.0 }, Lifetime::Lognormal { sigma: 1.0 }]
-    {
+    let laws = [Lifetime::Weibull { shape: 0.6 }, Lifetime::Lognormal { sigma: 1.0 }, Lifetime::Weibull { shape: 2.0 }];
+    for lifetime in laws.into_iter().take(size(1, 3)) {
         let enclosure = kept(life(lifetime), fixed(48.0), fixed(500.0));
         assert_same(&format!("{lifetime:?}"), &enclosure, 5.0 * YEAR_H);
         let spread = Enclosure { sparing: Sparing::Distributed, spares: 3, ..enclosure.clone() };
