@@ -37,8 +37,6 @@ NOTEBOOKS = [path for path in PAGES if "file_format: mystnb" in path.read_text()
 MARKED = "<!-- generated: scenario -->"
 #: An explanation that takes longer explains two things.
 MOST_WORDS = 2000
-#: The first one shows that notebooks run; the others take longer.
-QUICK = "first-answer"
 
 
 def name_of(path: Path) -> str:
@@ -207,11 +205,8 @@ def run_notebook(path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> A
     ).execute()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=[] if path.stem == QUICK else pytest.mark.slow) for path in NOTEBOOKS],
-    ids=[path.stem for path in NOTEBOOKS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore")
 def test_a_notebook_runs_and_needs_no_network(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [cell for cell in run_notebook(path, tmp_path, monkeypatch).cells if cell.cell_type == "code"]

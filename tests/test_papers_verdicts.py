@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import claims_page
 import test_papers_schlosser2000
-from conftest import REFERENCE, reference, size
+from conftest import REFERENCE, reference
 from documented_claims import documented
 from sledsim.cli.app import app
 from sledsim.scenario import resolve
@@ -38,10 +38,7 @@ QUICK_S = 600.0
 
 @pytest.fixture(
     scope="module",
-    params=[
-        "lin2002",
-        *(pytest.param(paper, marks=pytest.mark.slow, id=paper or "all") for paper in ("schlosser2004", None)),
-    ],
+    params=[pytest.param(paper, marks=pytest.mark.slow, id=paper or "all") for paper in ("lin2002", None)],
 )
 def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
     """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes."""
@@ -169,7 +166,7 @@ def test_the_page_of_claims_says_what_was_found(quick_run: tuple[Reproduction, P
     assert len(written) == len(found)
 
 
-@pytest.mark.parametrize("width", size(WIDTHS[:1], WIDTHS))
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_browser_draws_every_figure_of_the_papers(
     quick_run: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
 ) -> None:
