@@ -1,7 +1,7 @@
 """Replacement policies written by hand: LRU and ARC, as classes.
 
     sledsim hit-ratio my-trace.gz --policy lru --policy own_caches:Lru --policy own_caches:Arc --pages 300
-    sledsim check-policy own_caches:Arc --role replacement
+    sledsim check-policy own_caches:Arc
 
 They decide as the built-in ones do, entry by entry.
 """

@@ -2,7 +2,7 @@
 
     sledsim run first.toml --set device.python=own_mechanism:Sled
     sledsim run first.toml --set device=own_mechanism:Sled --set device.acceleration_m_s2=400 --set scheduler=sptf
-    sledsim check-policy own_mechanism:Sled --role device
+    sledsim check-policy own_mechanism:Sled
 
 The first takes as long as the built-in one, request by request.
 """

@@ -1,7 +1,7 @@
 """Choices of a mirror's copy written by hand: those that are built in, as classes.
 
     sledsim run mirror.toml --set system.read=own_mirrors:Nearest
-    sledsim check-policy own_mirrors:Nearest --role mirror
+    sledsim check-policy own_mirrors:Nearest
 
 They decide as the built-in ones do, read by read.
 """

@@ -409,3 +409,18 @@ def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[...
     assert json.loads(told.out)["replacement"] == "own_caches:Lru"
     with pytest.raises(ScenarioError, match="replacement"):
         sledsim.check_policy("lru", "replacment")
+
+
+def test_a_function_that_answers_what_is_no_answer_ends_the_run() -> None:
+    nonsense = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 1 << 30)
+    policy = compiled(nonsense)
+    cache = {"kind": "ram-cache", "bytes": 8 << 10, "policy": policy, "child": "g2"}
+    scenario = {"workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "system": cache, "run": {"requests": 50}}
+    with pytest.raises(
+        RunError, match="returned 1073741824 when asked whether it refuses a key: expected 0 or 1"
+    ) as caught:
+        sledsim.run(scenario)
+    assert caught.value.path == "system.policy"
+    assert f" and request {caught.value.request} (" in str(caught.value)
+    assert caught.value.at_s is not None
+    assert not sledsim.check_policy(policy, role="replacement").passed

@@ -11,6 +11,7 @@ import pytest
 
 import sledsim
 from conftest import ROOT
+from sledsim.runs import policy_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,3 +97,35 @@ def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[...
     unknown = sledsim_cli("check-policy", "own_policies:AgedSptf", "--parameter", "wait=2")
     assert unknown.status == 2
     assert "wait" in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("own_policies:Fcfs", "scheduler"),
+        ("own_caches:Lru", "replacement"),
+        ("own_mirrors:Nearest", "mirror"),
+        ("own_spin_down:Adaptive", "spin-down"),
+        ("own_mechanism:Sled", "device"),
+        ("lru", "replacement"),
+    ],
+)
+def test_a_class_tells_what_it_decides(
+    name: str, role: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    for path in (ROOT / "examples").glob("own_*.py"):
+        (folder / path.name).write_text(path.read_text())
+    # Which contract is tried is all that is asked here.
+    monkeypatch.setattr(policy_check, "_fault", lambda _test: "")
+    told = sledsim_cli("check-policy", name, "--json")
+    assert (told.status, next(iter(json.loads(told.out)))) == (0, role)
+
+
+def test_what_a_function_decides_has_to_be_said(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    (folder / "mine.py").write_text("def pick(now_ns, pending):\n    return 0\n")
+    for given in ('{ library = "libmine.so", symbol = "pick" }', "mine:pick"):
+        told = sledsim_cli("check-policy", given)
+        assert told.status == 2
+        assert "say so with --role (known: scheduler, replacement, mirror, spin-down, device)" in " ".join(
+            told.err.split()
+        )

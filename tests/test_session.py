@@ -133,12 +133,33 @@ def test_misuse_is_answered_and_changes_nothing(what: str) -> None:
     assert session.serve([3])["served"].all()
 
 
-@pytest.mark.parametrize("value", ["3", 1.5, None])
-def test_what_is_no_whole_number_is_an_error_of_python(value: Any) -> None:
+@pytest.mark.parametrize("value", ["3", 1.5, np.array([1.5]), float("nan"), -1])
+def test_what_is_no_whole_number_is_refused_in_words(value: Any) -> None:
     session = sledsim.Session("g2")
-    with pytest.raises(TypeError):
-        session.submit(value)
-    assert session.under_way == 0
+    for call, name in ((session.submit, "lbn"), (session.advance, "until_ns"), (session.serve, "lbns")):
+        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected (a )?whole number"):
+            call(value)
+    assert (session.under_way, session.now_ns) == (0, 0)
+
+
+def test_a_float_that_is_whole_is_a_number_by_itself_and_in_arrays() -> None:
+    one, other = sledsim.Session("g2"), sledsim.Session("g2")
+    one.submit(3000.0, 8.0, at_ns=1e6)  # type: ignore[arg-type]
+    assert one.drain()[0].end_ns == other.serve([3000.0], 8.0, at_ns=1e6)["end_ns"][0]
+
+
+def test_a_session_is_restored_to_one_of_its_own_system_alone() -> None:
+    session = sledsim.Session("g2")
+    session.serve([5], 8)
+    for other in (sledsim.Session("g1"), sledsim.Session(DRIVE), 5):
+        with pytest.raises(sledsim.SledsimError, match="snapshot"):
+            session.restore(other)  # type: ignore[arg-type]
+    assert session.result().requests.completed == 1
+    session.restore(session)
+    logged = sledsim.Session("g2", log=True)
+    logged.serve([5, 9], 8)
+    session.restore(logged)
+    assert len(session.result().log["lbn"]) == 2
 
 
 BEYOND = [-1, 2**63, 2**64, -(2**64), 10**5000]

@@ -323,7 +323,8 @@ pub extern "C" fn sledsim_restore(session: u64, snapshot: u64) -> c_int {
     answered(|| {
         let copy = SESSIONS.with(snapshot, |held| Ok(held.clone()))?;
         SESSIONS.with(session, |held| {
-            *held = copy;
+            held.session.restore(copy.session)?;
+            (held.taken, held.aside, held.result) = (copy.taken, copy.aside, copy.result);
             Ok(Code::Ok)
         })
     })

@@ -1,7 +1,7 @@
 //! Policies of one's own that are compiled: functions at addresses.
 
 use sledsim::engine::Stop;
-use sledsim::fault::Fault;
+use sledsim::fault::{Fault, Kind};
 use sledsim::own::{Copies, Maker, OwnDevice, OwnMirror, OwnReplacement, OwnScheduler, OwnSpinDown, Pending};
 use sledsim::power::Mode;
 use sledsim::request::{Op, Request};
@@ -46,10 +46,10 @@ impl Maker for Compiled {
         let mut device = CompiledDevice { name, decide, memory, capacity_blocks: 0, block_bytes: BLOCK_BYTES };
         let mut size = |what| device.decide.moves(what, Time::ZERO, (0, 0, true), &mut device.memory);
         let (blocks, bytes) = (size(Motion::CapacityBlocks), size(Motion::BlockBytes));
-        // What is no size the device refuses.
-        device.capacity_blocks = u64::try_from(blocks).unwrap_or(0);
+        // Sizes beyond those of any device the device itself refuses.
+        device.capacity_blocks = u64::try_from(blocks).map_err(|_| device.no_size(Motion::CapacityBlocks, blocks))?;
         if bytes != 0 {
-            device.block_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            device.block_bytes = u32::try_from(bytes).map_err(|_| device.no_size(Motion::BlockBytes, bytes))?;
         }
         Ok(Box::new(device))
     }
@@ -156,6 +156,11 @@ struct CompiledDevice {
 }
 
 impl CompiledDevice {
+    fn no_size(&self, what: Motion, answer: i64) -> Fault {
+        let says = format!("{} returned {answer} as its {}: expected at least 1", self.name, what.word());
+        Fault::new(Kind::Policy).says(says)
+    }
+
     fn time_ns(&mut self, what: Motion, now: Time, told: (u64, u32, bool)) -> Result<u64, Stop> {
         let ns = self.decide.moves(what, now, told, &mut self.memory);
         u64::try_from(ns).map_err(|_| {
@@ -213,7 +218,15 @@ impl OwnReplacement for CompiledReplacement {
     }
 
     fn admits(&mut self, key: u64) -> Result<bool, Stop> {
-        Ok(self.call(Event::Refuses, None, key, None) == 0)
+        match self.call(Event::Refuses, None, key, None) {
+            0 => Ok(true),
+            1 => Ok(false),
+            answer => {
+                let name = &self.name;
+                let says = format!("{name} returned {answer} when asked whether it refuses a key: expected 0 or 1");
+                Err(Stop::of_policy(says))
+            }
+        }
     }
 
     fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {

@@ -55,6 +55,15 @@ pub fn misuse(says: impl Into<String>) -> PyErr {
     run(fault::Fault::new(Kind::Misfit).says(says))
 }
 
+/// What Python tells of an exception of one's own code.
+pub fn told_of(python: Python<'_>, error: &PyErr) -> fault::Raised {
+    let lines = || -> PyResult<Vec<String>> {
+        let raised = (error.get_type(python), error.value(python), error.traceback(python));
+        python.import("traceback")?.call_method1("format_exception", raised)?.extract()
+    };
+    fault::Raised { traceback: lines().unwrap_or_default().concat(), ..fault::Raised::default() }
+}
+
 /// The faults that an exception carries, if it is one of these.
 pub fn faults_in(python: Python<'_>, error: &PyErr) -> Option<Faults> {
     let carried = error.is_instance_of::<SledsimError>(python).then(|| error.value(python).getattr("faults"))?;

@@ -1,37 +1,35 @@
-//! A guard against Python code of one's own that does not come back: after a while it is made to raise.
+//! A guard against Python code of one's own that does not come back: after a while it is made to raise, and where that does not
+//! help a process that says so is ended.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
+use sledsim::fault::{Fault, Kind};
+use sledsim::time::Time;
 
-use crate::raw;
+use crate::{errors, raw};
 
 create_exception!(sledsim._core, OverTime, PyBaseException, "Raised in a policy that takes too long to answer.");
 
 /// How often calls are looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
+/// How long a call that was made to raise may take to end, at least: else as long again as it was given.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long Python's stack takes to be shown, at most.
+const SHOWING: Duration = Duration::from_millis(300);
+/// The exit status of a process that is ended.
+const STATUS: i32 = 2;
 
-/// Whether no call is under way.
-const NONE: u64 = 0;
-
-/// What is known of the calls of one policy.
-#[derive(Debug)]
-pub struct Guard {
-    /// How long a call may take.
-    limit: Duration,
-    /// When the call under way began: nanoseconds, from 1, since the first guard was made; [`NONE`] between calls.
-    since_ns: AtomicU64,
-    /// The thread that it is in.
-    thread: AtomicU64,
-    /// Whether it has been made to raise.
-    fired: AtomicBool,
-}
-
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// The signal at which a thread wakes, if there is one, and the thread that hears it.
+static WAKING: (AtomicI32, AtomicU64) = (AtomicI32::new(0), AtomicU64::new(0));
+/// Whether this process is to be ended, and the signal at which a thread shows its stack.
+static ENDING: (AtomicBool, AtomicI32) = (AtomicBool::new(false), AtomicI32::new(0));
 
 /// Guards of policies that are in use, and the process in which somebody looks after them.
 static GUARDS: Mutex<Watched> = Mutex::new(Watched { guards: Vec::new(), process: 0 });
@@ -41,19 +39,48 @@ struct Watched {
     process: u32,
 }
 
-fn now_ns() -> u64 {
-    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX - 1) + 1
+/// Where a run is while a policy is asked: the simulated time, and the request, where they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    at: Option<Time>,
+    request: Option<u64>,
+}
+
+impl Place {
+    /// At a time, with a request.
+    pub fn at(now: Time, request: Option<u64>) -> Self {
+        Self { at: Some(now), request }
+    }
+}
+
+/// A call that is under way.
+#[derive(Debug)]
+struct Call {
+    method: Option<&'static str>,
+    place: Place,
+    /// The thread that it is in.
+    thread: u64,
+    began: Instant,
+    /// Since when it is known to take too long.
+    over_since: Option<Instant>,
+    /// Whether it has been made to raise.
+    is_fired: bool,
+}
+
+/// What is known of the calls of one policy.
+#[derive(Debug)]
+pub struct Guard {
+    /// What messages call it.
+    name: String,
+    /// How long a call may take.
+    limit: Duration,
+    call: Mutex<Option<Call>>,
 }
 
 impl Guard {
     /// A guard of calls that may take so long.
-    pub fn new(limit: Duration) -> Arc<Self> {
-        let guard = Arc::new(Self {
-            limit,
-            since_ns: AtomicU64::new(NONE),
-            thread: AtomicU64::new(0),
-            fired: AtomicBool::new(false),
-        });
+    pub fn new(name: &str, limit: Duration) -> Arc<Self> {
+        let guard = Arc::new(Self { name: name.to_owned(), limit, call: Mutex::new(None) });
         let mut watched = GUARDS.lock().unwrap_or_else(PoisonError::into_inner);
         watched.guards.push(Arc::downgrade(&guard));
         // A process that was forked has the list, but not the thread.
@@ -66,36 +93,99 @@ impl Guard {
         guard
     }
 
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, Option<Call>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes a call, which raises [`OverTime`] where it takes too long.
-    pub fn call<T>(&self, python: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-        self.thread.store(raw::thread(), Ordering::Relaxed);
-        self.since_ns.store(now_ns(), Ordering::Release);
+    pub fn call<T>(
+        &self,
+        python: Python<'_>,
+        method: Option<&'static str>,
+        place: Place,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<T> {
+        let (thread, began) = (raw::thread(), Instant::now());
+        *self.under_way() = Some(Call { method, place, thread, began, over_since: None, is_fired: false });
         let answer = call();
-        self.since_ns.store(NONE, Ordering::Release);
+        let ended = self.under_way().take();
         // Whoever made it raise held the interpreter, as this thread does now: nothing comes between.
-        if self.fired.swap(false, Ordering::AcqRel) {
-            raw::raise_in(raw::thread(), None, python);
+        if ended.is_some_and(|call| call.is_fired) {
+            raw::raise_in(thread, None, python);
         }
         answer
     }
 
+    /// That a call took too long.
+    pub fn over(&self, method: Option<&str>) -> Fault {
+        let limit_s = self.limit.as_secs_f64();
+        Fault::new(Kind::Policy).says(match method {
+            Some(method) => format!("{}.{method} did not answer within {limit_s} s", self.name),
+            None => format!("{} did not end within {limit_s} s", self.name),
+        })
+    }
+
+    /// Notes whether the call under way takes too long.
     fn is_over(&self) -> bool {
-        let since_ns = self.since_ns.load(Ordering::Acquire);
-        since_ns != NONE && u128::from(now_ns().saturating_sub(since_ns)) > self.limit.as_nanos()
+        let mut under_way = self.under_way();
+        let Some(call) = under_way.as_mut().filter(|call| call.began.elapsed() > self.limit) else { return false };
+        call.over_since.get_or_insert_with(Instant::now);
+        true
     }
 
     /// Ends the call under way if it is still over its time.
     fn end_call(&self, python: Python<'_>) {
-        if self.is_over() {
-            self.fired.store(true, Ordering::Release);
-            let thread = self.thread.load(Ordering::Relaxed);
-            raw::raise_in(thread, Some(&python.get_type::<OverTime>()), python);
+        let mut under_way = self.under_way();
+        if let Some(call) = under_way.as_mut().filter(|call| call.over_since.is_some()) {
+            call.is_fired = true;
+            raw::raise_in(call.thread, Some(&python.get_type::<OverTime>()), python);
         }
+    }
+
+    /// Wakes the thread of a call that was made to raise, where it waits for something.
+    fn wake(&self) {
+        let (signal, thread) = (WAKING.0.load(Ordering::Relaxed), WAKING.1.load(Ordering::Relaxed));
+        let under_way = self.under_way();
+        if signal != 0 && under_way.as_ref().is_some_and(|call| call.is_fired && call.thread == thread) {
+            // The call can't end, nor its thread, as long as this holds it.
+            raw::signal(thread, signal);
+        }
+    }
+
+    /// Ends the process if nothing ends the call: says so, and shows Python's stack.
+    fn end_process(&self) {
+        let grace = self.limit.max(GRACE);
+        let under_way = self.under_way();
+        let Some(call) = under_way.as_ref() else { return };
+        if call.over_since.is_none_or(|since| since.elapsed() < grace) {
+            return;
+        }
+        let at = call.place.at.map(|at| format!(" at {} s", at.ns() as f64 / 1e9)).unwrap_or_default();
+        let with = call.place.request.map(|request| format!(" with request {request}")).unwrap_or_default();
+        let what = self.over(call.method);
+        let grace_s = grace.as_secs_f64();
+        let says = format!(
+            "error: {what}{at}{with}, and could not be stopped for {grace_s} s more: the process ends. It was in\n"
+        );
+        // Nothing is left to do where even this can't be said.
+        let _ = std::io::stderr().write_all(says.as_bytes());
+        let signal = ENDING.1.load(Ordering::Relaxed);
+        if signal != 0 {
+            raw::signal(call.thread, signal);
+            std::thread::sleep(SHOWING);
+        }
+        raw::exit(STATUS);
     }
 }
 
-/// Looks after calls until no policy is in use any more.
+/// Looks after calls until no policy is in use any more. It never waits for the interpreter, which a call may hold for ever.
 fn watch() {
+    let mut ender: Option<JoinHandle<Option<()>>> = None;
     loop {
         std::thread::sleep(INTERVAL);
         let over: Vec<Arc<Guard>> = {
@@ -107,9 +197,51 @@ fn watch() {
             }
             watched.guards.iter().filter_map(Weak::upgrade).filter(|guard| guard.is_over()).collect()
         };
-        if !over.is_empty() {
+        over.iter().for_each(|guard| guard.wake());
+        if ENDING.0.load(Ordering::Relaxed) {
+            over.iter().for_each(|guard| guard.end_process());
+        }
+        if !over.is_empty() && ender.as_ref().is_none_or(JoinHandle::is_finished) {
+            let named = std::thread::Builder::new().name("sledsim guard's hand".into());
             // While Python ends there is nobody to attach to.
-            Python::try_attach(|python| over.iter().for_each(|guard| guard.end_call(python)));
+            let end = move || Python::try_attach(|python| over.iter().for_each(|guard| guard.end_call(python)));
+            ender = named.spawn(end).ok();
         }
     }
+}
+
+/// Says by which signal the thread that calls this can be woken: its handler has to run a step of Python.
+#[pyfunction]
+pub fn wake_by(signal: i32) {
+    WAKING.1.store(raw::thread(), Ordering::Relaxed);
+    WAKING.0.store(signal, Ordering::Relaxed);
+}
+
+/// Has this process end, with exit status 2, where a call of a policy can't be ended; a thread shows its stack at the signal.
+#[pyfunction]
+#[pyo3(signature = (signal=None))]
+pub fn end_when_stuck(signal: Option<i32>) {
+    ENDING.1.store(signal.unwrap_or(0), Ordering::Relaxed);
+    ENDING.0.store(true, Ordering::Relaxed);
+}
+
+/// Calls a function that may take so long, s; it has a name for messages.
+///
+/// # Errors
+/// It took longer, or what it raised.
+#[pyfunction]
+pub fn in_time<'py>(name: &str, limit_s: f64, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let python = function.py();
+    let limit = Duration::try_from_secs_f64(limit_s).map_err(|error| errors::misuse(error.to_string()))?;
+    let guard = Guard::new(name, limit);
+    guard.call(python, None, Place::default(), || function.call0()).map_err(|error| {
+        if !error.is_instance_of::<OverTime>(python) {
+            return error;
+        }
+        let mut fault = guard.over(None);
+        fault.path = "python".into();
+        fault.words.insert(0, sledsim::fault::Word::Text(": ".into()));
+        fault.raised = Some(errors::told_of(python, &error));
+        errors::scenario(fault)
+    })
 }

@@ -82,6 +82,9 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(policy::policy_title, module)?)?;
+    module.add_function(wrap_pyfunction!(guard::wake_by, module)?)?;
+    module.add_function(wrap_pyfunction!(guard::end_when_stuck, module)?)?;
+    module.add_function(wrap_pyfunction!(guard::in_time, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(parts::mechanisms, module)?)?;

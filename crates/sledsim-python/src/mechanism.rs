@@ -9,6 +9,7 @@ use sledsim::own::OwnDevice;
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 
+use crate::guard::Place;
 use crate::policy::{Class, Instance};
 
 /// What is expected of an answer.
@@ -70,7 +71,8 @@ impl OwnDevice for PythonDevice {
     fn positioning_ns(&mut self, now: Time, lbn: u64, read: bool) -> Result<u64, Stop> {
         let method = &self.instance.methods()?.positioning_ns;
         Python::attach(|python| {
-            let answer = self.instance.call(python, "positioning_ns", method, (now.ns(), lbn, read))?;
+            let told = (now.ns(), lbn, read);
+            let answer = self.instance.call(python, ("positioning_ns", method), Place::at(now, None), told)?;
             self.time_ns("positioning_ns", &answer)
         })
     }
@@ -79,7 +81,7 @@ impl OwnDevice for PythonDevice {
         let method = &self.instance.methods()?.serve;
         let told = (now.ns(), request.lbn, request.blocks, request.op == Op::Read);
         Python::attach(|python| {
-            let answer = self.instance.call(python, "serve", method, told)?;
+            let answer = self.instance.call(python, ("serve", method), Place::at(now, Some(request.id)), told)?;
             self.time_ns("serve", &answer)
         })
     }

@@ -10,6 +10,7 @@ use sledsim::own::{self, OwnMirror};
 use sledsim::request::Request as Asked;
 use sledsim::time::Time;
 
+use crate::guard::Place;
 use crate::pending::{signed, Lent, Request};
 use crate::policy::{methods, Class, Instance, Methods};
 
@@ -84,14 +85,14 @@ impl PythonMirror {
 
     fn tell(
         &self,
-        name: &str,
+        name: &'static str,
         hook: Option<&Py<PyAny>>,
         (now, member): (Time, u32),
         access: &Asked,
     ) -> Result<(), Stop> {
         let Some(hook) = hook else { return Ok(()) };
-        let arguments = (now.ns(), member, Request::from(access));
-        Python::attach(|python| self.instance.call(python, name, hook, arguments).map(drop))
+        let (arguments, place) = ((now.ns(), member, Request::from(access)), Place::at(now, Some(access.id)));
+        Python::attach(|python| self.instance.call(python, (name, hook), place, arguments).map(drop))
     }
 }
 
@@ -117,7 +118,8 @@ impl OwnMirror for PythonMirror {
         Python::attach(|python| {
             let view = self.copies.bind(python);
             view.get().0.swap(copies);
-            let answer = self.instance.call(python, "pick", method, (now.ns(), Request::from(request), view));
+            let (told, place) = ((now.ns(), Request::from(request), view), Place::at(now, Some(request.id)));
+            let answer = self.instance.call(python, ("pick", method), place, told);
             view.get().0.swap(copies);
             self.instance.row("pick", &answer?, copies.len())
         })

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::{PyClass, PyClassInitializer};
 use serde_json::{Map, Value};
 use sledsim::engine::Stop;
-use sledsim::fault::{Fault, Faults, Kind, Raised};
+use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::own::{
     self, no_drawings, Door, Maker, Opened, OwnDevice, OwnMirror, OwnReplacement, OwnScheduler, OwnSpec, OwnSpinDown,
     Role,
@@ -20,7 +20,7 @@ use sledsim::time::Time;
 
 use crate::compiled::Compiled;
 use crate::errors;
-use crate::guard::{Guard, OverTime};
+use crate::guard::{Guard, OverTime, Place};
 use crate::mechanism::PythonDevice;
 use crate::mirror::PythonMirror;
 use crate::parts;
@@ -32,6 +32,9 @@ use crate::values::{document_of, from_python, held, to_python};
 
 /// Characters of an answer that a message has room for.
 const LONGEST_SHOWN: usize = 80;
+
+/// What messages call the copying of an instance.
+const COPIED: &str = "__deepcopy__";
 
 /// Of a compiled policy: addresses of the functions that decide, and hear of arrivals and completions; its parameters, and how
 /// much it remembers, bytes: of all, and of each slot of a cache.
@@ -131,15 +134,19 @@ fn raised(python: Python<'_>, what: &str, error: &PyErr) -> Fault {
     let says = error.value(python).str().map(|text| text.to_string()).unwrap_or_default();
     let colon = if says.is_empty() { "" } else { ": " };
     let mut fault = Fault::new(Kind::Policy).says(format!("{what} raised {kind}{colon}{says}"));
-    let traceback = traceback(python, error).unwrap_or_default();
-    fault.raised = Some(Raised { traceback, ..Raised::default() });
+    fault.raised = Some(errors::told_of(python, error));
     fault
 }
 
-fn traceback(python: Python<'_>, error: &PyErr) -> PyResult<String> {
-    let raised = (error.get_type(python), error.value(python), error.traceback(python));
-    let lines = python.import("traceback")?.call_method1("format_exception", raised)?;
-    Ok(lines.extract::<Vec<String>>()?.concat())
+/// Why a call of one's own class, or of a method of it, did not answer.
+fn failed(python: Python<'_>, guard: &Guard, method: Option<&str>, error: &PyErr) -> Fault {
+    if error.is_instance_of::<OverTime>(python) {
+        let mut over = guard.over(method.or(Some("__init__")));
+        over.raised = Some(errors::told_of(python, error));
+        return over;
+    }
+    let what = method.map(|method| format!(".{method}")).unwrap_or_default();
+    raised(python, &format!("{}{what}", guard.name()), error)
 }
 
 /// A value as messages have room for.
@@ -205,14 +212,13 @@ impl<M> Instance<M> {
         bind: Bind<M>,
     ) -> Result<Self, Fault> {
         Python::attach(|python| {
-            let guard = Guard::new(class.limit);
-            let made = guard.call(python, || {
+            let guard = Guard::new(&class.name, class.limit);
+            let made = guard.call(python, Some("__init__"), Place::default(), || {
                 let object = class.make.call0(python)?;
                 started(python, &object)?;
-                Ok(object)
+                Ok((bind(python, class, &object)?, object))
             });
-            let found = made.and_then(|object| Ok((bind(python, class, &object)?, object)));
-            let (methods, object) = found.map_err(|error| raised(python, &class.name, &error))?;
+            let (methods, object) = made.map_err(|error| failed(python, &guard, None, &error))?;
             Ok(Self { class: Arc::clone(class), guard, object, bind, methods: Ok(methods) })
         })
     }
@@ -235,10 +241,11 @@ impl<M> Instance<M> {
     }
 
     /// A whole number that it has as an attribute.
-    pub fn whole(&self, name: &str) -> Result<u64, Fault> {
+    pub fn whole(&self, name: &'static str) -> Result<u64, Fault> {
         Python::attach(|python| {
-            let value = self.guard.call(python, || self.object.bind(python).getattr(name));
-            let value = value.map_err(|error| raised(python, &format!("{}.{name}", self.class.name), &error))?;
+            let value =
+                self.guard.call(python, Some(name), Place::default(), || self.object.bind(python).getattr(name));
+            let value = value.map_err(|error| failed(python, &self.guard, Some(name), &error))?;
             value
                 .extract::<u64>()
                 .map_err(|_| self.fault(format!("{name} is {}: expected a whole number", shown(&value))))
@@ -254,11 +261,11 @@ impl<M> Instance<M> {
     pub fn call<'py, A: PyCallArgs<'py>>(
         &self,
         python: Python<'py>,
-        name: &str,
-        method: &Py<PyAny>,
+        (name, method): (&'static str, &Py<PyAny>),
+        place: Place,
         arguments: A,
     ) -> Result<Bound<'py, PyAny>, Stop> {
-        let answer = self.guard.call(python, || method.bind(python).call1(arguments));
+        let answer = self.guard.call(python, Some(name), place, || method.bind(python).call1(arguments));
         answer.map_err(|error| self.stopped(python, name, &error))
     }
 
@@ -267,14 +274,7 @@ impl<M> Instance<M> {
         if error.is_instance_of::<PyKeyboardInterrupt>(python) {
             return Stop::Interrupted;
         }
-        let mut fault = raised(python, &format!("{}.{method}", self.class.name), error);
-        if error.is_instance_of::<OverTime>(python) {
-            let limit_s = self.class.limit.as_secs_f64();
-            let mut over = self.fault(format!("{method} did not answer within {limit_s} s"));
-            over.raised = fault.raised.take();
-            fault = over;
-        }
-        Stop::Failed(fault)
+        Stop::Failed(failed(python, &self.guard, Some(method), error))
     }
 
     fn fault(&self, says: String) -> Fault {
@@ -296,9 +296,11 @@ impl<M> Instance<M> {
     }
 
     fn copied(&self, python: Python<'_>) -> PyResult<(Py<PyAny>, M)> {
-        let object = python.import("copy")?.call_method1("deepcopy", (&self.object,))?.unbind();
-        let methods = (self.bind)(python, &self.class, &object)?;
-        Ok((object, methods))
+        self.guard.call(python, Some(COPIED), Place::default(), || {
+            let object = python.import("copy")?.call_method1("deepcopy", (&self.object,))?.unbind();
+            let methods = (self.bind)(python, &self.class, &object)?;
+            Ok((object, methods))
+        })
     }
 }
 
@@ -310,12 +312,15 @@ impl<M> Clone for Instance<M> {
             let (object, methods) = match (&self.methods, self.copied(python)) {
                 (Err(fault), _) => (python.None(), Err(fault.clone())),
                 (Ok(_), Ok((object, methods))) => (object, Ok(methods)),
+                (Ok(_), Err(error)) if error.is_instance_of::<OverTime>(python) => {
+                    (python.None(), Err(failed(python, &self.guard, Some(COPIED), &error)))
+                }
                 (Ok(_), Err(error)) => {
                     let what = format!("a copy of {}", self.class.name);
                     (python.None(), Err(raised(python, &what, &error)))
                 }
             };
-            Self { guard: Guard::new(class.limit), class, object, bind, methods }
+            Self { guard: Guard::new(&class.name, class.limit), class, object, bind, methods }
         })
     }
 }
@@ -350,10 +355,10 @@ impl PythonPolicy {
         Ok(Self { instance, pending })
     }
 
-    fn tell(&self, name: &str, hook: Option<&Py<PyAny>>, at: Time, request: &Asked) -> Result<(), Stop> {
+    fn tell(&self, name: &'static str, hook: Option<&Py<PyAny>>, at: Time, request: &Asked) -> Result<(), Stop> {
         let Some(hook) = hook else { return Ok(()) };
-        let arguments = (at.ns(), Request::from(request));
-        Python::attach(|python| self.instance.call(python, name, hook, arguments).map(drop))
+        let (arguments, place) = ((at.ns(), Request::from(request)), Place::at(at, Some(request.id)));
+        Python::attach(|python| self.instance.call(python, (name, hook), place, arguments).map(drop))
     }
 }
 
@@ -378,8 +383,9 @@ impl OwnScheduler for PythonPolicy {
         let method = &self.instance.methods()?.pick;
         Python::attach(|python| {
             let view = self.pending.bind(python);
+            let place = Place::at(now, pending.id.first().copied());
             view.get().0.swap(pending);
-            let answer = self.instance.call(python, "pick", method, (now.ns(), view));
+            let answer = self.instance.call(python, ("pick", method), place, (now.ns(), view));
             view.get().0.swap(pending);
             self.instance.row("pick", &answer?, pending.len())
         })

@@ -27,6 +27,28 @@ pub fn raise_in(thread: u64, exception: Option<&Bound<'_, PyType>>, _python: Pyt
     unsafe { ffi::PyThreadState_SetAsyncExc(thread as c_long, raised) };
 }
 
+/// Sends a thread that has not ended a signal.
+#[cfg(unix)]
+pub fn signal(thread: u64, signal: i32) {
+    // Whoever calls keeps the thread from ending; a signal that there is none of is refused.
+    unsafe { libc::pthread_kill(thread as libc::pthread_t, signal) };
+}
+
+/// Elsewhere threads have no signals.
+#[cfg(not(unix))]
+pub fn signal(_thread: u64, _signal: i32) {}
+
+/// Ends the process at once: what would run at its end may wait for ever for a thread that is stuck.
+pub fn exit(status: i32) -> ! {
+    // It takes nothing and gives nothing back.
+    #[cfg(unix)]
+    unsafe {
+        libc::_exit(status)
+    };
+    #[cfg(not(unix))]
+    std::process::exit(status)
+}
+
 /// `struct sledsim_pending` of `sledsim_policy.h`: what a compiled policy picks from.
 #[repr(C)]
 struct PendingColumns {

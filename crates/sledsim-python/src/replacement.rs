@@ -8,6 +8,7 @@ use sledsim::engine::Stop;
 use sledsim::fault::Fault;
 use sledsim::own::OwnReplacement;
 
+use crate::guard::Place;
 use crate::policy::{Class, Instance};
 
 /// An instance of a class, and its methods.
@@ -50,12 +51,12 @@ impl PythonReplacement {
 
     fn tell<A: for<'py> PyCallArgs<'py>>(
         &self,
-        name: &str,
+        name: &'static str,
         method: impl FnOnce(&Methods) -> Option<&Py<PyAny>>,
         arguments: A,
     ) -> Result<(), Stop> {
         let Some(method) = method(self.instance.methods()?) else { return Ok(()) };
-        Python::attach(|python| self.instance.call(python, name, method, arguments).map(drop))
+        Python::attach(|python| self.instance.call(python, (name, method), Place::default(), arguments).map(drop))
     }
 }
 
@@ -71,7 +72,7 @@ impl OwnReplacement for PythonReplacement {
     fn admits(&mut self, key: u64) -> Result<bool, Stop> {
         let Some(method) = &self.instance.methods()?.admits else { return Ok(true) };
         Python::attach(|python| {
-            let answer = self.instance.call(python, "admits", method, (key,))?;
+            let answer = self.instance.call(python, ("admits", method), Place::default(), (key,))?;
             answer.is_truthy().map_err(|error| self.instance.stopped(python, "admits", &error))
         })
     }
@@ -79,7 +80,7 @@ impl OwnReplacement for PythonReplacement {
     fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {
         let method = &self.instance.methods()?.victim;
         Python::attach(|python| {
-            let answer = self.instance.call(python, "victim", method, (key, after))?;
+            let answer = self.instance.call(python, ("victim", method), Place::default(), (key, after))?;
             let slot = answer.extract::<i64>().ok().and_then(|slot| u32::try_from(slot).ok());
             slot.filter(|&slot| slot < self.slots).ok_or_else(|| {
                 let expected = format!("a slot from 0 to {}", self.slots - 1);

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyFloat, PyList};
 use sledsim::engine::{Completion as Done, Progress, Status};
 use sledsim::fault::brief;
 use sledsim::request::{Flags, Op, Request};
@@ -87,16 +87,24 @@ const fn name(status: Status) -> &'static str {
 
 /// A whole number that an argument has; `most` is what its type holds.
 fn whole(name: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
-    let number = match value.extract::<u64>() {
-        Ok(number) => number,
-        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => return Err(error),
-        Err(_) => u64::MAX,
-    };
-    if number <= most {
-        return Ok(number);
+    let number = value.extract::<u64>().or_else(|error| match value.cast::<PyFloat>() {
+        // As in arrays: a float that is whole is one.
+        Ok(float) if float.value() >= 0.0 && float.value().fract() == 0.0 => Ok(float.value() as u64),
+        _ => Err(error),
+    });
+    match number {
+        Ok(number) if number <= most => return Ok(number),
+        // Whatever its own conversion raises is its own.
+        Err(error) if !is_no_number(&error, value.py()) => return Err(error),
+        _ => {}
     }
     let shown = value.repr().map_or_else(|_| "a number of thousands of digits".to_owned(), |text| text.to_string());
     Err(errors::misuse(format!("{name} = {}: expected a whole number from 0 to {most}", brief(&shown))))
+}
+
+/// Whether Python says that a value is no number, or none of this size.
+fn is_no_number(error: &PyErr, python: Python<'_>) -> bool {
+    error.is_instance_of::<PyOverflowError>(python) || error.is_instance_of::<PyTypeError>(python)
 }
 
 fn lbn_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -282,8 +290,8 @@ impl Session {
     }
 
     /// Goes back, or on, to where another session of this system stands.
-    fn restore(&mut self, snapshot: &mut Self) {
-        *self = snapshot.snapshot();
+    fn restore(&mut self, snapshot: &mut Self) -> PyResult<()> {
+        self.held().restore(snapshot.held().clone()).map_err(run_error)
     }
 
     /// What a run that had gone like this, and ended now, would have found.

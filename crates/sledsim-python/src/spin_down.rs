@@ -11,6 +11,7 @@ use sledsim::power::Mode;
 use sledsim::request::Request as Asked;
 use sledsim::time::Time;
 
+use crate::guard::Place;
 use crate::pending::{Lent, Request};
 use crate::policy::{Class, Instance};
 
@@ -123,7 +124,7 @@ impl OwnSpinDown for PythonSpinDown {
         let method = &self.instance.methods()?.after_ns;
         Python::attach(|python| {
             let arguments = (now.ns(), mode, self.shown(python, modes));
-            let answer = self.instance.call(python, "after_ns", method, arguments)?;
+            let answer = self.instance.call(python, ("after_ns", method), Place::at(now, None), arguments)?;
             answer.extract::<Option<u64>>().map_err(|_| {
                 self.instance.nonsense("after_ns", &answer, "None or a whole number of nanoseconds of at least 0")
             })
@@ -134,13 +135,13 @@ impl OwnSpinDown for PythonSpinDown {
         let Some(method) = &self.instance.methods()?.ended else { return Ok(()) };
         Python::attach(|python| {
             let arguments = (now.ns(), idle_ns, self.shown(python, modes));
-            self.instance.call(python, "ended", method, arguments).map(drop)
+            self.instance.call(python, ("ended", method), Place::at(now, None), arguments).map(drop)
         })
     }
 
     fn served(&mut self, now: Time, request: &Asked) -> Result<(), Stop> {
         let Some(method) = &self.instance.methods()?.served else { return Ok(()) };
-        let arguments = (now.ns(), Request::from(request));
-        Python::attach(|python| self.instance.call(python, "served", method, arguments).map(drop))
+        let (arguments, place) = ((now.ns(), Request::from(request)), Place::at(now, Some(request.id)));
+        Python::attach(|python| self.instance.call(python, ("served", method), place, arguments).map(drop))
     }
 }

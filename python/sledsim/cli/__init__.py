@@ -26,7 +26,9 @@ def main() -> None:
 
     try:
         from sledsim.cli.app import app
+        from sledsim.scenario.guarding import end_when_stuck
 
+        end_when_stuck()
         app(prog_name="sledsim")
     except KeyboardInterrupt:
         # Ctrl-C before the command has begun, while Python still loads it.

@@ -19,11 +19,7 @@ CHECK_POLICY_EXAMPLES = """\b
 Examples:
   sledsim check-policy my_module:MyPolicy
   sledsim check-policy my_module:MyPolicy --parameter weight=0.5
-  sledsim check-policy '{library="libmine.so", symbol="pick", state_bytes=8}'
-  sledsim check-policy my_module:MyCache --role replacement
-  sledsim check-policy my_module:MyChoice --role mirror
-  sledsim check-policy my_module:MyPolicy --role spin-down
-  sledsim check-policy my_module:MyDevice --role device
+  sledsim check-policy '{library="libmine.so", symbol="pick", state_bytes=8}' --role scheduler
   sledsim check-policy sptf --json
 """
 
@@ -55,15 +51,15 @@ def check_policy(
         typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A parameter; may be repeated."),
     ] = None,
     role: Annotated[
-        PolicyRole,
+        PolicyRole | None,
         typer.Option(
             "--role",
             metavar="ROLE",
             help="scheduler: whom a drive serves next; replacement: what leaves a cache; "
             "mirror: which copy serves a read; spin-down: when a device without work stops; "
-            "device: how long one takes.",
+            "device: how long one takes. As the class, or the list that a name stands in, says, if not given.",
         ),
-    ] = PolicyRole.SCHEDULER,
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try the contract of schedulers, or of policies of another role, on one of your own.
@@ -75,7 +71,7 @@ def check_policy(
 
     table = {**_table(name), **dict(_parameter(each) for each in parameters or [])}
     # Some are words, and no tables, where they have no parameters.
-    found = checked(name if table == {"name": name} else table, role.value)
+    found = checked(name if table == {"name": name} else table, role and role.value)
     print_found(found, as_json=as_json)
     if not found.passed:
         first = next(verdict for verdict in found.verdicts if not verdict.passed)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sledsim._core import ScenarioError, SledsimError, policy_title
+from sledsim._core import ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
-from sledsim.scenario.policies import Pending, Policy
+from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Pending, Policy, Replacement, SpinDown
+from sledsim.scenario.policy_loading import found_class
 from sledsim.scenario.reading import resolve
 from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Plain
@@ -92,6 +93,8 @@ class Role:
     ----------
     key
         The key of a component that names one.
+    base
+        What classes of it are made from.
     systems
         Components that ask one; the first is tried most.
     waits
@@ -101,6 +104,7 @@ class Role:
     """
 
     key: str
+    base: type[Own]
     systems: dict[str, dict[str, Any]]
     waits: bool = False
     apart_ns: int = 25_000_000
@@ -112,11 +116,11 @@ class Role:
 
 #: By the word for them.
 ROLES = {
-    "scheduler": Role("scheduler", QUEUES, waits=True),
-    "replacement": Role("policy", CACHES),
-    "mirror": Role("read", MIRRORS),
-    "spin-down": Role("spin_down", STOPPING, apart_ns=4_000_000_000),
-    "device": Role("device", DRIVES),
+    "scheduler": Role("scheduler", Policy, QUEUES, waits=True),
+    "replacement": Role("policy", Replacement, CACHES),
+    "mirror": Role("read", CopyChoice, MIRRORS),
+    "spin-down": Role("spin_down", SpinDown, STOPPING, apart_ns=4_000_000_000),
+    "device": Role("device", Mechanism, DRIVES),
 }
 
 
@@ -182,7 +186,7 @@ class _BrokenError(Exception):
     """A rule that is not kept."""
 
 
-def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "scheduler") -> PolicyCheck:
+def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = None) -> PolicyCheck:
     """Try a contract on a policy: the tests that those built in pass.
 
     Parameters
@@ -190,8 +194,8 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
     policy
         A class of one's own, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
     role
-        What it decides: ``scheduler``; ``replacement`` in a cache; ``mirror``, which copy serves a read; or
-        ``spin-down``.
+        What it decides: ``scheduler``; ``replacement`` in a cache; ``mirror``, which copy serves a read; ``spin-down``;
+        or ``device``, a mechanism. A class, and the name of a built-in policy, tell by themselves.
 
     Returns
     -------
@@ -201,13 +205,15 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
     Raises
     ------
     ScenarioError
-        Where there is no such policy or role, or its parameters are wrong.
+        Where there is no such policy or role, it can't be told which role it has, or its parameters are wrong.
 
     Examples
     --------
     >>> check_policy("sptf").passed
     True
     """
+    if role is None:
+        role = _role_of(policy)
     if role not in ROLES:
         raise wrong(ScenarioError, "unknown-name", path="role", value=role, known=list(ROLES))
     tried = ROLES[role]
@@ -234,6 +240,26 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "schedule
     if tried.waits:
         rules.append(("starves no request", partial(_starves_none, tried.first(given))))
     return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
+
+
+def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
+    """Tell what a policy decides from what it is made from, or from its name."""
+    named = policy.get("python", policy.get("name")) if isinstance(policy, Mapping) else policy
+    kind = found_class(named) if isinstance(named, str) else named
+    if isinstance(kind, type):
+        found = [word for word, role in ROLES.items() if issubclass(kind, role.base)]
+    else:
+        lists = {"scheduler": schedulers(), "replacement": cache_policies(), "device": mechanisms()}
+        found = [word for word, listed in lists.items() if any(each["name"] == named for each in listed)]
+    if len(found) != 1:
+        says: list[str | tuple[str]] = [
+            "it can't be told what ",
+            str(named or "a compiled function"),
+            " decides; say so with ",
+            ("role",),
+        ]
+        raise wrong(ScenarioError, "missing", says, path="role", known=list(ROLES))
+    return found[0]
 
 
 def _fault(test: Callable[[], None]) -> str:

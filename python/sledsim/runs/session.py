@@ -149,6 +149,26 @@ class Session(_core.Session):
         copy._resolved, copy._logged, copy._timed = self._resolved, self._logged, self._timed
         return copy
 
+    def restore(self, snapshot: _core.Session) -> None:
+        """Go back, or on, to where another session of the same system stands.
+
+        Parameters
+        ----------
+        snapshot
+            That session; it stays where it is.
+
+        Raises
+        ------
+        SledsimError
+            Where it is no session, or one of another system; nothing has changed then.
+        """
+        if snapshot is self:
+            return
+        if not isinstance(snapshot, Session):
+            raise refuse("snapshot", snapshot, "a session, as its method snapshot returns it")
+        super().restore(snapshot)
+        self._resolved, self._logged, self._timed = snapshot._resolved, snapshot._logged, snapshot._timed
+
     def result(self) -> Result:
         """Return what a run that had gone like this session, and ended now, would have found; the session may go on."""
         output = self.output()

@@ -20,14 +20,17 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, Functions, functions_of, library_of
+from sledsim.scenario.guarding import in_time
 from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Policy, Replacement, SpinDown
 from sledsim.scenario.rules import Wrong, told
 from sledsim.show.faults import wrong
 
-__all__ = ["CLASS_NAME", "Loaded", "load"]
+__all__ = ["CLASS_NAME", "Loaded", "found_class", "load"]
 
 #: The module of a program's own file, or of a notebook.
 MAIN = "__main__"
+#: How long a module may take to be imported, s: some compile functions, or load half of Python.
+IMPORT_S = 30.0
 #: What says where a policy is.
 DOORS = ("python", "library", "address")
 #: What a class of each role is made from, where users find that, and the methods that it may go without.
@@ -111,6 +114,41 @@ def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded:
     return _compiled_loaded(role, wanted, folders)
 
 
+def found_class(named: str) -> object:
+    """Return what a name such as ``my_module:MyPolicy`` stands for, from the working folder or where Python looks.
+
+    Parameters
+    ----------
+    named
+        The name.
+
+    Returns
+    -------
+    object
+        The class, or what else bears the name; none where that is no name of a class, or there is nothing.
+
+    Raises
+    ------
+    ScenarioError
+        Where there is no such module.
+    """
+    match = CLASS_NAME.fullmatch(named)
+    if match is None:
+        return None
+    folders = [Path.cwd()]
+    module = in_time(
+        f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named)
+    ).module
+    return _named(module, match["name"])
+
+
+def _named(module: ModuleType, name: str) -> Any:
+    found: Any = module
+    for step in name.split("."):
+        found = getattr(found, step, None)
+    return found
+
+
 def _compiled_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
     library, folder, digest = None, None, None
     if wanted.get("library") is not None:
@@ -131,11 +169,16 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
     if match is None:
         expected = "a module and a class of it, such as my_module:MyPolicy"
         raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
-    found = _module(match["module"], folders, named)
+    found = in_time(f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named))
     kind = _class(role, found.module, match["name"], named)
     parameters = _Parameters(kind)
-    given = parameters.checked(wanted.get("parameters") or {})
-    _try(kind, parameters, given)
+
+    def tried() -> BaseModel:
+        given = parameters.checked(wanted.get("parameters") or {})
+        _try(kind, parameters, given)
+        return given
+
+    given = in_time(f"{named}.__init__", kind.limit_s, tried)
     return Loaded(
         folder=found.folder,
         source=found.source or _source_of(kind),
@@ -234,9 +277,7 @@ def _source_of(kind: type[Own]) -> str | None:
 
 def _class(role: str, module: ModuleType, name: str, named: str) -> type[Own]:
     base, public, _ = ROLES[role]
-    found: Any = module
-    for step in name.split("."):
-        found = getattr(found, step, None)
+    found = _named(module, name)
     if isinstance(found, type) and issubclass(found, base):
         return found
     if found is not None:

@@ -1,6 +1,7 @@
 """Schedulers: those that a scenario can name, and the contract of one's own."""
 
 from sledsim.scenario.compiled_policies import compiled, include_folder
+from sledsim.scenario.guarding import end_when_stuck
 from sledsim.scenario.policies import Pending, Policy, Request
 from sledsim.schedulers.entries import catalog, schedulers_table
 
@@ -10,6 +11,7 @@ __all__ = [
     "Request",
     "catalog",
     "compiled",
+    "end_when_stuck",
     "include_folder",
     "schedulers_table",
 ]

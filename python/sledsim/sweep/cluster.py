@@ -15,6 +15,7 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import Fault, SledsimError
 from sledsim.runs.threads import processors
+from sledsim.scenario.guarding import end_when_stuck
 from sledsim.scenario.reading import Resolved
 from sledsim.show.faults import wrong
 from sledsim.show.frames import need
@@ -71,6 +72,7 @@ def execute_some(runs: Sequence[Resolved], limit_s: float) -> list[Outcome]:
     limit_s
         The time.
     """
+    end_when_stuck()
     until = time.monotonic() + limit_s
     outcomes: list[Outcome] = []
     for scenario in runs:

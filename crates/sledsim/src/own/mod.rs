@@ -37,6 +37,13 @@ impl Stop {
             Self::Failed(fault) => Self::Failed(located(fault.clone(), role, now, with, request)),
         }
     }
+
+    /// The same of a replacement policy, with the key that it was about, by what that is called, and a request if one is at hand.
+    #[must_use]
+    pub fn at_key(&self, now: Time, (what, key): (&str, u64), request: Option<&Request>) -> Self {
+        let with = request.map(|request| format!(" and {}", told(request))).unwrap_or_default();
+        self.at(Role::Replacement, now, &format!("{what} {key}{with}"), request.map(|request| request.id))
+    }
 }
 
 /// Says of a fault of a policy by which key the component names it, when it was, with what, and with which request if that is known.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::document::catalog::is_file;
 use super::specs::system::SystemSpec;
-use crate::fault::{self, Fault};
+use crate::fault::{self, Fault, Kind, Word};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
 
 /// What is decided by the policies that keys of components name, and that may be one's own.
@@ -137,6 +137,9 @@ pub(super) fn within(fault: Fault, place: &fault::Path) -> Fault {
     if fault.path.is_empty() {
         let mut fault = fault;
         fault.path = place.clone();
+        if fault.kind == Kind::Policy {
+            fault.words.insert(0, Word::Text(": ".into()));
+        }
         return fault;
     }
     fault.within(place)

@@ -50,6 +50,20 @@ impl Session {
         })
     }
 
+    /// Goes back, or on, to where another session of the same system stands.
+    ///
+    /// # Errors
+    /// It is of another system; nothing has changed then.
+    pub fn restore(&mut self, snapshot: Self) -> Result<(), RunError> {
+        if self.scenario.system != snapshot.scenario.system {
+            let says = "the snapshot is of another system than the session: restore one that this session, or one with the same \
+                        system, was copied to";
+            return Err(RunError::Rule(Fault::new(Kind::Misfit).says(says)));
+        }
+        *self = snapshot;
+        Ok(())
+    }
+
     /// Number of blocks.
     #[must_use]
     pub fn capacity_blocks(&self) -> u64 {

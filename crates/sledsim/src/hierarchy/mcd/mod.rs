@@ -72,7 +72,6 @@ use super::cache::replacement::MAX_SLOTS;
 use super::Child;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
 use crate::fault::{Fault, Faults, Kind};
-use crate::own::Role;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -273,10 +272,16 @@ impl Mcd {
         })
     }
 
+    /// Says that the policy can't go on, if it can't, with a request if that is at hand.
+    fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
+        let Some((stop, segment)) = self.table.stop() else { return false };
+        context.stop(stop.at_key(context.now(), ("segment", segment), request));
+        true
+    }
+
     /// Goes on with whatever waits for room that may have been made.
     fn go_on(&mut self, context: &mut Context<'_>) {
-        if let Some((stop, segment)) = self.table.stop() {
-            context.stop(stop.at(Role::Replacement, context.now(), &format!("segment {segment}"), None));
+        if self.halts(None, context) {
             return;
         }
         if self.recovery.is_some() {
@@ -328,7 +333,10 @@ impl Component for Mcd {
         let payload = context.payload(&request);
         match &mut self.recovery {
             Some(recovery) => recovery.waiting.push_back((request, payload)),
-            None => self.accept(&request, &payload, context),
+            None => {
+                self.accept(&request, &payload, context);
+                self.halts(Some(&request), context);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::engine::Stop;
 use crate::engine::{Memory, Payload};
 use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
 use crate::hierarchy::parts::{BlockSet, Counted};
-use crate::own::Role;
+use crate::request::Request;
 use crate::time::Time;
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
@@ -130,9 +130,9 @@ impl Lines {
             || lines.all(|line| self.policy.find(line).is_some() || self.policy.admits(line))
     }
 
-    /// Why nothing comes in any more, told at `now`.
-    pub fn stop(&self, now: Time) -> Option<Stop> {
-        self.policy.stop().map(|(stop, line)| stop.at(Role::Replacement, now, &format!("line {line}"), None))
+    /// Why nothing comes in any more, told at `now`, with a request if that is at hand.
+    pub fn stop(&self, now: Time, request: Option<&Request>) -> Option<Stop> {
+        self.policy.stop().map(|(stop, line)| stop.at_key(now, ("line", line), request))
     }
 
     /// Brings in a line that is not there, empty; `None` where no other may leave. Tells how many blocks left that were read

@@ -289,10 +289,10 @@ impl RamCache {
         woken.into_iter().for_each(|(_, held)| self.pursue(held, context));
     }
 
-    /// What comes after everything: stalled jobs go on, what is dirty is written, timers are set.
-    fn attend(&mut self, context: &mut Context<'_>) {
+    /// What comes after everything, a request that has just come among it: stalled jobs go on, what is dirty is written, timers are set.
+    fn attend(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
         let now = context.now();
-        if let Some(stop) = self.lines.stop(now) {
+        if let Some(stop) = self.lines.stop(now, request) {
             return context.stop(stop);
         }
         while self.lines.has_room() {
@@ -372,7 +372,7 @@ impl Component for RamCache {
         self.flush.disturb(now);
         if request.is_flush() {
             self.promise(request, context);
-            self.attend(context);
+            self.attend(Some(&request), context);
             return;
         }
         let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
@@ -385,7 +385,7 @@ impl Component for RamCache {
         if way == Way::ReadHit {
             self.read_ahead(request.lbn, request.end_lbn(), context);
         }
-        self.attend(context);
+        self.attend(Some(&request), context);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
@@ -404,7 +404,7 @@ impl Component for RamCache {
             Part::Flush => self.flushed(completion, context),
             Part::Around { job, held } => self.read_by_child(job, &held, completion, &data, context),
         }
-        self.attend(context);
+        self.attend(None, context);
     }
 
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
@@ -413,7 +413,7 @@ impl Component for RamCache {
             IDLE => self.flush.look(context.now(), self.is_quiet()),
             job => self.answer(job, context),
         }
-        self.attend(context);
+        self.attend(None, context);
     }
 
     fn may_lose_writes(&self, below: &Below<'_>) -> bool {
@@ -445,7 +445,7 @@ impl Component for RamCache {
 
     /// What outlived the cut is there at once; what is dirty of it waits to be flushed as ever.
     fn restart(&mut self, context: &mut Context<'_>) {
-        self.attend(context);
+        self.attend(None, context);
     }
 
     fn check(&self, at_rest: bool) -> Result<(), String> {

@@ -1,0 +1,72 @@
+"""Code of one's own that does not come back: what wakes it, and what ends a command where nothing does."""
+
+import faulthandler
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import TypeVar
+
+from sledsim import _core
+
+__all__ = ["end_when_stuck", "in_time"]
+
+_Found = TypeVar("_Found")
+
+#: What wakes the main thread: nobody else sends it, and who does not listen for it does not notice.
+WAKES: signal.Signals | None = getattr(signal, "SIGURG", None)
+#: What has a thread show its stack.
+SHOWS: signal.Signals | None = getattr(signal, "SIGUSR2", None)
+#: The standard error stream.
+STDERR = 2
+
+
+def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
+    """Call what runs code of one's own, and have it raise where it takes too long.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    limit_s
+        How long it may take, s of real time.
+    function
+        What is called.
+
+    Raises
+    ------
+    ScenarioError
+        Where it takes longer.
+    """
+    _listen()
+    found: _Found = _core.in_time(name, limit_s, function)
+    return found
+
+
+def end_when_stuck() -> None:
+    """Have this process end, with exit status 2, where code of one's own does not come back and nothing else ends it.
+
+    It says what was called and when, and shows where in Python it was. Meant for processes that have nothing to lose:
+    those of the command line, and workers.
+    """
+    if SHOWS is None:
+        _core.end_when_stuck()
+        return
+    faulthandler.register(SHOWS, file=STDERR, all_threads=False)
+    _core.end_when_stuck(SHOWS)
+
+
+def _listen() -> None:
+    """Let the main thread be woken from what it waits for, unless the program has a use of its own for the signal."""
+    if WAKES is None or threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(WAKES) is signal.SIG_DFL:
+        # In an interpreter beside the main one there are no handlers.
+        with suppress(ValueError):
+            signal.signal(WAKES, _woken)
+            _core.wake_by(WAKES)
+
+
+def _woken(_signal: int, _frame: FrameType | None) -> None:
+    """Do nothing: whatever the thread was made to raise is raised as this is called."""

@@ -1,0 +1,137 @@
+"""Code of one's own that does not come back: what it waits in is ended, and where nothing helps the command is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from conftest import SCENARIO
+from sledsim.scenario import policy_loading
+from sledsim.sweep import results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder, which has a place for classes."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+#: A class of each role that waits, where in a system it is, and what is said.
+WAITING = {
+    "scheduler": ("schedulers:Policy", "pick(self, now_ns, pending)", {"device": "g2", "scheduler": "mine:Mine"}),
+    "replacement": (
+        "caches:Replacement",
+        "admitted(self, slot, key, evicted)",
+        {"kind": "ram-cache", "bytes": 1 << 30, "child": "g2", "policy": "mine:Mine"},
+    ),
+    "mirror": (
+        "mirrors:CopyChoice",
+        "pick(self, now_ns, request, copies)",
+        {"kind": "mirror", "members": ["g2", "g2"], "read": "mine:Mine"},
+    ),
+    "spin-down": (
+        "spin_down:SpinDown",
+        "after_ns(self, now_ns, mode, modes)",
+        {"device": "g2", "spin_down": "mine:Mine"},
+    ),
+    "device": ("devices:Mechanism", "serve(self, now_ns, lbn, blocks, read)", {"device": {"python": "mine:Mine"}}),
+}
+
+
+def write(folder: Path, role: str, before: str = "", within: str = "sleep(1000)", limit_s: float = 0.2) -> Any:
+    """Write a module with a class Mine, and return a system with it."""
+    base, method, system = WAITING[role]
+    room, _, name = base.partition(":")
+    text = f"""\
+        from time import sleep
+        from sledsim.{room} import {name}
+        {before}
+
+        class Mine({name}):
+            limit_s = {limit_s}
+            capacity_blocks = 1_000_000
+            calls = 0
+
+            def positioning_ns(self, now_ns, lbn, read):
+                return 1000
+
+            def hit(self, slot, key):
+                pass
+
+            def {method}:
+                self.calls += 1
+                if self.calls > 5:
+                    {within}
+                return 0
+    """
+    (folder / "mine.py").write_text(dedent(text))
+    return system
+
+
+def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Call the command line."""
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, timeout=60, cwd=folder)
+
+
+@pytest.mark.parametrize("role", WAITING)
+def test_what_a_method_waits_in_is_ended(role: str, folder: Path) -> None:
+    workload = {"arrival": {"kind": "constant", "rate_per_s": 10.0}}
+    began = time.monotonic()
+    with pytest.raises(sledsim.RunError, match=r"did not answer within 0.2 s") as caught:
+        sledsim.run({**SCENARIO, "workload": workload, "system": write(folder, role)})
+    assert time.monotonic() - began < 10
+    assert "sleep(1000)" in (caught.value.traceback or "")
+    assert caught.value.at_s is not None
+    assert caught.value.result.requests.completed >= 0
+
+
+@pytest.mark.parametrize("body", ["while True: pass", "sleep(1000)"])
+def test_making_an_instance_has_a_limit(body: str, folder: Path) -> None:
+    system = write(folder, "scheduler")
+    text = (folder / "mine.py").read_text()
+    (folder / "mine.py").write_text(f"{text}\n    def __post_init__(self):\n        {body}\n")
+    with pytest.raises(sledsim.ScenarioError, match=r"mine:Mine.__init__ did not end within 0.2 s") as caught:
+        sledsim.run({**SCENARIO, "system": system})
+    assert (caught.value.kind, caught.value.path) == ("policy", "system.scheduler.python")
+    assert "__post_init__" in (caught.value.traceback or "")
+
+
+def test_an_import_has_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_loading, "IMPORT_S", 0.2)
+    system = write(folder, "scheduler", before="sleep(1000)")
+    with pytest.raises(sledsim.ScenarioError, match=r"the import of mine did not end within 0.2 s"):
+        sledsim.run({**SCENARIO, "system": system})
+
+
+def test_a_command_ends_where_the_interpreter_is_held_for_ever(folder: Path) -> None:
+    system = write(folder, "scheduler", within="sum(range(10**12))")
+    (folder / "scenario.json").write_text(json.dumps({**SCENARIO, "system": system}))
+    done = command("run", "scenario.json", folder=folder)
+    assert done.returncode == 2
+    assert "error: mine:Mine.pick did not answer within 0.2 s at 0." in done.stderr
+    assert "with request 5, and could not be stopped" in done.stderr
+    assert f'File "{folder / "mine.py"}", line' in done.stderr
+    assert "in pick" in done.stderr
+
+
+def test_finished_runs_of_a_sweep_are_kept_where_another_ends_the_command(folder: Path) -> None:
+    system = write(folder, "scheduler")
+    (folder / "base.json").write_text(json.dumps({**SCENARIO, "system": system}))
+    (folder / "kinds.toml").write_text('scenario = "base.json"\n[axes]\nscheduler = ["fcfs", "mine:Mine"]\n')
+    done = command("sweep", "run", "kinds.toml", "--threads", "1", folder=folder)
+    assert (done.returncode, "mine:Mine.pick did not answer" in done.stderr) == (2, True), done.stderr
+    rows = results(folder / "kinds.sweep").rows(["response.mean_ms"])
+    assert rows[0]["metrics"]["response.mean_ms"] is not None
