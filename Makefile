@@ -37,7 +37,7 @@ test test-all: export PROPTEST_RNG_SEED := 1
 # Only with this do test programs say how long each test took.
 report_time := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test test-all: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) test --locked --profile dev --package sledsim --package sledsim-disksim --package sledsim-c --package sledsim-nbd --lib
+	$(CARGO) test --locked --profile dev --package sledsim --package sledsim-disksim --package sledsim-c --package sledsim-compiled --package sledsim-nbd --lib
 	$(CARGO) test --locked --package sledsim-tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
 		| $(BIN)/python tools/slowest_tests.py
 	# What must end within a second or two has the machine to itself.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sledsim
-from c_programs import EXAMPLES, HEADERS, SOURCES, Library, library, run
+from c_programs import EXAMPLES, HEADERS, SOURCES, Library, compiled_policies, library, run
 from conftest import ROOT, missing
 
 if TYPE_CHECKING:
@@ -128,12 +128,37 @@ def test_another_simulator_has_it_for_its_storage(library: Library, tmp_path: Pa
     assert int(found[1]) == pytest.approx(16 * 10_000 / (float(found[2]) + 5), rel=0.01)
 
 
-@pytest.mark.parametrize("system", ["sptf", "mirror"])
+#: Policies of one's own, as a scheduler and as the cache above it.
+OWN = """
+#include "sledsim_policy.h"
+
+int64_t second(const struct sledsim_pending *pending) {
+    ++*(uint64_t *)pending->state;
+    return *(uint64_t *)pending->state % (uint64_t)pending->parameters[0] ? 0 : (int64_t)pending->count - 1;
+}
+
+int64_t first(const struct sledsim_cache *told) {
+    return told->what == SLEDSIM_VICTIM && told->slot != SLEDSIM_NO_SLOT ? told->slot + 1 : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("system", ["sptf", "mirror", "own"])
 def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path: Path, system: str) -> None:
     systems: dict[str, Any] = {
         "sptf": {"device": "g2", "scheduler": "sptf"},
         "mirror": {"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]},
+        "own": {
+            "kind": "ram-cache",
+            "bytes": 1 << 20,
+            "policy": {"library": "libmine.so", "symbol": "first"},
+            "child": {
+                "device": "g2",
+                "scheduler": {"library": "libmine.so", "symbol": "second", "state_bytes": 8, "every": 3},
+            },
+        },
     }
+    compiled_policies(OWN, tmp_path)
     path = tmp_path / "scenario.json"
     path.write_text(json.dumps({"title": "from C", "system": systems[system]}))
     chance = np.random.default_rng(5)
@@ -151,6 +176,22 @@ def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path:
         assert [float(row.split()[place]) for row in back] == expected[name].tolist()
     assert json.loads(result) == session.result().summary
     assert session.result().summary["flushes"]["response"]["count"] == (ops == 2).sum()
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "says"),
+    [
+        ('"mine:Mine"', "only the Python package brings in classes; here a policy of one's own is in a library"),
+        ('{ library = "libnone.so", symbol = "pick" }', "no library libnone.so: looked for "),
+    ],
+)
+def test_a_policy_that_cannot_be_brought_in_names_the_way_out(
+    library: Library, tmp_path: Path, scheduler: str, says: str
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(f'[system]\ndevice = "g2"\nscheduler = {scheduler}\n')
+    with pytest.raises(AssertionError, match=re.escape(says)):
+        run(library.build(SOURCES / "requests.c", tmp_path), path)
 
 
 def test_a_fault_comes_over_whole(library: Library, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 //! From a scenario to a session.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, Catalog, Draft, Keep, Notation};
+
+use sledsim_compiled::Libraries;
 
 use crate::codes::Refusal;
 
@@ -30,7 +33,7 @@ pub fn open(
 /// The same of a scenario that has been read.
 pub fn open_draft(draft: Draft, folder: &Path, mut settings: Vec<String>) -> Result<Opened, Refusal> {
     settings.push(FROM_OUTSIDE.to_owned());
-    let catalog = Catalog::default().with_built_in(CATALOG);
+    let catalog = Catalog::default().with_built_in(CATALOG).with_door(Arc::new(Libraries));
     let resolved = draft.set(&settings).resolve(&catalog, folder)?;
     let session = scenario::Session::new(&resolved.scenario, &Keep::default())?;
     Ok((session, resolved.citations))

@@ -3,7 +3,6 @@
 use pyo3::prelude::*;
 
 mod catalog;
-mod compiled;
 mod device;
 mod disk;
 mod disksim;

@@ -17,15 +17,14 @@ use sledsim::own::{
 };
 use sledsim::request::Request as Asked;
 use sledsim::time::Time;
+use sledsim_compiled::Libraries;
 
-use crate::compiled::Compiled;
 use crate::errors;
 use crate::guard::{Guard, OverTime, Place};
 use crate::mechanism::PythonDevice;
 use crate::mirror::PythonMirror;
 use crate::parts;
 use crate::pending::{Pending, Request};
-use crate::raw::{Function, Memory};
 use crate::replacement::PythonReplacement;
 use crate::spin_down::PythonSpinDown;
 use crate::values::{document_of, from_python, held, to_python};
@@ -35,10 +34,6 @@ const LONGEST_SHOWN: usize = 80;
 
 /// What messages call the copying of an instance.
 const COPIED: &str = "__deepcopy__";
-
-/// Of a compiled policy: addresses of the functions that decide, and hear of arrivals and completions; its parameters, and how
-/// much it remembers, bytes: of all, and of each slot of a cache.
-type Functions = (usize, Option<usize>, Option<usize>, Vec<f64>, usize, usize);
 
 /// Finds policies, and makes devices from drawings, with functions of Python's.
 #[derive(Debug)]
@@ -57,18 +52,15 @@ impl PythonDoor {
 
     fn loaded(&self, python: Python<'_>, role: Role, wanted: &OwnSpec, base: &Path) -> PyResult<Opened> {
         let loaded = self.load.bind(python).call1((role.name(), to_python(python, &held(wanted))?, base))?;
+        if let Some(address) = wanted.address {
+            // Somebody keeps the function there in place, or it would not have been loaded.
+            return sledsim_compiled::at_address(role, wanted, address as usize).map_err(errors::scenario);
+        }
         let Value::Object(parameters) = from_python(&loaded.getattr("parameters")?)? else {
             return Err(errors::misuse("parameters are no table"));
         };
         let (folder, source) = (loaded.getattr("folder")?.extract()?, loaded.getattr("source")?.extract()?);
         let (name, positioning) = (wanted.title().to_owned(), loaded.getattr("positioning")?.extract()?);
-        let compiled: Option<Functions> = loaded.getattr("functions")?.extract()?;
-        if let Some((decide, arrived, completed, numbers, state_bytes, slot_bytes)) = compiled {
-            let memory = Memory::new(numbers, state_bytes);
-            let (decide, arrived, completed) = (Function(decide), arrived.map(Function), completed.map(Function));
-            let policy = Compiled { name, positioning, decide, arrived, completed, memory, slot_bytes };
-            return Ok(Opened { folder, source, parameters, maker: Arc::new(policy) });
-        }
         let limit_s: f64 = loaded.getattr("limit_s")?.extract()?;
         let class = Class {
             name,
@@ -90,6 +82,9 @@ impl Door for PythonDoor {
                 hash.map_err(|error| Faults::from(raised(python, name, &error)))
             })?;
             return Ok(Opened { source, ..opened });
+        }
+        if wanted.library.is_some() {
+            return Libraries.open(role, wanted, base);
         }
         Python::attach(|python| {
             self.loaded(python, role, wanted, base).map_err(|error| match errors::faults_in(python, &error) {

@@ -7,7 +7,7 @@ from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_
 from sledsim.devices.mems import MemsStorage
 from sledsim.devices.own import OwnDevice
 from sledsim.devices.simple import SimpleDevice
-from sledsim.scenario.compiled_policies import compiled_mechanism as compiled
+from sledsim.scenario.compiled_policies import compiled_alone as compiled
 from sledsim.scenario.compiled_policies import include_folder
 from sledsim.scenario.policies import Mechanism
 

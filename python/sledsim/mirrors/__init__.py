@@ -1,7 +1,6 @@
 """Mirrors: the contract of a choice of a mirror's copy of one's own."""
 
-from sledsim.scenario.compiled_policies import compiled_choice as compiled
-from sledsim.scenario.compiled_policies import include_folder
+from sledsim.scenario.compiled_policies import compiled, include_folder
 from sledsim.scenario.policies import Copies, CopyChoice, Request
 
 __all__ = ["Copies", "CopyChoice", "Request", "compiled", "include_folder"]

@@ -19,7 +19,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
-from sledsim.scenario.compiled_policies import COMPILED_ONLY, Functions, functions_of, library_of
+from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
 from sledsim.scenario.guarding import in_time
 from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Policy, Replacement, SpinDown
 from sledsim.scenario.rules import Wrong, told
@@ -65,8 +65,6 @@ class Loaded:
         How long a call of it may take.
     hooks
         Whether it has the two methods that a class of its role may go without.
-    functions
-        The functions of a compiled policy.
     """
 
     folder: str | None
@@ -76,10 +74,9 @@ class Loaded:
     make: Callable[[], Own] | None = None
     limit_s: float = 0.0
     hooks: tuple[bool, bool] = (False, False)
-    functions: Functions | None = None
 
 
-def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded:
+def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded | None:
     """Find a policy, and check the parameters that a scenario gives it.
 
     Parameters
@@ -91,10 +88,15 @@ def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded:
     base
         The folder of the scenario.
 
+    Returns
+    -------
+    Loaded or None
+        A class; none for a function at an address, which the core asks by itself.
+
     Raises
     ------
     ScenarioError
-        Where there is no such module or class, or a parameter is wrong.
+        Where there is no such module or class, or a parameter is wrong; or nobody keeps a function at the address.
     """
     known = wanted.get("folder")
     folders = [Path(known)] if known else list(dict.fromkeys([Path(base), Path.cwd()]))
@@ -111,7 +113,8 @@ def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded:
             says = ": a class says so itself; this is of compiled policies"
             raise error_of(ScenarioError, [Fault("conflict", says, path=compiled_only[0])])
         return _class_loaded(role, wanted, folders)
-    return _compiled_loaded(role, wanted, folders)
+    require_kept(wanted["address"])
+    return None
 
 
 def found_class(named: str) -> object:
@@ -147,20 +150,6 @@ def _named(module: ModuleType, name: str) -> Any:
     for step in name.split("."):
         found = getattr(found, step, None)
     return found
-
-
-def _compiled_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
-    library, folder, digest = None, None, None
-    if wanted.get("library") is not None:
-        library, folder, digest = library_of(wanted["library"], folders)
-    asks = wanted.get("positioning")
-    return Loaded(
-        folder=folder,
-        source=digest,
-        parameters=dict(wanted.get("parameters") or {}),
-        positioning=asks is not False,
-        functions=functions_of(role, wanted, library),
-    )
 
 
 def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:

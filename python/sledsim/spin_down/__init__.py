@@ -1,6 +1,6 @@
 """Spin-down: the contract of policies of one's own that say when a device without work stops."""
 
-from sledsim.scenario.compiled_policies import compiled_spin_down as compiled
+from sledsim.scenario.compiled_policies import compiled_alone as compiled
 from sledsim.scenario.compiled_policies import include_folder
 from sledsim.scenario.policies import Modes, Request, SpinDown
 
