@@ -92,9 +92,10 @@ def test_the_command_line_knows_the_parts(with_parts: Callable[..., str]) -> Non
     assert "mine-sptf" in with_parts("schedulers")
     assert "mine-arc" in with_parts("cache-policies")
     assert "mine-sled" in with_parts("devices")
+    assert json.loads(with_parts("devices", "--json"))["mine-sled"]["parameters"]
     assert json.loads(with_parts("check-policy", "mine-sptf", "--json"))["passed"]
-    assert json.loads(with_parts("check-policy", "mine-sled", "--role", "device", "--json"))["passed"]
-    assert json.loads(with_parts("check-policy", "mine-arc", "--role", "replacement", "--json"))["passed"]
+    assert json.loads(with_parts("check-policy", "mine-sled", "--json"))["passed"]
+    assert json.loads(with_parts("check-policy", "mine-arc", "--json"))["passed"]
 
     def found(scheduler: str, *more: str) -> dict[str, Any]:
         given = ["run", "scenario.json", "--json", "--check", "--set", f"scheduler={scheduler}"]

@@ -43,6 +43,7 @@ __all__ = [
     "error_of",
     "hit_ratios",
     "import_disksim",
+    "in_time",
     "limits",
     "mean_interval",
     "mechanisms",
@@ -60,6 +61,7 @@ __all__ = [
     "trace_convert",
     "trace_formats",
     "trace_info",
+    "wake_by",
 ]
 
 __version__: str

@@ -98,6 +98,12 @@ def devices(
             raise typer.BadParameter(wrong, param_hint="--toml")
         typer.echo(device_entry(name).to_toml(), nl=False)
         return
+    if name is None and as_json:
+        from sledsim._core import mechanisms
+
+        parts = {each["name"]: each for each in mechanisms()}
+        print_json({key: entry.to_dict() for key, entry in catalog().items()} | parts)
+        return
     _list(name, device_entry, catalog, catalog_tables, as_json=as_json)
 
 
