@@ -240,6 +240,8 @@ use after close: SLEDSIM_HANDLE
 restore from what is closed: SLEDSIM_HANDLE
 open again: SLEDSIM_OK
 the place is taken, the number is not: SLEDSIM_HANDLE
+open another system: SLEDSIM_OK
+restore from another system: SLEDSIM_ARGUMENT
 """
 
 

@@ -82,6 +82,7 @@ ONLY_SOME = {
 # The rooms of the Python package: each may name itself and those of the levels before its own.
 PACKAGE_LEVELS = (
     {"_core", "_loading"},
+    {"_guarding"},
     {"show"},
     {"scenario"},
     {"traces", "workloads", "devices", "schedulers", "caches", "mirrors", "spin_down"},

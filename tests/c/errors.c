@@ -49,5 +49,7 @@ int main(void)
     says("restore from what is closed", sledsim_restore(other, session));
     says("open again", sledsim_open("[system]\ndevice = \"g2\"", NULL, NULL, NULL, 0, &number));
     says("the place is taken, the number is not", sledsim_now(session, &number));
+    says("open another system", sledsim_open("[system]\ndevice = \"g1\"", NULL, NULL, NULL, 0, &session));
+    says("restore from another system", sledsim_restore(other, session));
     return 0;
 }

@@ -129,7 +129,7 @@ int sledsim_completion_of(sledsim_session session, uint64_t id, sledsim_completi
 /* Opens a second session that stands where the first one does, and goes its own way from there. */
 int sledsim_snapshot(sledsim_session session, sledsim_session *snapshot);
 
-/* Goes back, or on, to where another session of the same system stands, which stays as it is; of another, SLEDSIM_RULE. */
+/* Goes back, or on, to where another session of the same system stands, which stays as it is; of another, SLEDSIM_ARGUMENT. */
 int sledsim_restore(sledsim_session session, sledsim_session snapshot);
 
 /* Writes what a run that had gone like this session, and ended now, would report: JSON, as `sledsim run --json` does. length,

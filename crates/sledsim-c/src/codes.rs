@@ -75,6 +75,11 @@ impl Refusal {
         Self { code, faults: vec![Fault::new(kind).says(says)] }
     }
 
+    /// The same by another name.
+    pub fn with(self, code: Code) -> Self {
+        Self { code, ..self }
+    }
+
     /// Everything that is wrong, a line each.
     pub fn text(&self) -> String {
         self.faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

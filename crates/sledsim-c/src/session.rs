@@ -323,7 +323,7 @@ pub extern "C" fn sledsim_restore(session: u64, snapshot: u64) -> c_int {
     answered(|| {
         let copy = SESSIONS.with(snapshot, |held| Ok(held.clone()))?;
         SESSIONS.with(session, |held| {
-            held.session.restore(copy.session)?;
+            held.session.restore(copy.session).map_err(|error| Refusal::from(error).with(Code::Argument))?;
             (held.taken, held.aside, held.result) = (copy.taken, copy.aside, copy.result);
             Ok(Code::Ok)
         })

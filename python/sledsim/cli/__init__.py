@@ -25,8 +25,8 @@ def main() -> None:
     import sys
 
     try:
+        from sledsim._guarding import end_when_stuck
         from sledsim.cli.app import app
-        from sledsim.scenario.guarding import end_when_stuck
 
         end_when_stuck()
         app(prog_name="sledsim")

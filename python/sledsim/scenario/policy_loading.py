@@ -19,8 +19,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
+from sledsim._guarding import in_time
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
-from sledsim.scenario.guarding import in_time
 from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Policy, Replacement, SpinDown
 from sledsim.scenario.rules import Wrong, told
 from sledsim.show.faults import wrong

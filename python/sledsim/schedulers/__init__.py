@@ -1,7 +1,7 @@
 """Schedulers: those that a scenario can name, and the contract of one's own."""
 
+from sledsim._guarding import end_when_stuck
 from sledsim.scenario.compiled_policies import compiled, include_folder
-from sledsim.scenario.guarding import end_when_stuck
 from sledsim.scenario.policies import Pending, Policy, Request
 from sledsim.schedulers.entries import catalog, schedulers_table
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import Fault, SledsimError
+from sledsim._guarding import end_when_stuck
 from sledsim.runs.threads import processors
-from sledsim.scenario.guarding import end_when_stuck
 from sledsim.scenario.reading import Resolved
 from sledsim.show.faults import wrong
 from sledsim.show.frames import need

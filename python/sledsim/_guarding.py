@@ -8,8 +8,6 @@ from contextlib import suppress
 from types import FrameType
 from typing import TypeVar
 
-from sledsim import _core
-
 __all__ = ["end_when_stuck", "in_time"]
 
 _Found = TypeVar("_Found")
@@ -20,6 +18,9 @@ WAKES: signal.Signals | None = getattr(signal, "SIGURG", None)
 SHOWS: signal.Signals | None = getattr(signal, "SIGUSR2", None)
 #: The standard error stream.
 STDERR = 2
+
+#: Whether this process is to end.
+_ends = threading.Event()
 
 
 def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
@@ -39,7 +40,11 @@ def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found
     ScenarioError
         Where it takes longer.
     """
+    from sledsim import _core
+
     _listen()
+    if _ends.is_set():
+        _core.end_when_stuck(SHOWS)
     found: _Found = _core.in_time(name, limit_s, function)
     return found
 
@@ -50,11 +55,10 @@ def end_when_stuck() -> None:
     It says what was called and when, and shows where in Python it was. Meant for processes that have nothing to lose:
     those of the command line, and workers.
     """
-    if SHOWS is None:
-        _core.end_when_stuck()
-        return
-    faulthandler.register(SHOWS, file=STDERR, all_threads=False)
-    _core.end_when_stuck(SHOWS)
+    if SHOWS is not None:
+        faulthandler.register(SHOWS, file=STDERR, all_threads=False)
+    # The core is told with the first class: many a command has none, and needs no core.
+    _ends.set()
 
 
 def _listen() -> None:
@@ -63,6 +67,8 @@ def _listen() -> None:
         return
     if signal.getsignal(WAKES) is signal.SIG_DFL:
         # In an interpreter beside the main one there are no handlers.
+        from sledsim import _core
+
         with suppress(ValueError):
             signal.signal(WAKES, _woken)
             _core.wake_by(WAKES)
