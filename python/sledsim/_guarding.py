@@ -2,6 +2,7 @@
 
 import faulthandler
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,7 +45,7 @@ def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found
 
     _listen()
     if _ends.is_set():
-        _core.end_when_stuck(SHOWS)
+        _tell_core()
     found: _Found = _core.in_time(name, limit_s, function)
     return found
 
@@ -57,8 +58,16 @@ def end_when_stuck() -> None:
     """
     if SHOWS is not None:
         faulthandler.register(SHOWS, file=STDERR, all_threads=False)
-    # The core is told with the first class: many a command has none, and needs no core.
     _ends.set()
+    # Where the core is not there yet it is told with the first class: many a command has none.
+    if "sledsim._core" in sys.modules:
+        _tell_core()
+
+
+def _tell_core() -> None:
+    from sledsim import _core
+
+    _core.end_when_stuck(SHOWS)
 
 
 def _listen() -> None:
