@@ -268,7 +268,7 @@ fn device_files_that_are_not_as_they_should_be_are_named() {
     assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5\ntips = 6"), &["mine.toml", "duplicate key"]);
     std::fs::remove_file(folder.path().join("mine.toml")).unwrap();
     let document = json!({"workload": poisson(1.0), "system": {"device": "mine.toml"}});
-    assert_parts(&resolve_in(&document, folder.path()).unwrap_err(), &["mine.toml", "No such file"]);
+    assert_parts(&resolve_in(&document, folder.path()).unwrap_err(), &["mine.toml", "no such file"]);
 }
 
 #[test]
