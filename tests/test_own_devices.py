@@ -84,6 +84,18 @@ def test_what_is_wrong_with_a_device_names_file_and_remedy(
     assert all(word in told for word in [*words, "mine.toml"]), told
 
 
+def test_a_device_file_that_is_run_or_not_there_is_told_so(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text('base = "g2"\n')
+    refused = sledsim_cli("run", tmp_path / "mine.toml")
+    assert (refused.status, refused.out) == (2, "")
+    assert "give it as a scenario's device" in " ".join(refused.err.split())
+    refused = sledsim_cli("run", scenario_file, "--set", f"device={tmp_path / 'none.toml'}")
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err.rstrip().endswith("none.toml: no such file")
+
+
 @pytest.mark.parametrize("name", DEVICES)
 def test_a_written_device_is_its_base_until_a_value_is_changed(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str

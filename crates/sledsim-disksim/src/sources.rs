@@ -49,13 +49,13 @@ impl Sources {
         if number as usize >= MAX_FILES {
             return Err(fault(format!("more than {MAX_FILES} files are included")));
         }
-        let metadata = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
+        let metadata = std::fs::metadata(path).map_err(|error| fault(sledsim::fault::unread(&error)))?;
         if !metadata.is_file() {
             return Err(fault("is no plain file: expected a parameter file of DiskSim".into()));
         }
         let mut bytes = Vec::new();
-        let file = std::fs::File::open(path).map_err(|error| fault(error.to_string()))?;
-        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| fault(error.to_string()))?;
+        let file = std::fs::File::open(path).map_err(|error| fault(sledsim::fault::unread(&error)))?;
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| fault(sledsim::fault::unread(&error)))?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(fault(format!("has more than {MAX_FILE_BYTES} bytes: expected a parameter file of DiskSim")));
         }

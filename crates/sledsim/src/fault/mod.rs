@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use nearest::{most_like, nearest};
 pub use path::Path;
-pub use text::{brief, printable, shown, Keys, Vocabulary};
+pub use text::{brief, printable, shown, unread, Keys, Vocabulary};
 
 /// In what way something is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

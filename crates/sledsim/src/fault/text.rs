@@ -1,6 +1,7 @@
 //! The one printer of faults.
 
 use std::fmt::{self, Write as _};
+use std::io;
 
 use serde_json::Value;
 
@@ -28,6 +29,18 @@ pub fn shown(value: &Value) -> String {
     match value.as_f64() {
         Some(number) if number.fract() == 0.0 && number.abs() < 1e16 => format!("{number}"),
         _ => value.to_string(),
+    }
+}
+
+/// Why a file could not be read, in words without the system's numbers.
+#[must_use]
+pub fn unread(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        kind @ (io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory) => {
+            kind.to_string()
+        }
+        _ => error.to_string(),
     }
 }
 

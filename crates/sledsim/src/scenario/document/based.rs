@@ -295,10 +295,14 @@ impl Document {
 /// The document in a file, which a `base` or a name names.
 pub(in crate::scenario) fn opened(path: &Path, name: &str) -> Result<Read, Fault> {
     let unread = |why: String| Fault::of(Kind::Unreadable, BASE, name).says(format!(": {}: {why}", path.display()));
-    let notation = Notation::of_file(path)
-        .ok_or_else(|| unread(format!("expected a name that ends in {}", DOCUMENTS.join(", "))))?;
-    let text = std::fs::read_to_string(path).map_err(|error| unread(error.to_string()))?;
-    let one = path.canonicalize().map_err(|error| unread(error.to_string()))?;
+    let notation = Notation::of_file(path).ok_or_else(|| {
+        let endings = DOCUMENTS.join(", ");
+        unread(format!(
+            "expected a name that ends in {endings}; if this is a device file, give it as a scenario's device"
+        ))
+    })?;
+    let text = std::fs::read_to_string(path).map_err(|error| unread(fault::unread(&error)))?;
+    let one = path.canonicalize().map_err(|error| unread(fault::unread(&error)))?;
     Read::of(&text, notation, &path.display().to_string(), Some(one))
 }
 
