@@ -3,6 +3,7 @@
 The page keeps its prose; what stands between ``<!-- computed: NAME -->`` and ``<!-- end -->`` is replaced.
 
     python tools/claims_page.py            run every claim, write the page; minutes
+    python tools/claims_page.py --seeds 5  write the table of verdicts by seed too, which else stays; half an hour
     python tools/claims_page.py --check    exit with 1 where the page is out of date
 
 It needs the reference data in the folder that SLEDSIM_REFERENCE names.
@@ -139,6 +140,17 @@ def doubted(found: Reproduction) -> str:
     return f"{said}\n\n{table(['claim', 'with', 'ours', 'ours then', 'verdict'], rows)}"
 
 
+def by_seed(found: Reproduction) -> str:
+    """Return the verdicts that depend on the seed, and how many do not."""
+    tried = [answer for answer in found.answers if answer.by_seed]
+    seeds = max(len(answer.by_seed) for answer in tried)
+    unstable = [answer for answer in tried if answer.unstable]
+    rows = [[answer.claim.name, ", ".join(answer.by_seed)] for answer in unstable]
+    same = len(tried) - len(unstable)
+    said = f"{len(tried)} claims with {seeds} seeds each: the verdict of {same} is the same under all of them."
+    return f"{said}\n\n{table(['claim', 'seed by seed'], rows)}" if rows else said
+
+
 def page(found: Reproduction) -> str:
     """Return the page with what was found."""
     found = kept(found)
@@ -147,6 +159,7 @@ def page(found: Reproduction) -> str:
         "not_done": not_done(found),
         # Where nothing was contradicted, what became of it before stays.
         **({"doubted": doubted(found)} if any(answer.doubted for answer in found.answers) else {}),
+        **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
         **{paper: claims_table(found, paper) for paper in found.papers()},
     }
     text = PAGE.read_text(encoding="utf-8")
@@ -164,9 +177,11 @@ def main() -> int:
     """Write or check the page."""
     parser = argparse.ArgumentParser(description="Write docs/reference/claims.md from a quick run of all claims.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
-    check = parser.parse_args().check
+    parser.add_argument("--seeds", type=int, default=1, help="tell which verdicts depend on the seed, of so many")
+    given = parser.parse_args()
+    check = given.check
     with ProgressBar("reproducing", "claims") as progress:
-        found = reproduce(time_optimal=True, doubt=True, progress=progress)
+        found = reproduce(time_optimal=True, doubt=True, seeds=given.seeds, progress=progress)
     missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
     if missing or not found.complete:
         print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)

@@ -116,6 +116,9 @@ def _fluid_probes(study: Study, figure: str, *names: str) -> tuple[Probe, ...]:
 def transfer(study: Study, figure: str) -> Finding:
     """Everything after the first positioning: servo bursts, data, and the ways from pass to pass."""
     probes = _fluid_probes(study, figure, *TRANSFER)
+    if figure == "mean":
+        between = _column_ms(study, *TRANSFER, transfer="fluid", active_tips=880)
+        probes = (*probes, Probe("bits at the rate of 880 tips, without rows", float(between.mean())))
     return _figure_of(study, figure, TRANSFERS, *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
 

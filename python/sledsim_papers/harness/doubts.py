@@ -32,6 +32,8 @@ class Doubt(BaseModel):
         Devices of the catalogue that take the place of others, by the names of those.
     scheduler
         Takes the place of every scheduler.
+    enclosure
+        Settings of every enclosure of devices, by path.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,6 +44,7 @@ class Doubt(BaseModel):
     values: Mapping[str, float | bool | str] = Field(default_factory=dict)
     device: Mapping[str, str] = Field(default_factory=dict)
     scheduler: str = ""
+    enclosure: Mapping[str, int | str] = Field(default_factory=dict)
 
     def of_device(self, device: str | Mapping[str, Any]) -> str | dict[str, Any]:
         """Return a device with the change.

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from sledsim import SledsimError
 from sledsim.devices import Device, DiskDrive, MemsStorage
-from sledsim.reliability import Description
+from sledsim.reliability import Description, load
 from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
@@ -195,7 +195,9 @@ class Study:
         tables
             Its tables, as in a file.
         """
-        return self.settings.enclosure(tables) if self.settings else Description.of(tables)
+        if self.settings:
+            return self.settings.enclosure(tables)
+        return load(tables, set=self.doubt.enclosure) if self.doubt and self.doubt.enclosure else Description.of(tables)
 
     def drawing(self, name: str, changes: Mapping[str, Any]) -> Drawing:
         """Return a drawing of a device.

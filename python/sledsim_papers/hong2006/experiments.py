@@ -11,7 +11,7 @@ from sledsim.runs import batched_interval
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, order, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.hong2006 import caches, hierarchies, latency
+from sledsim_papers.hong2006 import caches, hierarchies, latency, transactions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +27,7 @@ __all__ = [
     "mean_seek_ms",
     "mttf_years",
     "single_disk",
+    "transactions",
 ]
 
 #: Spares and mean times to a repair of Figure 4.
@@ -170,8 +171,7 @@ CLOSE_YEARS = 1e-4
 @experiment("hong2006.survival-crossing")
 def survival_crossing(study: Study) -> Finding:
     """Where two curves of Figure 3 cross."""
-    how = "the chain of Figure 2 with both repair rates 0 and five spares, and a disk's exponential lifetime, by "
-    "bisection"
+    how = f"{UNREPAIRED} and five spares, and a disk's exponential lifetime, by bisection"
     return Finding(_crossing_years(study, 5), how, decimals=2, scenarios=(enclosure(5), single_disk()))
 
 
@@ -195,8 +195,11 @@ COPIED_BYTES, COPY_MB_S = 60e9, 17.0
 def replication_hour(study: Study) -> Finding:
     """Find copying an enclosure (section 3.2.1)."""
     whole = study.enclosure(enclosure(0)).enclosure.data * study.sled("hong2006").capacity_bytes
-    hours, exactly = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, whole))
-    how = f"60 GB of 10^9 B over 17 MB/s; the {whole * 1e-9:.1f} GB that 19 devices hold take {exactly:.2f} h"
+    hours, binary, exactly = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, 60 * GIB, whole))
+    how = (
+        f"60 GB of 10^9 B over 17 MB/s; 60 GB of 2^30 B take {binary:.2f} h, and the {whole * 1e-9:.1f} GB of 10^9 B "
+        f"that 19 devices hold {exactly:.2f} h"
+    )
     return Finding(hours, how)
 
 

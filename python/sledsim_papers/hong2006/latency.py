@@ -74,7 +74,7 @@ def disk_latency(study: Study) -> Finding:
         tuple(map(mean, shares.values())),
         "Share of the mean response that goes where a disk that takes no time stands in the disk's place, so that "
         f"waiting for it goes, too: {CACHE_BYTES // MIB} MiB of MEMS, then of RAM, under each of {ALL_LOADS}; {SET_UP}",
-        intervals=paired(list(shares.values())),
+        intervals=paired(list(shares.values()), (load for load, _ in shares)),
         scenarios=tuple(each for load in LOADS for each in shown(study, load, *CACHED)),
         curve=rows,
         cause="What the user of hplajw works with in a week fits 256 MiB, so that of the caching disk's responses more "
