@@ -228,7 +228,7 @@ def test_what_can_not_be_ends_the_program_as_disksim_does(library: Library, tmp_
 @pytest.mark.parametrize(
     ("parameters", "more", "says"),
     [
-        ("missing.parv", [], "No such file"),
+        ("missing.parv", [], "no such file"),
         ("simple.parv", ["disk0", "Access time"], "argc = 2: expected a component, a parameter and a value"),
         ("simple.parv", ["disk1", "Access time", "1"], 'component = "disk1" is not known: did you mean "disk0"'),
         ("simple.parv", ["disk0", "Acces time", "1"], "Acces time"),

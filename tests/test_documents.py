@@ -267,7 +267,7 @@ def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
 
 @pytest.mark.parametrize(
     ("base", "says"),
-    [("own.toml", "can't be based on itself"), ("none.toml", "No such file"), ("own", "ends in"), ("3", "wrong type")],
+    [("own.toml", "can't be based on itself"), ("none.toml", "no such file"), ("own", "ends in"), ("3", "wrong type")],
 )
 def test_a_base_that_is_none(case: Case, tmp_path: Path, base: str, says: str) -> None:
     path = tmp_path / "own.toml"
