@@ -226,10 +226,10 @@ def test_the_command_line_takes_a_library(
 
 def test_compiled_functions_keep_to_the_contract(library: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     for name, given in GIVEN.items():
-        found = sledsim.check_policy({"library": str(library), "symbol": name, **given})
+        found = sledsim.check_policy({"library": str(library), "symbol": name, **given}, role="scheduler")
         assert found.passed, str(found)
     table = f'{{ library = "{library}", symbol = "wrong" }}'
-    done = sledsim_cli("check-policy", table)
+    done = sledsim_cli("check-policy", table, "--role", "scheduler")
     assert done.status == 2
     assert "wrong chose" in done.err
     assert "request 50" in done.err

@@ -19,7 +19,7 @@ CHECK_POLICY_EXAMPLES = """\b
 Examples:
   sledsim check-policy my_module:MyPolicy
   sledsim check-policy my_module:MyPolicy --parameter weight=0.5
-  sledsim check-policy '{library="libmine.so", symbol="pick", state_bytes=8}' --role scheduler
+  sledsim check-policy '{library="mine.so", symbol="pick", state_bytes=8}' --role scheduler
   sledsim check-policy sptf --json
 """
 

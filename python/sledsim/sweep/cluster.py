@@ -137,6 +137,8 @@ class Cluster:
         """Start processes on this machine."""
         # That a worker died is not worth a warning: its runs are done by another one.
         self._workers = workers
+        # What silences it ends with it, and somebody may still be sending to a worker that is gone.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         need("dask.config", "cluster").set({"distributed.deploy.lost-worker-timeout": f"{RETURN_S}s"})
         self._local = self._distributed.LocalCluster(
             n_workers=workers,
