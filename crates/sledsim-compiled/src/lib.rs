@@ -4,6 +4,5 @@
 mod libraries;
 mod policies;
 mod raw;
-mod sha256;
 
 pub use libraries::{at_address, Libraries};

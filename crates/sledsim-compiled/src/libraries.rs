@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::own::{Door, Opened, OwnSpec, Role};
 
 use crate::policies::Compiled;
 use crate::raw::{Function, Library, Memory};
-use crate::sha256;
 
 /// Brings in what is in shared libraries, and nothing else.
 #[derive(Debug)]
@@ -44,7 +44,8 @@ impl Door for Libraries {
             .ok_or_else(|| Fault::missing("symbol").says(": the function of the library that decides"))?;
         let (arrived, completed) = (function("arrived", &wanted.arrived)?, function("completed", &wanted.completed)?);
         let policy = Compiled { decide, arrived, completed, ..policy };
-        let (folder, source) = (Some(folder.display().to_string()), Some(sha256::hex(&content)));
+        let digest: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+        let (folder, source) = (Some(folder.display().to_string()), Some(digest));
         Ok(Opened { folder, source, parameters: wanted.parameters.clone(), maker: Arc::new(policy) })
     }
 }

@@ -9,7 +9,7 @@ from sledsim.cli.options import AsJson, Out, Plot, SeekModel, Sets, device_names
 from sledsim.cli.output import check_picture, check_target, print_found, print_json, print_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -89,6 +89,7 @@ def devices(
     ] = False,
 ) -> None:
     """List the devices, or all values of one with their sources."""
+    from sledsim._core import mechanisms
     from sledsim.devices import catalog
     from sledsim.devices.entries import catalog_tables, device_entry
 
@@ -98,13 +99,7 @@ def devices(
             raise typer.BadParameter(wrong, param_hint="--toml")
         typer.echo(device_entry(name).to_toml(), nl=False)
         return
-    if name is None and as_json:
-        from sledsim._core import mechanisms
-
-        parts = {each["name"]: each for each in mechanisms()}
-        print_json({key: entry.to_dict() for key, entry in catalog().items()} | parts)
-        return
-    _list(name, device_entry, catalog, catalog_tables, as_json=as_json)
+    _list(name, device_entry, catalog, catalog_tables, as_json=as_json, parts=mechanisms)
 
 
 def _list(
@@ -114,12 +109,15 @@ def _list(
     tables: "Callable[[], list[Table]]",
     *,
     as_json: bool,
+    parts: "Callable[[], Sequence[Mapping[str, Any]]]" = tuple,
 ) -> None:
-    """List a catalogue, or show the entry of a name."""
+    """List a catalogue with parts in Rust, or show the entry of a name."""
     if name is not None:
         print_found(entry_named(name), as_json=as_json)
     elif as_json:
-        print_json({key: entry.to_dict() for key, entry in catalog().items()})
+        print_json(
+            {key: entry.to_dict() for key, entry in catalog().items()} | {each["name"]: each for each in parts()}
+        )
     else:
         print_tables(tables())
 

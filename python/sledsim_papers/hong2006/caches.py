@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from sledsim.workloads import workload_entry
 from sledsim_papers.harness.finding import Finding, Ours, Probe, order, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -20,7 +19,18 @@ from sledsim_papers.hong2006.hierarchies import (
     saved,
     shown,
 )
-from sledsim_papers.hong2006.systems import KIB, LOADS, MIB, PROBED, Load, controlled, mcd, responses, scenario
+from sledsim_papers.hong2006.systems import (
+    KIB,
+    LOADS,
+    MIB,
+    PROBED,
+    Load,
+    controlled,
+    mcd,
+    responses,
+    scenario,
+    streams_of,
+)
 
 __all__: list[str] = []
 
@@ -103,8 +113,7 @@ def _by_segment(study: Study, load: Load, **workload: Any) -> dict[int, float]:
 
 def _without(key: str, load: str) -> list[dict[str, Any]]:
     """Return the streams of a stand-in without one of their keys."""
-    streams = workload_entry(str(LOADS[load].stand_in)).values["streams"]["value"]
-    return [{name: value for name, value in stream.items() if name != key} for stream in streams]
+    return [{name: value for name, value in stream.items() if name != key} for stream in streams_of(load)]
 
 
 def _eight(study: Study) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 from sledsim.runs import mean_interval
 from sledsim.studies.cost import RATIOS, CostComparison
-from sledsim.workloads import workload_entry
 from sledsim_papers.harness.finding import Finding, Interval, Probe, order
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -24,6 +23,7 @@ from sledsim_papers.hong2006.systems import (
     responses,
     scenario,
     seeds_of,
+    streams_of,
     systems,
 )
 
@@ -334,9 +334,7 @@ def policies(load: Load) -> dict[str, dict[str, Any]]:
 
 def cello_streams(location: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the streams of the stand-in for cello, with their places drawn in another way."""
-    return [
-        {**stream, "location": dict(location)} for stream in workload_entry("cello-like").values["streams"]["value"]
-    ]
+    return [{**stream, "location": dict(location)} for stream in streams_of("cello")]
 
 
 @experiment("hong2006.ram-advantage")

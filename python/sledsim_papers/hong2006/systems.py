@@ -13,6 +13,7 @@ from typing import Any
 from sledsim.runs import Interval, Result
 from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
 from sledsim.traces import open_trace
+from sledsim.workloads import workload_entry
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "responses",
     "scenario",
     "seeds_of",
+    "streams_of",
     "systems",
 ]
 
@@ -189,6 +191,12 @@ def systems(load: Load, **controller: Any) -> dict[str, dict[str, Any]]:
         "mcd_all": mcd(load.segment_bytes),
     }
     return {name: controlled(system, **controller) for name, system in bare.items()}
+
+
+def streams_of(load: str) -> list[dict[str, Any]]:
+    """Return the streams of the stand-in for a workload."""
+    streams: list[dict[str, Any]] = workload_entry(str(LOADS[load].stand_in)).values["streams"]["value"]
+    return streams
 
 
 def seeds_of(study: Study, load: Load) -> Sequence[int]:

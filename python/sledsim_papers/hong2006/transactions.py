@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sledsim.workloads import workload_entry
 from sledsim_papers.harness.finding import Finding, Ours, Probe, order
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -19,6 +18,7 @@ from sledsim_papers.hong2006.systems import (
     Load,
     controlled,
     responses,
+    streams_of,
     systems,
 )
 
@@ -40,10 +40,9 @@ def tpcc_streams(tables: Mapping[str, Any], rows: Mapping[str, Any]) -> list[dic
     tables, rows
         Keys of the location among tables that are read, and among rows that are changed.
     """
-    given = workload_entry("tpcc-like").values["streams"]["value"]
     return [
         {**stream, "location": {**stream["location"], **changed}}
-        for stream, changed in zip(given, (tables, rows), strict=True)
+        for stream, changed in zip(streams_of("tpcc"), (tables, rows), strict=True)
     ]
 
 

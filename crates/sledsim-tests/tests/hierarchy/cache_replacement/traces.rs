@@ -64,7 +64,7 @@ fn oltp_reference_by_reference() {
 
 #[test]
 fn p3_reference_by_reference() {
-    agrees(P3, 4096, size(&[], &[1_000, 16_384]));
+    agrees(P3, 4096, size(&[16_384], &[1_000, 16_384]));
 }
 
 #[test]
