@@ -168,7 +168,7 @@ def test_keys_units_and_types_are_those_of_the_schema(name: str) -> None:
         assert entry["unit"] == unit_in(option["properties"][key]), f"unit of {key} in {name}"
     # The catalogue gives all that has no default; types, choices and ranges are the schema's to check.
     whole = {"$defs": schema["$defs"], **option}
-    jsonschema.validate({"mechanism": device["mechanism"], "name": name, **values}, whole)
+    jsonschema.Draft202012Validator(whole).validate({"mechanism": device["mechanism"], "name": name, **values})
 
 
 def agrees(given: Any, resolved: Any) -> bool:

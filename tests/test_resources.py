@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import stat
@@ -183,9 +184,12 @@ def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp
         assert limited("RLIMIT_NOFILE", most, "sweep", "table", tmp_path / "s") == whole
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "text"])
-@pytest.mark.parametrize("table", ["runs", "metrics"])
-@pytest.mark.parametrize("place", ["0", "z"])
+#: How a part is damaged, in which table it is, and whether its name comes before those of the others or after them.
+DAMAGED = list(itertools.product(["cut", "empty", "foreign", "text"], ["runs", "metrics"], ["0", "z"]))
+
+
+# Every third has each value of each, and each pair of the last two.
+@pytest.mark.parametrize(("damage", "table", "place"), size(DAMAGED[::3], DAMAGED))
 def test_a_part_that_is_none_is_named_and_left(
     sledsim_cli: Callable[..., Outcome], sweep_file: Path, tmp_path: Path, damage: str, table: str, place: str
 ) -> None:

@@ -206,6 +206,9 @@ def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             try:
                 assert run(file, tmp_path / "s", cluster=where).done == 50
                 scheduler.kill()
+                scheduler.wait()
+                # Nobody there to answer: as many tries as a second holds are enough.
+                monkeypatch.setattr(cluster, "REACH_S", 1.0)
                 with pytest.raises(SledsimError, match="cluster"):
                     run(sweep_file(tmp_path, requests=20, replications=6), tmp_path / "s", cluster=where)
             finally:

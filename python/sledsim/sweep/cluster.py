@@ -187,6 +187,9 @@ class Cluster:
             if each is not None:
                 with suppress(TimeoutError):
                     each.close(timeout=CLOSE_S)
+        if self._local is not None:
+            # At the end of the process Dask would wait ten seconds more for a closing that was given up here.
+            self._local.shutdown_on_close = False
 
     def work(self, tasks: Queue) -> Iterator[Finished | None]:
         """Do runs until there are no more; yield each, and nothing about ten times a second.
