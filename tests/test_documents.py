@@ -321,6 +321,18 @@ def test_the_command_says_a_setting_as_an_option(
     assert found.err.startswith(f"error: --set {setting}: {case.out_of_range[1]} = ")
 
 
+def test_a_setting_of_the_documents_own_that_does_not_say_so_is_told_how_it_is_said(
+    name: str, case: Case, tmp_path: Path
+) -> None:
+    path = tmp_path / "right.toml"
+    path.write_text(case.text)
+    kind = kind_of(name)
+    # Scenarios have the first three, and are meant; one of a table called as the prefix is its own.
+    for key in kind.model_fields.keys() - {"name", "seed", "device", kind.own.strip(".")} if kind.own else ():
+        error = refused(case, path, set=[f"{key}.deep=1"])
+        assert (error.kind, error.path, error.suggestion) == ("unknown-key", f"{key}.deep", f"{kind.own}{key}.deep")
+
+
 def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
     path = tmp_path / "scenario.toml"
     path.write_text('workload = "cello-like"\nsystem.device = "g2"\n')

@@ -22,6 +22,7 @@ from sledsim.scenario.place import Place, Replaced, settings_of
 from sledsim.scenario.reading import Sets, Written, from_here
 from sledsim.scenario.rules import Rule, Wrong, gathered, judged, raised, right, settled, told
 from sledsim.scenario.texts import text_of
+from sledsim.show.faults import replaced
 
 __all__ = [
     "BasedOnScenario",
@@ -42,6 +43,9 @@ __all__ = [
     "read_varying",
     "settled",
 ]
+
+#: Keys of documents that a scenario has too.
+OF_SCENARIOS_TOO = {"name", "seed", "device"}
 
 # Whether a table is being made as part of another one, which then reports what is wrong.
 _inside: ContextVar[bool] = ContextVar("_inside", default=False)
@@ -225,11 +229,11 @@ def _read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets) -> 
     """Read a document; say what is wrong with its own keys."""
     try:
         given, notation, name, base_dir = _given(kind, source)
-        at, replaced = {"format": notation, "source": name, "base_dir": base_dir}, from_here(sets)
-        document = _core.Document(given, **at, schema=_schema(kind), sets=replaced, prefix=kind.own)
+        at, given_sets = {"format": notation, "source": name, "base_dir": base_dir}, from_here(sets)
+        document = _core.Document(given, **at, schema=_schema(kind), sets=given_sets, prefix=kind.own)
         if document.faults:
             # What is missing is told by what it means.
-            document = _core.Document(given, **at, schema=_described(kind), sets=replaced, prefix=kind.own)
+            document = _core.Document(given, **at, schema=_described(kind), sets=given_sets, prefix=kind.own)
     except ScenarioError as error:
         raise kind._error(list(error.faults)) if error.faults else error from None
     table, rules = _made(kind, document)
@@ -256,6 +260,8 @@ def read_varying(
         As for :func:`read`; with what is wrong with the scenarios, too.
     """
     own, more = own_sets(sets, kind)
+    if taken_for_own := _meant_for_own(kind, more):
+        raise kind._error(taken_for_own)
     place, table, faults = _read(kind, source, own)
     with _as_part():
         keys = right(kind, place.values) if table is None or faults else dict(table)
@@ -298,6 +304,19 @@ def own_sets(sets: Sets, kind: type[Document]) -> tuple[list[str], list[str]]:
     every = from_here(sets)
     own = [each for each in every if each.lstrip().startswith(kind.own)]
     return own, [each for each in every if each not in own]
+
+
+def _meant_for_own(kind: type[Document], settings: list[str]) -> list[Fault]:
+    """Say which settings of the scenario name a key that the document has and a scenario has not."""
+    keys = kind.model_fields.keys() - OF_SCENARIOS_TOO
+    found = []
+    for setting in settings:
+        key = setting.partition("=")[0].strip()
+        if key.partition(".")[0] in keys:
+            meant = kind.own + key
+            says = f": a key of the {kind.what}, not of its scenario: {meant}"
+            found.append(replaced(Fault("unknown-key", says, path=key, suggestion=meant), setting=setting))
+    return found
 
 
 M = TypeVar("M", bound=Table)
