@@ -295,7 +295,12 @@ impl Mcd {
             }
         }
         while let Some(piece) = self.stalled.pop_front() {
-            if let Err(piece) = self.route(piece, context) {
+            let request = self.requests.request_of(&piece);
+            let routed = self.route(piece, context);
+            if self.halts(Some(&request), context) {
+                return;
+            }
+            if let Err(piece) = routed {
                 self.stalled.push_front(piece);
                 break;
             }
