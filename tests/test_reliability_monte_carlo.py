@@ -119,6 +119,19 @@ def test_automatic_choice_forces_only_what_is_rare() -> None:
     assert precise.loss[0]["high"] - precise.loss[0]["low"] <= 2 * 0.004 * (precise.loss[0]["estimate"] or 0)
 
 
+def test_an_enclosure_too_large_to_be_forced_is_sampled_plainly() -> None:
+    large = {"enclosure.data": 1100, "enclosure.parity": 3, "enclosure.spares": 20}
+    found = simulate(HONG2006, set=large, years=[0.1, 0.2], lifetimes=1000)
+    assert [loss["method"] for loss in found.loss] == ["plain", "plain"]
+    assert found.loss[0]["high"] < 0.01
+    with pytest.raises(ReliabilityError, match="times 1123 devices and spares, is more than 4096") as caught:
+        simulate(HONG2006, set=large, years=[0.1], lifetimes=1000, method="biased")
+    assert (caught.value.kind, caught.value.path) == ("out-of-range", "enclosure.parity")
+    # At the limit it is forced.
+    widest = {"enclosure.data": 2042, "enclosure.parity": 1, "enclosure.spares": 5}
+    assert simulate(HONG2006, set=widest, years=[1e-6], lifetimes=1000).loss[0]["method"] == "biased"
+
+
 def test_losses_by_tips_are_counted_as_they_come() -> None:
     tips = {"count": 10, "mttf": "1000 years", "spares": 1}
     found = simulate(HONG2006, set={"device.mttf": "1e9 h", "device.tips": tips}, years=[0.1], lifetimes=2000)

@@ -9,6 +9,7 @@ from fuzzing import mutation
 from fuzzing.documents import drawn, settings
 from fuzzing.invariants import require
 from fuzzing.notation import NOTATIONS, written_as
+from fuzzing.running import interrupted_in_time
 from fuzzing.schemas import KINDS
 from fuzzing.systems import changed
 from fuzzing.trace_texts import WRITERS, records
@@ -91,7 +92,8 @@ class Command:
                 text.encode("latin-1") if given["name"] == "trace" else text.encode(errors="surrogatepass")
             )
             words.append(str(path))
-        with chdir(folder):
+        # What was asked for may be long; it ends when it is told to.
+        with chdir(folder), interrupted_in_time():
             done = CliRunner().invoke(app, words)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception

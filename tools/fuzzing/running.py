@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fuzzing import invariants
 from fuzzing.doors import BrokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sledsim import Result
 
@@ -28,6 +30,18 @@ def stopper(limit_s: float = PATIENCE_S) -> Callable[..., None]:
             raise KeyboardInterrupt
 
     return stop
+
+
+@contextmanager
+def interrupted_in_time(limit_s: float = PATIENCE_S) -> Iterator[None]:
+    """Press Ctrl-C, once, when what is done here has taken so much processor time."""
+    before = signal.signal(signal.SIGVTALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def shortened(scenario: dict[str, Any]) -> dict[str, Any]:

@@ -71,4 +71,8 @@ limits! {
     BATCH_BLOCKS = "blocks of a batch", 1 << 18,
         "blocks of the requests that a device by itself serves together",
         "the order of all of their places is found by trying each against each";
+    FORCED_LOSSES = "forced losses", 4096,
+        "devices that a loss of data takes, one more than the parity, times the devices and spares of an enclosure whose losses \
+         are forced in simulated lifetimes",
+        "each of these failures is forced, and its time looked for with the hazards of all devices";
 }

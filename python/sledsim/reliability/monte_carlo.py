@@ -189,7 +189,8 @@ def simulate(
         Simulate until half the width of every interval of a loss is so small a part of its estimate.
     method
         ``plain`` counts losses as they come, ``biased`` forces them, ``auto`` forces them for the times at which plain
-        sampling saw few, unless devices have tips that fail.
+        sampling saw few, unless devices have tips that fail or the enclosure is too large for that
+        (docs/reference/limits.md): then losses that were not seen have an upper bound.
     confidence
         Of the intervals, from 0.5 to 0.9999.
     seed
@@ -243,8 +244,15 @@ def simulate(
         elif method == "auto":
             runs.plain(horizons_h, lifetimes=min(plain, LIFETIMES), precision=None, to_loss=to_loss)
         for horizon_h in horizons_h if method != "plain" else []:
-            if runs.complete and not runs.knows(horizon_h, precision):
+            if not runs.complete or runs.knows(horizon_h, precision):
+                continue
+            try:
                 runs.forced(horizon_h, lifetimes=forced, precision=precision)
+            except ReliabilityError as error:
+                # An enclosure that plain sampling took is too large to be forced: what was counted is what is known.
+                if method == "biased" or error.path != "enclosure.parity":
+                    raise
+                break
     return runs.result(years)
 
 

@@ -7,13 +7,12 @@ use super::enclosure::{in_use, State};
 use super::lifetime::Law;
 use super::parameters::{Enclosure, Sparing};
 use crate::fault::{Fault, Kind};
+use crate::limits::FORCED_LOSSES;
 
 /// Steps in time, each longer than the one before by the same factor.
 const STEPS: usize = 240;
 /// The whole time over the first step.
 const SPAN: f64 = 1e5;
-/// States at most, for which the table has 100 MB.
-const MOST_STATES: usize = 50_000;
 
 /// Probabilities of a loss, by time left and state.
 #[derive(Clone, Debug)]
@@ -35,14 +34,18 @@ impl Prospects {
     /// The prospects of an enclosure within times up to `horizon_h`.
     ///
     /// # Errors
-    /// Where there are too many states for a table.
+    /// Where forcing losses would take too long, see [`FORCED_LOSSES`].
     pub(super) fn new(enclosure: &Enclosure, horizon_h: f64) -> Result<Self, Fault> {
-        let states = (enclosure.parity as usize + 1).saturating_mul(enclosure.spares as usize + 1);
-        if states > MOST_STATES {
-            let says =
-                format!(": {states} states of spares and failed devices are more than {MOST_STATES}: sample plainly");
-            return Err(Fault::of(Kind::OutOfRange, "enclosure.spares", enclosure.spares).says(says));
+        let work = (u64::from(enclosure.parity) + 1) * u64::from(enclosure.devices());
+        if work > FORCED_LOSSES.most {
+            let says = format!(
+                ": one more, times {} devices and spares, is more than {}, so losses can't be forced: sample plainly",
+                enclosure.devices(),
+                FORCED_LOSSES.most,
+            );
+            return Err(Fault::of(Kind::OutOfRange, "enclosure.parity", enclosure.parity).says(says));
         }
+        let states = (enclosure.parity as usize + 1) * (enclosure.spares as usize + 1);
         let mut prospects = Self {
             parity: enclosure.parity,
             spares: enclosure.spares,
