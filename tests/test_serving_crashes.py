@@ -1,18 +1,20 @@
-"""Servers that are killed at random: what was answered and flushed is there again, and a file system on it is whole."""
+"""Servers and clients that are killed at random: what was answered and flushed is there again, and a file system on it is whole."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from shutil import which
+from socket import SHUT_RDWR
 from threading import Timer
 
 import pytest
 
-from test_serving import FLUSH, FUA, WRITE, Server, served
+from test_serving import FLUSH, FUA, WRITE, served
 from test_serving_programs import SMALL, at
 from waiting import until
 
@@ -21,20 +23,20 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-ROUNDS = 10
+#: Runs that end by a kill: 50 in all, of the server and of its client in turn.
+ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = 30, 20
 BLOCKS, BLOCK_BYTES = 64, 4096
 
 
 @contextmanager
-def killed(server: Server, after_s: float) -> Iterator[None]:
-    """Kill a server after a while, and not later than what is done meanwhile."""
-    timer = Timer(after_s, server.process.kill)
+def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
+    """End a process, or what it is connected by, after a while, and not later than what is done meanwhile."""
+    timer = Timer(after_s, end)
     timer.start()
     try:
         yield
     finally:
         timer.join()
-        server.process.wait(timeout=60)
 
 
 def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> No
     # What a block may hold: what was answered last, and what was asked for after that.
     may_hold = [[bytes(BLOCK_BYTES)] for _ in range(BLOCKS)]
     answered = 0
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
             client = server.client()
             client.go()
@@ -51,7 +53,9 @@ def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> No
                 assert found in values
                 may_hold[block] = [found]
             asked: dict[int, tuple[int, bytes]] = {}
-            with killed(server, random.uniform(0.0, 0.3)), suppress(EOFError, OSError):
+            # A client that is killed leaves its connection cut, in the middle of a request or of an answer.
+            kill = server.process.kill if number % 2 else partial(client.socket.shutdown, SHUT_RDWR)
+            with ended(kill, random.uniform(0.0, 0.3)), suppress(EOFError, OSError):
                 while True:
                     for _ in range(random.randint(1, 8)):
                         block, data = random.randrange(BLOCKS), random.randbytes(BLOCK_BYTES)
@@ -73,8 +77,8 @@ def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> No
 
 
 @contextmanager
-def file_system(folder: Path) -> Iterator[Path]:
-    """Mount the file system on a served device: its journal is replayed."""
+def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """Mount the file system on a served device: its journal is replayed. Give what kills the client, too."""
     device, mounted = folder / "device", folder / "mounted"
     device.touch()
     mounted.mkdir(exist_ok=True)
@@ -85,7 +89,7 @@ def file_system(folder: Path) -> Iterator[Path]:
                 subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", device], check=True)
                 (folder / "made").touch()
             subprocess.run(["mount", "-o", "loop", device, mounted], check=True)
-            yield mounted
+            yield mounted, fuse.kill
         finally:
             subprocess.run(["umount", mounted], stderr=subprocess.DEVNULL)
             subprocess.run(["umount", device], stderr=subprocess.DEVNULL)
@@ -106,9 +110,9 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
     random = Random(4)
     synced: dict[str, bytes] = {}
     found_again = 0
-    for number in range(ROUNDS):
+    for number in range(ROUNDS_OF_A_FILE_SYSTEM):
         with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
-            with file_system(tmp_path) as mounted:
+            with file_system(tmp_path) as (mounted, _):
                 for name, data in synced.items():
                     assert (mounted / name).read_bytes() == data
                     found_again += 1
@@ -117,7 +121,11 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
                     del synced[name]
             check = subprocess.run(["e2fsck", "-fn", tmp_path / "disk.img"], capture_output=True, text=True)
             assert check.returncode == 0, check.stdout
-            with file_system(tmp_path) as mounted, killed(server, random.uniform(0.05, 0.5)), suppress(OSError):
+            with (
+                file_system(tmp_path) as (mounted, kill_client),
+                ended(server.process.kill if number % 2 else kill_client, random.uniform(0.05, 0.5)),
+                suppress(OSError),
+            ):
                 for each in range(10_000):
                     name, data = f"{number}-{each}", random.randbytes(random.randint(1, 20_000))
                     with (mounted / name).open("wb") as file:
@@ -133,4 +141,4 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
                         oldest = next(iter(synced))
                         del synced[oldest]
                         (mounted / oldest).unlink()
-    assert found_again > ROUNDS
+    assert found_again > ROUNDS_OF_A_FILE_SYSTEM
