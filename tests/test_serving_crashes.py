@@ -1,4 +1,4 @@
-"""Servers and clients that are killed at random: what was answered and flushed is there again, and a file system on it is whole."""
+"""Servers and clients killed at random: what was answered and flushed is there again, and a file system is whole."""
 
 import os
 import subprocess
