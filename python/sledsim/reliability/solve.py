@@ -167,7 +167,7 @@ class Transient:
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings
         here, later = self._weights(np.array([self._step_h]))
-        step = _series(self._jump, np.eye(len(self._jump)), here)
+        step = _polynomial(self._jump, here)
         steps, counted = [_stochastic(step)], [_series(self._jump, self._counts_per_h, later)]
         for _ in range(doublings):
             steps.append(_stochastic(steps[-1] @ steps[-1]))
@@ -184,6 +184,24 @@ class Transient:
         here = np.array(weights)
         tails = np.cumsum(here[::-1], axis=0)[::-1]
         return here[: self._terms], tails[1 : self._terms + 1] / self._rate_per_h
+
+
+def _polynomial(matrix: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the sum of weights[k] matrix^k with some 2 √n products for n terms (Paterson and Stockmeyer, 1973).
+
+    Nothing is subtracted, so that what is tiny keeps its digits; the smallest terms come first.
+    """
+    size = math.ceil(math.sqrt(len(weights)))
+    powers = [np.eye(len(matrix)), matrix]
+    while len(powers) <= size:
+        powers.append(matrix @ powers[-1])
+    leap, powers = powers[size], powers[:size]
+    total = np.zeros_like(matrix)
+    for first in reversed(range(0, len(weights), size)):
+        total = total @ leap
+        for weight, power in reversed(list(zip(weights[first : first + size], powers, strict=False))):
+            total += weight * power
+    return total
 
 
 def _series(
