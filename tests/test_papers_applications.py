@@ -111,9 +111,9 @@ def test_of_the_same_requests_each_change_from_g1_to_g2_saves_something(
     *_, each, ranked = experiments()["schlosser2000.andrew-two-way"](study).probes
     assert isinstance(each.ours, tuple)
     assert isinstance(ranked.ours, tuple)
-    assert len(each.ours) == len(ranked.ours) == len(single_changes())
+    assert len(each.ours) == len(ranked.ours) == len(single_changes(study))
     assert all(isinstance(saved, float) for saved in each.ours)
-    assert [name for name in single_changes() if name in each.change] == list(single_changes())
+    assert [name for name in single_changes(study) if name in each.change] == list(single_changes(study))
 
 
 @pytest.mark.parametrize(("where", "published"), [("Figure 8", False), ("Figure 10", True), ("Figure 11", True)])

@@ -259,7 +259,8 @@ def _two_way(study: Study) -> Finding:
     made = found(Run("andrew", "g1"))
     as_it_is = spent_ms(made, Run("andrew", "g1").system)
     each = {
-        name: as_it_is - spent_ms(made, Run("andrew", "g1", change).system) for name, change in single_changes().items()
+        name: as_it_is - spent_ms(made, Run("andrew", "g1", change).system)
+        for name, change in single_changes(study).items()
     }
     told = ", ".join(f"{ms:.1f} ms on {name}" for name, ms in waits.items())
     return Finding(

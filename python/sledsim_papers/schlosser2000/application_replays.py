@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sledsim.devices import MemsStorage
 from sledsim.machine import in_step
 from sledsim.runs import run as simulated
+from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.applications import SLED
 
 __all__ = ["BEFORE", "single_changes", "spent_ms", "spent_on_turns"]
@@ -45,9 +45,15 @@ def spent_ms(made: Mapping[str, Any], system: Mapping[str, Any], phase: str = "s
     return float(_log(made, system)[f"{phase}_ns"].sum()) / 1e6
 
 
-def single_changes() -> dict[str, dict[str, Any]]:
-    """Return what a g2 has and a g1 has not, each by itself, as changes to a g1."""
-    given = MemsStorage("g2-paper", **SLED).parameters
+def single_changes(study: Study) -> dict[str, dict[str, Any]]:
+    """Return what a g2 has and a g1 has not, each by itself, as changes to a g1.
+
+    Parameters
+    ----------
+    study
+        Whose g2.
+    """
+    given = study.sled("g2-paper", **SLED).parameters
     keys = {
         "two_way": ("bidirectional",),
         "settling": ("settle_constants",),
