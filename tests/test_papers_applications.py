@@ -8,9 +8,11 @@ import pytest
 
 import claims_page
 from sledsim_papers.harness import claims, experiments
+from sledsim_papers.harness.registry import pictures
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
 from sledsim_papers.schlosser2000 import application_claims
+from sledsim_papers.schlosser2000.application_replays import single_changes, spent_on_turns
 from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, all_runs
 from test_papers_schlosser2000 import APPLICATION_CLAIMS
 
@@ -30,13 +32,13 @@ TRACE = "t_ns,device,offset_bytes,bytes,op\n" + "".join(
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, float]:
     """Put made-up runs in the place of those that were made; return what is waited, to be changed."""
-    waiting = dict(WAITING_MS)
+    waiting = WAITING_MS | {f"{device} with ext4": ms for device, ms in WAITING_MS.items()}
     (tmp_path / "trace.csv").write_text(TRACE)
 
     def found(run: Run) -> dict[str, Any]:
-        if run.guest and "mount" not in run.guest:
+        if "memory_mib" in run.guest or "cpu" in run.guest:
             raise MissingRunsError
-        wait = waiting[run.device]
+        wait = waiting[f"{run.device} with ext4" if "file_system" in run.guest else run.device]
         if run.changes.get("bidirectional"):
             wait -= 40
         if run.changes.get("fast_write"):
@@ -46,6 +48,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, float]
             "run_ms": wait + PROCESSOR_MS[run.device],
             "processor_ms": PROCESSOR_MS[run.device],
             "waiting_ms": wait,
+            "kernel_ms": 2.0,
         }
         return {**times, "starts_s": 0.0, "trace": str(tmp_path / "trace.csv")}
 
@@ -92,12 +95,47 @@ def test_a_run_that_is_another_changes_a_verdict(
     assert verdict(claim, study) != before or claim == "andrew-two-way"
 
 
-def test_turns_are_those_before_a_write_of_what_was_just_written(made_up: dict[str, float], study: Study) -> None:
-    finding = experiments()["schlosser2000.postmark-rotations"](study)
-    [turns, rest] = [float(probe.ours) for probe in finding.probes if isinstance(probe.ours, float)]
+def test_turns_are_those_before_a_write_of_what_was_just_written(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text(TRACE)
+    made = {"trace": str(tmp_path / "trace.csv"), "starts_s": 0.0}
+    spent = spent_on_turns(made, Run("postmark", "atlas10k").system)
     # 18 of the 20 writes come to a sector that was written two writes before; the drive turns once in 5.99 ms.
-    assert 0 < turns < 18 * 5.99
-    assert rest > 0
+    assert 0 < spent["turns"] < 18 * 5.99
+    assert spent["rest"] > 0
+    assert spent_on_turns(made, Run("postmark", "atlas10k").system, before=1)["turns"] == 0
+
+
+def test_of_the_same_requests_each_change_from_g1_to_g2_saves_something(
+    made_up: dict[str, float], study: Study
+) -> None:
+    *_, each, ranked = experiments()["schlosser2000.andrew-two-way"](study).probes
+    assert isinstance(each.ours, tuple)
+    assert isinstance(ranked.ours, tuple)
+    assert len(each.ours) == len(ranked.ours) == len(single_changes(study))
+    assert all(isinstance(saved, float) for saved in each.ours)
+    assert [name for name in single_changes(study) if name in each.change] == list(single_changes(study))
+
+
+@pytest.mark.parametrize(("where", "published"), [("Figure 8", False), ("Figure 10", True), ("Figure 11", True)])
+def test_figures_have_each_device_and_what_the_text_states(
+    made_up: dict[str, float], study: Study, where: str, *, published: bool
+) -> None:
+    [draw] = [each.draw for each in pictures("schlosser2000") if each.where == where]
+    assert draw
+    text = str(draw(study).shown.to_dict())  # type: ignore[union-attr]
+    assert all(f"'device': '{device}'" in text for device in ("Atlas 10K", "SuperDisk", "G1", "G2", "G3"))
+    assert ("'of': 'published'" in text) == published
+
+
+def test_an_order_is_robust_where_no_other_machine_changes_it(made_up: dict[str, float]) -> None:
+    rows = [row for row in application_claims.robust_orders() if row[0] == "gnuld"]
+    assert [row[1] for row in rows] == ["as the paper's", "ext4", "any of them"]
+    assert [row[3] for row in rows] == ["", "the same", "robust"]
+    assert rows[0][2] == "g3 180, g2 226, g1 282, superdisk 293, atlas10k 704"
+    made_up["superdisk with ext4"] = 1.0
+    rows = [row for row in application_claims.robust_orders() if row[0] == "gnuld"]
+    pairs = "g3 and superdisk, g2 and superdisk, g1 and superdisk"
+    assert [row[3] for row in rows] == ["", f"{pairs} change places", f"not robust: {pairs}"]
 
 
 def test_every_run_that_a_claim_asks_for_is_listed() -> None:

@@ -12,6 +12,7 @@ import sledsim
 from conftest import reference
 from sledsim.reliability.duration import YEAR_H
 from sledsim_papers.harness import Study, claims, experiments, pictures
+from sledsim_papers.harness.stand_ins import in_bytes
 from sledsim_papers.hong2006.experiments import REPAIR_TIMES, SPARES, enclosure, mttf_years
 from sledsim_papers.hong2006.hierarchies import crossing
 from sledsim_papers.hong2006.systems import (
@@ -24,6 +25,7 @@ from sledsim_papers.hong2006.systems import (
     cost_curve,
     responses,
     scenario,
+    streams_of,
     systems,
 )
 
@@ -191,6 +193,25 @@ def test_the_trace_is_replayed_on_its_busy_disk(study: Study) -> None:
     assert once["run"]["warmup_requests"] == records // 10
     result = sledsim.run(once)
     assert result.requests.measured == records - records // 10
+
+
+def test_the_database_is_as_large_on_mems_devices_as_on_the_disk(study: Study) -> None:
+    load = LOADS["tpcc"]
+    disk_bytes = sledsim.DiskDrive("atlas10k-50mb").capacity_bytes
+    on_disk, on_mems = (scenario(study, load, systems(load)[name]) for name in ("disk", "mems"))
+    assert "streams" not in on_disk["workload"]
+    three = sledsim.Session(on_mems["system"])
+    ends = [stream["range"]["end_fraction"] for stream in on_mems["workload"]["streams"]]
+    assert ends[-1] * three.capacity_blocks * three.block_bytes == pytest.approx(0.11 * disk_bytes)
+    # Streams that are others keep what they have else.
+    changed = [{**stream, "read_fraction": 0.5} for stream in streams_of("tpcc")]
+    moved = scenario(study, load, systems(load)["mems"], streams=changed)["workload"]["streams"]
+    assert [stream["range"]["end_fraction"] for stream in moved] == ends
+    assert {stream["read_fraction"] for stream in moved} == {0.5}
+    # On a smaller device it is a larger share of that.
+    smaller = in_bytes("tpcc-like", {"device": "griffin1999"})["streams"][-1]["range"]["end_fraction"]
+    griffin_bytes = sledsim.MemsStorage("griffin1999").capacity_bytes
+    assert smaller * griffin_bytes == pytest.approx(0.11 * disk_bytes)
 
 
 def test_equal_money_at_equal_prices_buys_equal_caches(study: Study) -> None:

@@ -25,6 +25,7 @@ from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import NO_MACHINES
 from sledsim_papers.harness.wording import ours_text, published_text, rests_text, time_optimal_text
+from sledsim_papers.schlosser2000.application_claims import robust_orders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -140,6 +141,11 @@ def doubted(found: Reproduction) -> str:
     return f"{said}\n\n{table(['claim', 'with', 'ours', 'ours then', 'verdict'], rows)}"
 
 
+def robust() -> str:
+    """Return the orders of applications on other machines than the paper's."""
+    return table(["application", "machine", "run time, ms, from the quickest", "against the paper's"], robust_orders())
+
+
 def by_seed(found: Reproduction) -> str:
     """Return the verdicts that depend on the seed, and how many do not."""
     tried = [answer for answer in found.answers if answer.by_seed]
@@ -153,6 +159,7 @@ def by_seed(found: Reproduction) -> str:
 
 def page(found: Reproduction) -> str:
     """Return the page with what was found."""
+    on_machines = all(answer.reason != NO_MACHINES for answer in found.answers)
     found = kept(found)
     blocks = {
         "totals": totals(found),
@@ -160,6 +167,8 @@ def page(found: Reproduction) -> str:
         # Where nothing was contradicted, what became of it before stays.
         **({"doubted": doubted(found)} if any(answer.doubted for answer in found.answers) else {}),
         **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
+        # As the rows of claims, where runs on whole machines are not at hand.
+        **({"robust": robust()} if on_machines and "schlosser2000" in found.papers() else {}),
         **{paper: claims_table(found, paper) for paper in found.papers()},
     }
     text = PAGE.read_text(encoding="utf-8")

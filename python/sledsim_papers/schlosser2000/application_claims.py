@@ -1,29 +1,31 @@
 """Schlosser et al. 2000, section 4.2 and Figures 8 to 11: what applications take on each device."""
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
-from sledsim.runs import run as simulated
 from sledsim_papers.harness.finding import COMPUTED, Finding, Ours, Probe, order, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import MissingRunsError, Study
+from sledsim_papers.schlosser2000.application_replays import BEFORE, single_changes, spent_ms, spent_on_turns
 from sledsim_papers.schlosser2000.applications import (
     APPLICATIONS,
-    CACHED_BY_THE_FILE_SYSTEM,
     DISKS,
     INWARD,
     SLED,
     SLEDS,
+    TWO_WAY,
     VARIATIONS,
     WRITE_BACK,
+    WRITTEN_LATER,
     Run,
     found,
     inner,
+    machines_of,
 )
 
-__all__ = ["MACHINE", "OURS", "run_times"]
+__all__ = ["MACHINE", "OURS", "robust_orders", "run_times"]
 
 #: What of our machine is another than the paper's, beside each figure.
 MACHINE = (
@@ -66,8 +68,7 @@ def _scenario(run: Run) -> Mapping[str, Any]:
 
 
 def _figures(application: str, key: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, float]:
-    times = run_times(application, **guest)
-    return {device: float(times[device][key]) for device in devices}
+    return {device: float(found(Run(application, device, {}, guest))[key]) for device in devices}
 
 
 def _curve(application: str) -> tuple[Mapping[str, Any], ...]:
@@ -80,13 +81,51 @@ def _curve(application: str) -> tuple[Mapping[str, Any], ...]:
 def _under_variations(application: str, of: Any) -> tuple[Probe, ...]:
     """Return what is found with each of the other machines, of those whose runs were made."""
     probes = []
-    for change, guest in VARIATIONS.items():
+    for change, guest in list(machines_of(application).items())[1:]:
         try:
             ours: Ours = of(**guest)
         except MissingRunsError:
             continue
         probes.append(Probe(change, ours))
     return tuple(probes)
+
+
+def _swapped(now: Sequence[str], before: Sequence[str]) -> list[str]:
+    """Return pairs of devices that come in another order than before."""
+    pairs = combinations(before, 2)
+    return [f"{first} and {second}" for first, second in pairs if now.index(first) > now.index(second)]
+
+
+def robust_orders() -> list[list[str]]:
+    """Return, for each application and machine, run times from the quickest, and which devices change places.
+
+    Machines other than the paper's whose runs were not made are left out. An order of two devices is robust where no
+    other machine changes it: the last row of an application says which is not.
+
+    Raises
+    ------
+    MissingRunsError
+        Where the runs were not made here.
+    """
+    rows = []
+    for application in APPLICATIONS:
+        before = order(_figures(application, "run_ms"))
+        changed: dict[str, None] = {}
+        for name, guest in machines_of(application).items():
+            try:
+                times = _figures(application, "run_ms", **guest)
+            except MissingRunsError:
+                continue
+            ranked = order(times)
+            told = ", ".join(f"{device} {times[device]:,.0f}" for device in ranked)
+            swapped = _swapped(ranked, before)
+            changed.update(dict.fromkeys(swapped))
+            says = "" if not guest else ", ".join(swapped) + " change places" if swapped else "the same"
+            rows.append([application, name, told, says])
+        tried = rows[-1][1] != "as the paper's"
+        says = f"not robust: {', '.join(changed)}" if changed else "robust" if tried else "no other was tried"
+        rows.append([application, "any of them", "", says])
+    return rows
 
 
 def _scenarios(application: str) -> tuple[Mapping[str, Any], ...]:
@@ -112,11 +151,18 @@ def _beside(claim: str) -> tuple[Probe, ...]:
     """Return what tells where an order comes from that differs."""
     if claim == "andrew-order":
         level = order(_figures("andrew", "run_ms"), level=("g2", "g3"))
-        return (Probe("g2 and g3 level where they are within 10 %", level),)
-    without = {"tpcd-q4": ("g2", "g3", *DISKS), "gnuld-order": ("g2", "g3", "atlas10k")}
-    if claim in without:
-        rest = order(_figures(claim.removesuffix("-order"), "run_ms", without[claim]))
-        return (Probe("without g1", rest),)
+        runs = {device: found(Run("andrew", "g2")) for device in ("g2", "g3")}
+        same = order({device: spent_ms(made, Run("andrew", device).system) for device, made in runs.items()})
+        return (
+            Probe("g2 and g3 level where they are within 10 %", level),
+            Probe("the requests of the run on g2, replayed on both", same),
+        )
+    if claim == "tpcd-q4":
+        both = {**_figures(claim, "run_ms"), "g1": float(found(Run(claim, "g1", TWO_WAY))["run_ms"])}
+        return (
+            Probe("g1 with access both ways", order(both, level=("superdisk", "g1"))),
+            Probe("ms of it then", both["g1"]),
+        )
     return ()
 
 
@@ -136,7 +182,16 @@ def _over_all(key: str, what: str, claim: str, study: Study) -> Finding:
         {"application": name, **{sled: round(gains[per * place + at], 2) for at, sled in enumerate(SLEDS)}}
         for place, name in enumerate(APPLICATIONS)
     ]
-    alone = {name: gains[per * place : per * (place + 1)] for place, name in enumerate(APPLICATIONS)}
+    alone = {f"{name} alone": gains[per * place : per * (place + 1)] for place, name in enumerate(APPLICATIONS)}
+    later, journal = (
+        _figures("postmark", key, (*SLEDS, "atlas10k"), **guest) for guest in (WRITTEN_LATER, VARIATIONS["ext4"])
+    )
+    both = found(Run("tpcd-q4", "g1", TWO_WAY))[key]
+    tested: dict[str, Ours] = {
+        "postmark where metadata is written later": tuple(later["atlas10k"] / later[sled] for sled in SLEDS),
+        "postmark with ext4": tuple(journal["atlas10k"] / journal[sled] for sled in SLEDS),
+        "tpcd-q4 on a g1 with access both ways": _figures("tpcd-q4", key)["atlas10k"] / both,
+    }
     return Finding(
         gains,
         f"{what}: g1, g2, g3 of each of {', '.join(APPLICATIONS)}. {MACHINE}",
@@ -145,7 +200,7 @@ def _over_all(key: str, what: str, claim: str, study: Study) -> Finding:
         curve=tuple(rows),
         shape_holds=all(gain > 1 for gain in gains),
         cause=CAUSES.get(claim, ""),
-        probes=tuple(Probe(f"{name} alone", ours) for name, ours in alone.items()),
+        probes=tuple(Probe(name, ours) for name, ours in {**alone, **tested}.items()),
     )
 
 
@@ -153,6 +208,11 @@ def _share_waited(study: Study) -> Finding:
     """How much of query 6 is waiting, on the disk."""
     times = run_times("tpcd-q6")
     shares = {device: each["waiting_ms"] / each["run_ms"] for device, each in times.items()}
+
+    def share(**guest: Any) -> float:
+        made = found(Run("tpcd-q6", "atlas10k", {}, guest))
+        return float(made["waiting_ms"] / made["run_ms"])
+
     return Finding(
         shares["atlas10k"],
         f"{OURS['tpcd-q6']}, on the Atlas 10K: waiting over run time. {MACHINE}",
@@ -160,7 +220,10 @@ def _share_waited(study: Study) -> Finding:
         curve=_curve("tpcd-q6"),
         shape_holds=times["atlas10k"]["processor_ms"] > times["atlas10k"]["waiting_ms"],
         cause=CAUSES.get("tpcd-q6-cpu-bound", ""),
-        probes=tuple(Probe(f"on {device}", share) for device, share in shares.items() if device != "atlas10k"),
+        probes=(
+            *(Probe(f"on {device}", each) for device, each in shares.items() if device != "atlas10k"),
+            *_under_variations("tpcd-q6", share),
+        ),
     )
 
 
@@ -181,57 +244,69 @@ def _generations(study: Study) -> Finding:
     )
 
 
+def _saved(**guest: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Return what access both ways saves of the wait from G1 to G2, and the rest, ms; and the waits."""
+    runs = {"g1": Run("andrew", "g1", {}, guest), "g1 both ways": Run("andrew", "g1", TWO_WAY, guest)}
+    runs["g2"] = Run("andrew", "g2", {}, guest)
+    waits = {name: float(found(run)["waiting_ms"]) for name, run in runs.items()}
+    first, middle, last = waits.values()
+    return {"two_way": first - middle, "rest": middle - last}, waits
+
+
 def _two_way(study: Study) -> Finding:
-    waits = {device: found(Run("andrew", device))["waiting_ms"] for device in ("g1", "g2")}
-    both = Run("andrew", "g1", {"bidirectional": True})
-    middle = found(both)["waiting_ms"]
-    saved = {"two_way": waits["g1"] - middle, "rest": middle - waits["g2"]}
-    ranked = tuple(sorted(saved, key=lambda each: -saved[each]))
+    saved, waits = _saved()
+    journal, _ = _saved(**VARIATIONS["ext4"])
+    made = found(Run("andrew", "g1"))
+    as_it_is = spent_ms(made, Run("andrew", "g1").system)
+    each = {
+        name: as_it_is - spent_ms(made, Run("andrew", "g1", change).system)
+        for name, change in single_changes(study).items()
+    }
+    told = ", ".join(f"{ms:.1f} ms on {name}" for name, ms in waits.items())
     return Finding(
-        ranked,
-        f"{OURS['andrew']}: waiting {waits['g1']:.1f} ms on g1, {middle:.1f} ms on g1 with access both ways, "
-        f"{waits['g2']:.1f} ms on g2. {MACHINE}",
-        scenarios=(_scenario(Run("andrew", "g1")), _scenario(both), _scenario(Run("andrew", "g2"))),
+        order({name: -ms for name, ms in saved.items()}),
+        f"{OURS['andrew']}: waiting {told}. {MACHINE}",
+        scenarios=tuple(
+            _scenario(run) for run in (Run("andrew", "g1"), Run("andrew", "g1", TWO_WAY), Run("andrew", "g2"))
+        ),
         cause=CAUSES.get("andrew-two-way", ""),
-        probes=(Probe("saved by both ways, ms", saved["two_way"]), Probe("by the rest, ms", saved["rest"])),
+        probes=(
+            Probe("ms saved by both ways, by the rest", tuple(saved.values())),
+            Probe("the same with ext4", tuple(journal.values())),
+            Probe(f"ms of the same requests saved by {', '.join(each)}, each by itself", tuple(each.values())),
+            Probe("changes by what each saves", order({name: -ms for name, ms in each.items()})),
+        ),
     )
 
 
-#: A write is one again of a sector where one of so many before it wrote it.
-BEFORE = 4
+#: How far back a write of the same sector may lie that is looked for where the cause is tested.
+FURTHER = 16
 
 
 def _turns(study: Study) -> Finding:
     """Where the time of the requests goes, from the trace of the run replayed: turns until a sector comes again."""
     run = Run("postmark", "atlas10k")
     made = found(run)
-    scenario = {
-        "system": run.system,
-        "workload": {"kind": "trace", "path": made["trace"]},
-        "run": {"warmup_s": made["starts_s"]},
-    }
-    log = simulated(scenario, log=True).log
-    lately: deque[int] = deque(maxlen=BEFORE)
-    spent = {"full_turns": 0.0, "seeks+latency+transfer": 0.0}
-    for lbn, read, service, rotation in zip(
-        log["lbn"].tolist(), log["read"].tolist(), log["service_ns"].tolist(), log["rotation_ns"].tolist(), strict=True
-    ):
-        again = not read and lbn in lately
-        spent["full_turns"] += rotation * again
-        spent["seeks+latency+transfer"] += service - rotation * again
-        if not read:
-            lately.append(lbn)
-    ranked = tuple(sorted(spent, key=lambda each: -spent[each]))
-    times = {name: round(ns / 1e6, 1) for name, ns in spent.items()}
+    spent, further = (spent_on_turns(made, run.system, before) for before in (BEFORE, FURTHER))
+
+    def ranked(turns: float, rest: float) -> tuple[str, ...]:
+        return order({"full_turns": -turns, "seeks+latency+transfer": -rest})
+
     return Finding(
-        ranked,
-        f"{OURS['postmark']}: {times['full_turns']:,} ms of rotation before writes of what one of the {BEFORE} writes "
-        f"before had written, {times['seeks+latency+transfer']:,} ms of everything else. {MACHINE}",
+        ranked(spent["turns"], spent["seeks"] + spent["rest"]),
+        f"{OURS['postmark']}: {spent['turns']:,.0f} ms of rotation before writes of what one of the {BEFORE} writes "
+        f"before had written, {spent['seeks'] + spent['rest']:,.0f} ms of everything else, of which seeks are "
+        f"{spent['seeks']:,.0f} ms. {MACHINE}",
         scenarios=(_scenario(run),),
         cause=CAUSES.get("postmark-rotations", ""),
         probes=(
-            Probe("ms of full turns", times["full_turns"]),
-            Probe("ms of the rest", times["seeks+latency+transfer"]),
+            Probe("without seeks", ranked(spent["turns"], spent["rest"])),
+            Probe(
+                f"of what one of {FURTHER} before had written",
+                ranked(further["turns"], further["seeks"] + further["rest"]),
+            ),
+            Probe("both", ranked(further["turns"], further["rest"])),
+            Probe("ms of turns then, of the rest", (further["turns"], further["rest"])),
         ),
     )
 
@@ -239,7 +314,7 @@ def _turns(study: Study) -> Finding:
 def _write_back(study: Study) -> Finding:
     runs = [Run("postmark", "atlas10k", each) for each in WRITE_BACK]
     waits = [float(found(each)["waiting_ms"]) for each in runs]
-    cached = float(found(CACHED_BY_THE_FILE_SYSTEM)["waiting_ms"])
+    cached = float(found(Run("postmark", "atlas10k", {}, WRITTEN_LATER))["waiting_ms"])
     told = ", ".join(f"{ms:,.0f}" for ms in waits)
     return Finding(
         trend(waits),
@@ -254,6 +329,9 @@ def _write_back(study: Study) -> Finding:
 def _inward(study: Study) -> Finding:
     runs = [Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD]
     times = [float(found(each)["run_ms"]) for each in runs]
+    transfers, turns = (
+        [spent_ms(found(each), each.system, phase) for each in runs] for phase in ("transfer", "rotation")
+    )
     told = ", ".join(f"{ms:,.1f}" for ms in times)
     zones = ", ".join(str(each + 1) for each in INWARD)
     return Finding(
@@ -261,7 +339,12 @@ def _inward(study: Study) -> Finding:
         f"{OURS['tpcd-q4']}: data from zone {zones} of 13 inward, {told} ms. {MACHINE}",
         scenarios=tuple(map(_scenario, runs)),
         cause=CAUSES.get("tpcd-q4-inner-tracks", ""),
-        probes=(Probe("the outermost and the innermost alone", trend([times[0], times[-1]], COMPUTED)),),
+        probes=(
+            Probe("the outermost and the innermost alone", trend([times[0], times[-1]], COMPUTED)),
+            Probe("transfer alone", trend(transfers, COMPUTED)),
+            Probe("ms of it", tuple(transfers)),
+            Probe("ms of rotation", tuple(turns)),
+        ),
     )
 
 
@@ -270,45 +353,53 @@ def _system_time(study: Study) -> Finding:
     devices = sorted(EVERY, key=lambda each: -sum(_figures(name, "run_ms")[each] for name in APPLICATIONS))
     sums = [sum(_figures(name, "processor_ms")[each] for name in APPLICATIONS) for each in devices]
     alone = {name: [_figures(name, "processor_ms")[each] for each in devices] for name in APPLICATIONS}
+    kernel = [sum(_figures(name, "kernel_ms")[each] for name in APPLICATIONS) for each in devices]
     told = ", ".join(f"{device} {ms:,.1f}" for device, ms in zip(devices, sums, strict=True))
+    counted = [own + threads for own, threads in zip(sums, kernel, strict=True)]
     return Finding(
         trend(sums, COMPUTED),
         f"Processor time of the five together, devices from the slowest to the fastest: {told} ms; instructions of "
         f"the programs themselves are the same. {MACHINE}",
         scenarios=tuple(each for name in APPLICATIONS for each in _scenarios(name)),
         cause=CAUSES.get("system-time", ""),
-        probes=tuple(Probe(f"{name} alone", trend(each, COMPUTED)) for name, each in alone.items()),
+        probes=(
+            Probe("the kernel's own threads charged to it, too", trend(counted, COMPUTED)),
+            Probe("ms of these threads, in the same order", tuple(kernel)),
+            *(Probe(f"{name} alone", trend(each, COMPUTED)) for name, each in alone.items()),
+        ),
     )
 
 
 #: Why figures differ, where they do.
 CAUSES: Mapping[str, str] = {
-    "io-stall-reduction": "How much an application gains hangs on how much metadata its file system writes at "
-    "once, of which the paper gives no number. PostMark waits for hardly anything else "
-    "here, and gains more than the range has; each application by itself stands beside it.",
-    "application-speedup": "An application that does little but wait, as PostMark does here, gains with its run "
-    "what it gains of its wait. How much the paper's waited is lost with its figures.",
-    "andrew-order": "G2 and G3 are within a percent of each other: on G3 the blocks of metadata that are "
-    "written in turn lie on more cylinders, and each write of them settles.",
-    "andrew-generations": "On G3 the blocks of metadata that are written in turn lie on more cylinders than on "
-    "G2, and each write of them settles. The file system's layout decides that, and the "
-    "paper's was another.",
-    "andrew-two-way": "Our benchmark waits for small writes of metadata. That G2 settles within one time "
-    "constant, where G1 takes two, and passes rows faster saves more of them than access in "
-    " both directions does.",
-    "tpcd-q6-cpu-bound": "The query takes SQLite 75 ms of processor for 60,000 rows that are read cold; by the "
-    "paper's 8 %, its database worked twelve times as long as it waited.",
-    "tpcd-q4": "SQLite reads through an index, by pieces of some 30 kB that lie apart; G1 has to come "
-    "back for each row as it reads one way only. How the paper's database reads is not "
-    "told.",
-    "gnuld-order": "The linker reads 1,500 objects that lie one after the other, and G1, which reads rows "
-    "one way only and comes back for each, passes them no faster than the Atlas 10K does.",
-    "postmark-rotations": "ext2 spreads the ten directories over the whole disk, so that more than half of the "
-    "time goes into seeks, 8.2 of 15.0 s; 5.5 s are rotation. A write of the same sector "
-    "right after another waits 5.2 ms, nearly a whole turn, as the paper says.",
-    "system-time": "The sums differ by less than a thousandth: what the kernel does for a request is the "
-    "same on each device, and its timer takes little of a longer run. On a faster device "
-    "more answers come one by one, each with an interrupt of its own.",
+    "io-stall-reduction": "PostMark waits for small writes of metadata and for hardly anything else: for each of them "
+    "a disk seeks and turns and a sled does not, wherever the file system puts them (ext4) and whenever it writes "
+    "them. What the paper's waited for is not told. Gains below the range are of long reads on G1, which reads rows "
+    "one way only and comes back for each; with access both ways they are larger.",
+    "application-speedup": "An application that does little but wait, as PostMark does here, gains with its run what "
+    "it gains of its wait; where metadata is written later it waits for less. How much the paper's waited is lost with "
+    "its figures. Those below the range are of long reads on G1, as for io-stall-reduction.",
+    "andrew-order": "The file system lays out more groups over the larger G3, and so the blocks of metadata that are "
+    "written in turn lie further apart across its cylinders. The same requests take less time on G3 than on G2; and "
+    "where metadata goes to a journal, with ext4, the order is the paper's.",
+    "andrew-generations": "As for andrew-order: the file system spreads metadata that is written in turn over the "
+    "larger G3. With ext4 the run gains from G2 to G3, too, though less than from G1 to G2.",
+    "andrew-two-way": "Of all that changes from G1 to G2, access both ways saves the most by itself of the "
+    "same requests; but the others together save more, with either file system.",
+    "tpcd-q6-cpu-bound": "The query takes SQLite little of the processor for what it reads; by the paper's 8 %, its "
+    "database worked more than ten times as long as it waited. A slower processor brings the share down, a faster "
+    "device more so.",
+    "tpcd-q4": "G1 reads rows one way only, and comes back for each; with access both ways it makes up about half of "
+    "what it is behind the SuperDisk. What is left is bandwidth, and the pieces in which SQLite reads through its "
+    "index; how the paper's database reads is not told.",
+    "tpcd-q4-inner-tracks": "Further inward the transfer of the same data takes longer, as the paper says; but "
+    "the pieces that SQLite reads lie apart, so that rotation before them takes several times as long, and how far "
+    "the disk has to turn for each hangs on where it lies.",
+    "postmark-rotations": "ext2 spreads directories over the whole disk, so that more than half of the time is seeks, "
+    "and it writes other blocks between two writes of the same: looked for further back, and seeks left out, turns "
+    "take more than the rest.",
+    "system-time": "Linux charges a program for what it does in its own name, which is the same on each device to a "
+    "thousandth. What a longer wait costs falls to the kernel's own threads; counted in, time falls as the paper says.",
 }
 
 
