@@ -249,11 +249,8 @@ def test_a_mechanism_that_fails_ends_the_run(folder: Path, what: str, says: str,
     assert "mine:Mine" in str(error)
     assert says in str(error)
     assert error.at_s == pytest.approx(2.1, abs=0.01)
-    if method == "serve" or scheduler == "fcfs":
-        assert error.request == 20
-        assert "request 20 (" in str(error)
-    else:
-        assert " of LBN " in str(error)
+    assert error.request == 20
+    assert "request 20 (" in str(error)
     assert ("fail" in (error.traceback or "")) == ("raised" in says)
     assert error.result.summary["run"]["end"] == "failed"
     assert error.result.requests.completed == 20

@@ -142,6 +142,65 @@ def test_what_is_no_whole_number_is_refused_in_words(value: Any) -> None:
     assert (session.under_way, session.now_ns) == (0, 0)
 
 
+#: What is no number, no flag and no column.
+STRANGE: list[Any] = [
+    "x",
+    None,
+    float("nan"),
+    float("inf"),
+    -1,
+    2**64,
+    10**5000,
+    [[1, 2]],
+    {},
+    1j,
+    np.array([[1]]),
+    np.array([0.5]),
+]
+COLUMNS: dict[str, Any] = {
+    "lbns": np.zeros(1, np.uint64),
+    "blocks": np.ones(1, np.uint32),
+    "ops": np.zeros(1, np.uint8),
+    "at_ns": np.zeros(1, np.uint64),
+}
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=lambda value: type(value).__name__)
+def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None:
+    session = sledsim.Session("g2")
+    for name in COLUMNS:
+        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected one row of a NumPy array of uint"):
+            session.submit_all(**{**COLUMNS, name: value})
+    for name in ("read", "fua"):
+        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected true or false"):
+            session.submit(0, **{name: value})
+    for name in ("log", "check"):
+        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected true or false"):
+            sledsim.Session("g2", **{name: value})
+    for call in (session.restore, sledsim.Session, sledsim.check_policy):
+        with pytest.raises(sledsim.SledsimError):
+            call(value)
+    assert (session.under_way, session.now_ns) == (0, 0)
+
+
+def test_what_is_wrong_with_columns_is_told() -> None:
+    session = sledsim.Session("g2")
+    for changed, says in (
+        ({"ops": np.full(1, 4, np.uint8)}, "ops has 4: expected 0, 1, 2 or 3"),
+        (
+            {"lbns": np.zeros(1)},
+            "lbns = .*: expected one row of a NumPy array of uint64; the method serve takes others",
+        ),
+        ({"blocks": np.ones(2, np.uint32)}, "arrays of different lengths: 1 and 2"),
+    ):
+        with pytest.raises(sledsim.SledsimError, match=says):
+            session.submit_all(**{**COLUMNS, **changed})
+    with pytest.raises(sledsim.ScenarioError, match="expected texts PATH=VALUE, or values by path, not int 3"):
+        sledsim.Session("g2", set=3)
+    session.submit(0, read=0)  # type: ignore[arg-type]
+    assert [done.status for done in session.drain()] == ["served"]
+
+
 def test_a_float_that_is_whole_is_a_number_by_itself_and_in_arrays() -> None:
     one, other = sledsim.Session("g2"), sledsim.Session("g2")
     one.submit(3000.0, 8.0, at_ns=1e6)  # type: ignore[arg-type]

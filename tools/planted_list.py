@@ -168,7 +168,7 @@ FAULTS: list[tuple[str, str, str, str, int]] = [
      "first_lbn.saturating_sub(self.next_lbn)", 0),
     ("a mechanism of one's own is asked before it is ready", "devices/own.rs", "now + startup_ns", "now", 0),
     ("a mechanism of one's own fails unheard", "hierarchy/drive/station.rs",
-     "self.own.mechanism && self.device.stop().is_some()", "false", 0),
+     "self.own.mechanism && self.device.is_broken()", "false", 0),
     ("turnarounds are in no phase", "devices/mems/access.rs", "run.phases.turnaround_ns += seek_ns;", "", 0),
     ("servo bursts are in no phase", "devices/mems/access.rs", "run.phases.servo_ns += units * self.servo_ns;", "", 0),
     ("servo bursts take no time", "devices/mems/access.rs",

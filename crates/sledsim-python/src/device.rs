@@ -234,7 +234,7 @@ pub fn locked<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Whether what a device says means anything: a mechanism of one's own may fail.
 fn goes_on(device: &dyn devices::Device) -> PyResult<()> {
-    match device.stop() {
+    match device.stop(&[]) {
         None => Ok(()),
         Some(Stop::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
         Some(Stop::Failed(fault)) => Err(errors::scenario(fault)),

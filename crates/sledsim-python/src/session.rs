@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList};
@@ -98,8 +98,26 @@ fn whole(name: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
         Err(error) if !is_no_number(&error, value.py()) => return Err(error),
         _ => {}
     }
+    Err(no_such(name, value, &format!("a whole number from 0 to {most}")))
+}
+
+/// An argument that is not what was expected.
+fn no_such(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let shown = value.repr().map_or_else(|_| "a number of thousands of digits".to_owned(), |text| text.to_string());
-    Err(errors::misuse(format!("{name} = {}: expected a whole number from 0 to {most}", brief(&shown))))
+    errors::misuse(format!("{name} = {}: expected {expected}", brief(&shown)))
+}
+
+/// True or false, of Python or NumPy, or 1 or 0, which stand for them in arrays too.
+fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let number = || value.extract::<u8>().ok().filter(|number| *number < 2).map(|number| number == 1);
+    value.extract::<bool>().ok().or_else(number).ok_or_else(|| no_such(name, value, "true or false"))
+}
+
+/// A column of numbers, of NumPy's type `kind`.
+fn column<'py, T: Element>(name: &str, kind: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    let expected =
+        || no_such(name, value, &format!("one row of a NumPy array of {kind}; the method serve takes others"));
+    value.extract().map_err(|_| expected())
 }
 
 /// Whether Python says that a value is no number, or none of this size.
@@ -121,6 +139,22 @@ fn at_ns_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
 
 fn until_ns_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     (!value.is_none()).then(|| whole("until_ns", value, i64::MAX as u64)).transpose()
+}
+
+fn read_of(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag("read", value)
+}
+
+fn fua_of(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag("fua", value)
+}
+
+fn log_of(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag("log", value)
+}
+
+fn check_of(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag("check", value)
 }
 
 /// A read or a write, which may have to be on the medium when it completes (forced unit access).
@@ -157,7 +191,13 @@ impl Session {
     /// Opens a session with the system of a scenario, or one that stands where another does now.
     #[new]
     #[pyo3(signature = (of, *, log = false, timeline = None, check = false))]
-    fn new(python: Python<'_>, of: Origin<'_>, log: bool, timeline: Option<(f64, f64)>, check: bool) -> PyResult<Self> {
+    fn new(
+        python: Python<'_>,
+        of: Origin<'_>,
+        #[pyo3(from_py_with = log_of)] log: bool,
+        timeline: Option<(f64, f64)>,
+        #[pyo3(from_py_with = check_of)] check: bool,
+    ) -> PyResult<Self> {
         let scenario = match of {
             Origin::Session(mut other) => return Ok(other.snapshot()),
             Origin::Scenario(scenario) => scenario,
@@ -204,8 +244,8 @@ impl Session {
         &mut self,
         #[pyo3(from_py_with = lbn_of)] lbn: u64,
         #[pyo3(from_py_with = blocks_of)] blocks: u32,
-        read: bool,
-        fua: bool,
+        #[pyo3(from_py_with = read_of)] read: bool,
+        #[pyo3(from_py_with = fua_of)] fua: bool,
         #[pyo3(from_py_with = at_ns_of)] at_ns: Option<u64>,
     ) -> PyResult<u64> {
         let session = self.held();
@@ -222,13 +262,15 @@ impl Session {
     }
 
     /// Hands in requests in the order of their arrivals: reads (0), writes (1), flushes (2), forced writes (3).
-    fn submit_all<'py>(
+    fn submit_all(
         &mut self,
-        lbns: PyReadonlyArray1<'py, u64>,
-        blocks: PyReadonlyArray1<'py, u32>,
-        ops: PyReadonlyArray1<'py, u8>,
-        at_ns: PyReadonlyArray1<'py, u64>,
+        lbns: &Bound<'_, PyAny>,
+        blocks: &Bound<'_, PyAny>,
+        ops: &Bound<'_, PyAny>,
+        at_ns: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        let (lbns, blocks) = (column::<u64>("lbns", "uint64", lbns)?, column::<u32>("blocks", "uint32", blocks)?);
+        let (ops, at_ns) = (column::<u8>("ops", "uint8", ops)?, column::<u64>("at_ns", "uint64", at_ns)?);
         let (lbns, blocks, ops, at_ns) = (lbns.as_array(), blocks.as_array(), ops.as_array(), at_ns.as_array());
         same_length(&[lbns.len(), blocks.len(), ops.len(), at_ns.len()])?;
         if let Some(place) = at_ns.windows(2).into_iter().position(|pair| pair[1] < pair[0]) {
@@ -241,7 +283,8 @@ impl Session {
         for (((&lbn, &blocks), &op), &at) in lbns.iter().zip(blocks).zip(ops).zip(at_ns) {
             let request = match op {
                 2 => Request { arrival: Time::from_ns(at), ..Request::flush() },
-                _ => request(lbn, blocks, (op == 0, op == 3), Time::from_ns(at))?,
+                0 | 1 | 3 => request(lbn, blocks, (op == 0, op == 3), Time::from_ns(at))?,
+                _ => return Err(errors::misuse(format!("ops has {op}: expected 0, 1, 2 or 3"))),
             };
             session.submit(request).map_err(run_error)?;
         }

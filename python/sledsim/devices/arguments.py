@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import brief, wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,22 +18,15 @@ _Array = TypeVar("_Array", bound="NDArray[np.generic]")
 MOST_POINTS = 10_000
 #: Most values of an argument, and of what arguments make together: 128 MiB of numbers.
 MOST_VALUES = 1 << 24
-#: Longest text in which an error shows what was given.
-LONGEST = 60
 #: What whole numbers are made into: the core's widest.
 WIDEST = 2**63 - 1
 
 
 def refuse(name: str, value: Any, expected: str, bounds: dict[str, object] | None = None) -> SledsimError:
     """Make the error of an argument that is not what was expected; ``bounds`` are those of a number."""
-    try:
-        shown = repr(value)
-    except (ValueError, RecursionError):
-        # A number of thousands of digits, or lists within lists without an end.
-        shown = f"a {type(value).__name__} that can't be shown"
-    brief = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
-    says = f"{name} = {brief}: expected {expected}"
-    held = value if brief == shown else brief
+    shown, is_whole = brief(value)
+    says = f"{name} = {shown}: expected {expected}"
+    held = value if is_whole else shown
     return wrong(SledsimError, "out-of-range", says, path=name, value=held, allowed=bounds or expected)
 
 

@@ -14,7 +14,7 @@ from sledsim.scenario.mistaken import not_a_scenario
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of
-from sledsim.show.faults import wrong
+from sledsim.show.faults import brief, wrong
 from sledsim.show.fitting import visible
 
 __all__ = [
@@ -119,11 +119,12 @@ def from_argument(name: str) -> "Path | str":
 def _require_known(source: object) -> None:
     """Refuse, in words, what a program may pass instead of a scenario."""
     if not isinstance(source, ScenarioModel | Mapping | Path | str):
+        shown, is_whole = brief(source)
         says = (
-            f"{type(source).__name__} {source!r} is of the wrong type: expected the path of a file, a text, "
+            f"{type(source).__name__} {shown} is of the wrong type: expected the path of a file, a text, "
             "a dictionary or a Scenario"
         )
-        raise wrong(ScenarioError, "wrong-type", says, value=source, file="scenario")
+        raise wrong(ScenarioError, "wrong-type", says, value=source if is_whole else shown, file="scenario")
 
 
 def written(source: ScenarioLike) -> Written:
@@ -189,7 +190,11 @@ def set_list(sets: Sets) -> list[str]:
     elif isinstance(sets, Mapping):
         settings = [_setting(path, value) for path, value in sets.items()]
     else:
-        settings = list(sets)
+        try:
+            settings = list(sets)
+        except TypeError:
+            says = f"set: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
+            raise wrong(ScenarioError, "wrong-type", says, path="set") from None
     require_text(*settings)
     return settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sledsim._core import Fault, ScenarioError, error_of
-from sledsim.show.faults import missing_file
+from sledsim.show.faults import brief, missing_file
 from sledsim.show.fitting import visible
 
 __all__ = ["Text", "is_document", "require_text", "text_of"]
@@ -85,7 +85,7 @@ def require_text(*texts: object) -> None:
     """
     for text in texts:
         if not isinstance(text, str):
-            says = f"expected a text, not {type(text).__name__} {text!r:.{LONGEST_SHOWN}}"
+            says = f"expected a text, not {type(text).__name__} {brief(text)[0]}"
             raise error_of(ScenarioError, [Fault("wrong-type", says)])
         try:
             text.encode()

@@ -11,6 +11,7 @@ from sledsim.show.fitting import visible
 __all__ = [
     "CanFail",
     "Sentence",
+    "brief",
     "facts_of",
     "fault_of",
     "is_one_of",
@@ -29,6 +30,8 @@ __all__ = [
 
 Error = TypeVar("Error", bound=_core.SledsimError)
 
+#: Longest text in which an error shows what was given.
+LONGEST = 60
 #: The greatest number that the core counts with.
 MOST = (1 << 63) - 1
 
@@ -48,6 +51,22 @@ class CanFail:
     def error(self) -> str | None:
         """Why it failed, in words; ``None`` where it did not."""
         return "\n".join(map(str, self.faults)) or None
+
+
+def brief(value: object) -> tuple[str, bool]:
+    """Return what was given as errors have room for it, and whether that is all of it.
+
+    Parameters
+    ----------
+    value
+        Whatever was given.
+    """
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or lists within lists without an end.
+        return f"a {type(value).__name__} that can't be shown", False
+    return (shown, True) if len(shown) <= LONGEST else (f"{shown[: LONGEST - 3]}...", False)
 
 
 def is_one_of(value: object, known: Container[str]) -> bool:

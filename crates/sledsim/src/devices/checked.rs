@@ -219,8 +219,12 @@ impl Device for Checked {
         self.device.is_own()
     }
 
-    fn stop(&self) -> Option<Stop> {
-        self.device.stop()
+    fn is_broken(&self) -> bool {
+        self.device.is_broken()
+    }
+
+    fn stop(&self, waiting: &[Request]) -> Option<Stop> {
+        self.device.stop(waiting)
     }
 
     fn wake_ns(&self, now: Time) -> u64 {

@@ -195,8 +195,14 @@ pub trait Device: DynClone + Send {
         false
     }
 
-    /// Why what it says means nothing any more; asked where it [is one's own](Device::is_own).
-    fn stop(&self) -> Option<Stop> {
+    /// Whether what it says means nothing any more; asked where it [is one's own](Device::is_own).
+    fn is_broken(&self) -> bool {
+        false
+    }
+
+    /// Why that is so, told with the one of the requests that are `waiting` with which it was found, if it was one of them.
+    fn stop(&self, waiting: &[Request]) -> Option<Stop> {
+        let _ = waiting;
         None
     }
 

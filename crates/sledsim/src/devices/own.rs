@@ -87,7 +87,43 @@ pub struct Own {
     next_lbn: u64,
     past: Past<2>,
     /// Why it can't go on.
-    stop: RefCell<Option<Stop>>,
+    stop: RefCell<Option<Broken>>,
+}
+
+/// Why a mechanism can't go on.
+#[derive(Clone)]
+struct Broken {
+    why: Stop,
+    /// When it was asked.
+    at: Time,
+    about: About,
+}
+
+/// With what a mechanism is asked.
+#[derive(Clone, Copy)]
+enum About {
+    /// A request that it serves.
+    Served(Request),
+    /// A block that may be read or written.
+    Place { lbn: u64, read: bool },
+}
+
+impl About {
+    /// What messages call it, and its request, if that is it or one of those that wait.
+    fn told(self, waiting: &[Request]) -> (String, Option<u64>) {
+        let request = match self {
+            Self::Served(request) => Some(request),
+            Self::Place { lbn, read } => {
+                waiting.iter().find(|request| request.lbn == lbn && (request.op == Op::Read) == read).copied()
+            }
+        };
+        match (request, self) {
+            (Some(request), _) | (None, Self::Served(request)) => (told(&request), Some(request.id)),
+            (None, Self::Place { lbn, read }) => {
+                (format!("a {} of LBN {lbn}", if read { "read" } else { "write" }), None)
+            }
+        }
+    }
 }
 
 /// Half of what a [`Location`] can tell apart: whether a block is to be written stands there, too.
@@ -127,13 +163,8 @@ impl Own {
         self
     }
 
-    /// A time that the mechanism tells, ns; 0 once it can't go on. `what` says with what it is asked.
-    fn asked(
-        &self,
-        now: Time,
-        ask: impl FnOnce(&mut dyn OwnDevice) -> Result<u64, Stop>,
-        what: impl FnOnce() -> (String, Option<u64>),
-    ) -> u64 {
+    /// A time that the mechanism tells, ns; 0 once it can't go on.
+    fn asked(&self, at: Time, about: About, ask: impl FnOnce(&mut dyn OwnDevice) -> Result<u64, Stop>) -> u64 {
         let mut stop = self.stop.borrow_mut();
         if stop.is_some() {
             return 0;
@@ -146,8 +177,7 @@ impl Own {
             (ns <= OWN_TIME_NS.most).then_some(ns).ok_or_else(too_long)
         });
         answer.unwrap_or_else(|why| {
-            let (with, request) = what();
-            *stop = Some(why.at(Role::Device, now, &with, request));
+            *stop = Some(Broken { why, at, about });
             0
         })
     }
@@ -198,21 +228,21 @@ impl Device for Own {
         let wake_ns = self.wake_ns(now);
         let lbn = self.shares.lbn(Location { slot: location.slot / 2, ..location });
         let read = location.slot.is_multiple_of(2);
-        let what = || (format!("a {} of LBN {lbn}", if read { "read" } else { "write" }), None);
         let ready = now + wake_ns;
-        wake_ns + self.asked(ready, |mechanism| mechanism.positioning_ns(ready, lbn, read), what)
+        let about = About::Place { lbn, read };
+        wake_ns + self.asked(ready, about, |mechanism| mechanism.positioning_ns(ready, lbn, read))
     }
 
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks(), "{request:?}");
         debug_assert!(self.past.end() <= now, "the device serves until {:?}", self.past.end());
-        let what = || (told(request), Some(request.id));
+        let about = About::Served(*request);
         let (lbn, read) = (request.lbn, request.op == Op::Read);
         let startup_ns = self.past.wake(now);
         let ready = now + startup_ns;
-        let seek_ns = self.asked(ready, |mechanism| mechanism.positioning_ns(ready, lbn, read), what);
+        let seek_ns = self.asked(ready, about, |mechanism| mechanism.positioning_ns(ready, lbn, read));
         let there = ready + seek_ns;
-        let transfer_ns = self.asked(there, |mechanism| mechanism.serve(there, request), what);
+        let transfer_ns = self.asked(there, about, |mechanism| mechanism.serve(there, request));
         let end = there + transfer_ns;
         let phases = Phases { startup_ns, seek_ns, seek_x_ns: seek_ns, transfer_ns, ..Phases::default() };
         let work = [
@@ -227,7 +257,14 @@ impl Device for Own {
         true
     }
 
-    fn stop(&self) -> Option<Stop> {
-        self.stop.borrow().clone()
+    fn stop(&self, waiting: &[Request]) -> Option<Stop> {
+        let stop = self.stop.borrow();
+        let Broken { why, at, about } = stop.as_ref()?;
+        let (with, request) = about.told(waiting);
+        Some(why.at(Role::Device, *at, &with, request))
+    }
+
+    fn is_broken(&self) -> bool {
+        self.stop.borrow().is_some()
     }
 }

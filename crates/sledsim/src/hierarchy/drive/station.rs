@@ -47,6 +47,8 @@ pub(super) struct Station {
     pub(super) flaws: Flaws,
     pub(super) window: Window,
     own: Owned,
+    /// Which requests a mechanism of one's own has still to serve; kept where it is one.
+    waiting: Vec<Request>,
 }
 
 /// What asks policies of one's own.
@@ -73,6 +75,7 @@ impl Station {
             delay: None,
             anticipation: None,
             window: Window::default(),
+            waiting: Vec::new(),
         }
     }
 
@@ -93,6 +96,9 @@ impl Station {
     /// A request that is ready joins the queue.
     #[inline]
     pub(super) fn push(&mut self, ready: Time, request: Request) {
+        if self.own.mechanism {
+            self.waiting.push(request);
+        }
         self.scheduler.push(ready, request, self.device.as_ref());
         if let Some(merging) = &mut self.merging {
             merging.arrived(request);
@@ -186,12 +192,21 @@ impl Station {
     #[inline]
     pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {
         self.check(now, request, service);
+        self.forget(request);
         self.window.serve(now, service.free);
         if let (Some(anticipation), false) = (&mut self.anticipation, request.is_flush()) {
             anticipation.served(request, service);
         }
         if self.own.spin_down {
             self.tell_spin_down(request, service);
+        }
+    }
+
+    /// A request need not be known any more, unless it may be what a mechanism of one's own failed with.
+    #[inline]
+    fn forget(&mut self, served: &Request) {
+        if self.own.mechanism && !self.device.is_broken() {
+            self.waiting.retain(|request| request.id != served.id);
         }
     }
 
@@ -216,14 +231,14 @@ impl Station {
         if !(scheduler || spin_down || mechanism) {
             return None;
         }
-        let stop = self.scheduler.stop().cloned().or_else(|| self.device.stop());
+        let stop = self.scheduler.stop().cloned().or_else(|| self.device.stop(&self.waiting));
         stop.or_else(|| self.device.idle_policy()?.stop())
     }
 
     /// Whether what the device says means nothing any more.
     #[inline]
     pub(super) fn is_broken(&self) -> bool {
-        self.own.mechanism && self.device.stop().is_some()
+        self.own.mechanism && self.device.is_broken()
     }
 
     /// Whether it serves what arrives in the order of arrival, whatever comes.
@@ -245,6 +260,10 @@ impl Station {
         }
         if self.own.spin_down {
             self.tell_spin_down_of_all();
+        }
+        if self.own.mechanism {
+            let members: Vec<Request> = self.together().map(|(request, _)| *request).collect();
+            members.iter().for_each(|request| self.forget(request));
         }
         self.window.together_requests += members;
         self.window.together_accesses += 1;
@@ -295,6 +314,7 @@ impl Station {
         self.count_queue(now);
         while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
         self.incoming.clear();
+        self.waiting.clear();
         self.merging.iter_mut().for_each(Merging::forget);
         self.delay.iter_mut().for_each(Delay::forget);
         self.anticipation.iter_mut().for_each(Anticipation::forget);
