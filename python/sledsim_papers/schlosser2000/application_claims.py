@@ -96,6 +96,11 @@ def _swapped(now: Sequence[str], before: Sequence[str]) -> list[str]:
     return [f"{first} and {second}" for first, second in pairs if now.index(first) > now.index(second)]
 
 
+def _devices(ranked: Ours) -> list[str]:
+    """Return the devices of an order one by one."""
+    return [device for each in ranked for device in str(each).split("~")] if isinstance(ranked, tuple) else []
+
+
 def robust_orders() -> list[list[str]]:
     """Return, for each application and machine, run times from the quickest, and which devices change places.
 
@@ -137,12 +142,16 @@ def _order(claim: str, application: str, devices: Sequence[str], level: Sequence
         return order(_figures(application, "run_ms", devices, **guest), level=level)
 
     told = ", ".join(f"{device} {ms:,.0f} ms" for device, ms in _figures(application, "run_ms", devices).items())
+    others = _under_variations(application, ranked)
+    swapped = [pair for other in others for pair in _swapped(_devices(other.ours), _devices(ranked()))]
+    pairs = ", ".join(dict.fromkeys(swapped))
+    robust = f"Not robust to the machine: {pairs}. " if pairs else "Robust to the machine. " if others else ""
     return Finding(
         ranked(),
-        f"{OURS[application]}: {told}. {MACHINE}",
+        f"{OURS[application]}: {told}. {robust}{MACHINE}",
         scenarios=_scenarios(application),
         curve=_curve(application),
-        probes=(*_beside(claim), *_under_variations(application, ranked)),
+        probes=(*_beside(claim), *others),
         cause=CAUSES.get(claim, ""),
     )
 
