@@ -424,36 +424,3 @@ def test_a_function_that_answers_what_is_no_answer_ends_the_run() -> None:
     assert f" and request {caught.value.request} (" in str(caught.value)
     assert caught.value.at_s is not None
     assert not sledsim.check_policy(policy, role="replacement").passed
-
-
-#: Caches of a few slots, for which many wait: whose turn comes is told by what comes back from below.
-CROWDED = {
-    "ram-cache": {"kind": "ram-cache", "bytes": 4 << 12, "child": "g2"},
-    "through": {"kind": "ram-cache", "bytes": 4 << 12, "write": "through", "child": "g2"},
-    "mcd": {**SYSTEMS["mcd"], "mems_bytes": 64 << 10, "segment_bytes": 8 << 10},
-}
-FAILS = """
-from dataclasses import dataclass
-from own_caches import Lru
-
-@dataclass
-class Fails(Lru):
-    at: int = 1
-
-    def admitted(self, slot, key, evicted):
-        self.at -= 1
-        if self.at == 0:
-            raise ValueError("enough")
-        super().admitted(slot, key, evicted)
-"""
-
-
-@pytest.mark.parametrize("system", CROWDED)
-def test_a_fault_names_the_request_whenever_it_comes(here: Path, system: str) -> None:
-    (here / "fails.py").write_text(FAILS)
-    workload = WORKLOAD | {"arrival": {"kind": "closed", "outstanding": 24}}
-    for at in (3, 20, 60):
-        cache = CROWDED[system] | {"policy": {"python": "fails:Fails", "at": at}}
-        with pytest.raises(RunError, match="raised ValueError: enough") as caught:
-            sledsim.run({"workload": workload, "system": cache, "run": {"requests": 400}})
-        assert f" and request {caught.value.request} (" in str(caught.value), caught.value

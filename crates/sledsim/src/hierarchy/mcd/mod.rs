@@ -295,12 +295,7 @@ impl Mcd {
             }
         }
         while let Some(piece) = self.stalled.pop_front() {
-            let request = self.requests.request_of(&piece);
-            let routed = self.route(piece, context);
-            if self.halts(Some(&request), context) {
-                return;
-            }
-            if let Err(piece) = routed {
+            if let Err(piece) = self.route(piece, context) {
                 self.stalled.push_front(piece);
                 break;
             }

@@ -107,11 +107,6 @@ impl Requests {
         self.wholes.get_mut(id).expect("a request is under way as long as one of its pieces is")
     }
 
-    /// The request that a piece is of.
-    pub fn request_of(&self, piece: &Piece) -> Request {
-        self.wholes[piece.whole].gather.whole
-    }
-
     /// One piece of a request is joined to another.
     pub fn join(&mut self, whole: u64) {
         self.whole(whole).gather.expect_less();

@@ -116,8 +116,6 @@ pub struct RamCache {
     waiting: Vec<(u64, Held)>,
     /// Blocks that jobs are writing to the child without having all of their lines here: such a line can't come in.
     around: Vec<(u64, u64)>,
-    /// The request for which lines were asked for last in this event, if there is one: what the policy says names it.
-    about: Option<Request>,
     counts: Counts,
 }
 
@@ -161,7 +159,6 @@ impl RamCache {
             stalled: VecDeque::new(),
             waiting: Vec::new(),
             around: Vec::new(),
-            about: None,
             counts: Counts::default(),
         })
     }
@@ -185,7 +182,6 @@ impl RamCache {
 
     /// Goes on with blocks of a job.
     fn pursue(&mut self, held: Held, context: &mut Context<'_>) {
-        self.about = Some(self.jobs[held.job].gather.whole);
         match self.jobs[held.job].way {
             Way::ReadHit | Way::ReadMiss => self.read(held, context),
             Way::Write | Way::WriteStalled => self.write(held, context),
@@ -293,16 +289,13 @@ impl RamCache {
         woken.into_iter().for_each(|(_, held)| self.pursue(held, context));
     }
 
-    /// What comes after everything: stalled jobs go on, what is dirty is written, timers are set.
-    fn attend(&mut self, context: &mut Context<'_>) {
+    /// What comes after everything, a request that has just come among it: stalled jobs go on, what is dirty is written, timers are set.
+    fn attend(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
         let now = context.now();
-        loop {
-            if let Some(stop) = self.lines.stop(now, self.about.as_ref()) {
-                return context.stop(stop);
-            }
-            if !self.lines.has_room() {
-                break;
-            }
+        if let Some(stop) = self.lines.stop(now, request) {
+            return context.stop(stop);
+        }
+        while self.lines.has_room() {
             let Some(held) = self.stalled.pop_front() else { break };
             self.counts.stall_ns += u128::from(now - held.since);
             let others = self.stalled.len();
@@ -376,11 +369,10 @@ impl Component for RamCache {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         let payload = context.payload(&request);
-        self.about = Some(request);
         self.flush.disturb(now);
         if request.is_flush() {
             self.promise(request, context);
-            self.attend(context);
+            self.attend(Some(&request), context);
             return;
         }
         let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
@@ -393,12 +385,11 @@ impl Component for RamCache {
         if way == Way::ReadHit {
             self.read_ahead(request.lbn, request.end_lbn(), context);
         }
-        self.attend(context);
+        self.attend(Some(&request), context);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let data = context.answer(child, completion);
-        self.about = None;
         match self.parts.take(completion.request.id) {
             Part::Fill { job, lbn, end } => self.filled(job, lbn, end, completion, &data, context),
             Part::Destage { lbn, end } => {
@@ -413,17 +404,16 @@ impl Component for RamCache {
             Part::Flush => self.flushed(completion, context),
             Part::Around { job, held } => self.read_by_child(job, &held, completion, &data, context),
         }
-        self.attend(context);
+        self.attend(None, context);
     }
 
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
-        self.about = None;
         match tag {
             PERIOD => self.flush.begin_pass(),
             IDLE => self.flush.look(context.now(), self.is_quiet()),
             job => self.answer(job, context),
         }
-        self.attend(context);
+        self.attend(None, context);
     }
 
     fn may_lose_writes(&self, below: &Below<'_>) -> bool {
@@ -443,7 +433,6 @@ impl Component for RamCache {
         self.stalled.clear();
         self.waiting.clear();
         self.around.clear();
-        self.about = None;
         self.flush.forget(now);
         self.streams.iter_mut().for_each(Streams::forget);
         if self.is_volatile {
@@ -456,7 +445,7 @@ impl Component for RamCache {
 
     /// What outlived the cut is there at once; what is dirty of it waits to be flushed as ever.
     fn restart(&mut self, context: &mut Context<'_>) {
-        self.attend(context);
+        self.attend(None, context);
     }
 
     fn check(&self, at_rest: bool) -> Result<(), String> {
