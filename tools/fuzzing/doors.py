@@ -74,6 +74,7 @@ def doors() -> dict[str, Door]:
     from fuzzing.command import Command
     from fuzzing.disksim import DiskSimFiles
     from fuzzing.documents import Documents
+    from fuzzing.own_policies import OwnPolicies
     from fuzzing.systems import Systems
     from fuzzing.traces import Traces
 
@@ -84,10 +85,11 @@ def doors() -> dict[str, Door]:
         "argument": Arguments(),
         "system": Systems(),
         "command": Command(),
+        "own": OwnPolicies(),
     }
 
 
 #: Their names, without loading anything.
-NAMES = ("document", "trace", "disksim", "argument", "system", "command")
+NAMES = ("document", "trace", "disksim", "argument", "system", "command", "own")
 #: How often each comes up: a system takes ten times as long as a document.
-TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "document", "trace", "command")
+TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "own", "trace", "command")

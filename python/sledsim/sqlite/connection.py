@@ -156,8 +156,18 @@ class Connection:
         -------
         apsw.Cursor
             The rows; ``fetchall()`` asks for all of them.
+
+        Raises
+        ------
+        SledsimError
+            Where ``sql``, or a value as far as it is known by then, has half of a character.
         """
-        return self.sqlite.execute(sql, values)
+        try:
+            return self.sqlite.execute(sql, values)
+        except UnicodeEncodeError as error:
+            path, text = "sql" if error.object == sql else "values", error.object
+            says = f"{path}: {text[error.start]!r} is half of a character, which no UTF-8 text holds"
+            raise wrong(SledsimError, "misfit", says, path=path, value=text) from None
 
     @property
     def now_ns(self) -> int:

@@ -137,8 +137,12 @@ impl RamCache {
         // It reads nothing ahead, or the stream has enough ahead of it.
         let Some((from, to)) = self.streams.as_mut().and_then(|streams| streams.follow(lbn, end)) else { return };
         let (to, line_blocks) = (to.min(self.capacity_blocks), self.lines.line_blocks);
+        // Behind the device's last block, in the midst of a line, there is nothing: not even an empty piece.
+        if from >= to {
+            return;
+        }
         let mut run: Run = None;
-        for piece in pieces(from, to.max(from), line_blocks) {
+        for piece in pieces(from, to, line_blocks) {
             let start = piece.line * line_blocks;
             let found = self.lines.find(piece.line);
             if found.is_none() && (!self.stalled.is_empty() || self.is_being_written(start, start + line_blocks)) {
