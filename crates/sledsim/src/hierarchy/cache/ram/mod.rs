@@ -234,6 +234,7 @@ impl RamCache {
 
     /// Something that a job waited for is there; answers when that was all.
     fn release(&mut self, id: u64, context: &mut Context<'_>) {
+        self.halts(Some(&self.jobs[id].gather.whole), context);
         let job = &mut self.jobs[id];
         job.left -= 1;
         if job.left > 0 {
@@ -289,11 +290,18 @@ impl RamCache {
         woken.into_iter().for_each(|(_, held)| self.pursue(held, context));
     }
 
+    /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
+    fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
+        let Some(stop) = self.lines.stop(context.now(), request) else { return false };
+        context.stop(stop);
+        true
+    }
+
     /// What comes after everything, a request that has just come among it: stalled jobs go on, what is dirty is written, timers are set.
     fn attend(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
         let now = context.now();
-        if let Some(stop) = self.lines.stop(now, request) {
-            return context.stop(stop);
+        if self.halts(request, context) {
+            return;
         }
         while self.lines.has_room() {
             let Some(held) = self.stalled.pop_front() else { break };
