@@ -234,7 +234,7 @@ impl RamCache {
 
     /// Something that a job waited for is there; answers when that was all.
     fn release(&mut self, id: u64, context: &mut Context<'_>) {
-        self.halts(Some(&self.jobs[id].gather.whole), context);
+        self.lines.halts(Some(&self.jobs[id].gather.whole), context);
         let job = &mut self.jobs[id];
         job.left -= 1;
         if job.left > 0 {
@@ -290,17 +290,10 @@ impl RamCache {
         woken.into_iter().for_each(|(_, held)| self.pursue(held, context));
     }
 
-    /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
-    fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
-        let Some(stop) = self.lines.stop(context.now(), request) else { return false };
-        context.stop(stop);
-        true
-    }
-
     /// What comes after everything, a request that has just come among it: stalled jobs go on, what is dirty is written, timers are set.
     fn attend(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
         let now = context.now();
-        if self.halts(request, context) {
+        if self.lines.halts(request, context) {
             return;
         }
         while self.lines.has_room() {
@@ -384,8 +377,7 @@ impl Component for RamCache {
             return;
         }
         let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
-        let way = self.way_of(&request, passes);
-        let gather = Gather::new(request);
+        let (way, gather) = (self.way_of(&request, passes), Gather::new(request));
         let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
         let job = self.jobs.issue(job);
         let held = Held { job, lbn: request.lbn, end: request.end_lbn(), since: now, is_counted: false };
