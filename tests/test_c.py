@@ -315,6 +315,13 @@ def misused(library: Library, tmp_path: Path, seed: int, calls: int) -> dict[str
     return {name: int(count) for name, count in rows}
 
 
+def test_random_calls_are_of_every_function() -> None:
+    declared = re.findall(r"\b(sledsim_\w+)\(", (ROOT / "crates/sledsim-c/include/sledsim.h").read_text())
+    called = re.findall(r"\b(sledsim_\w+)\(", (SOURCES / "misuse.c").read_text())
+    assert len(set(declared)) > 15
+    assert set(declared) <= set(called)
+
+
 #: What random calls of one thread, in so few sessions, can't bring about.
 SELDOM = {"SLEDSIM_BUSY", "SLEDSIM_FULL", "SLEDSIM_RULE", "SLEDSIM_DEFECT"}
 

@@ -11,7 +11,7 @@ import pytest
 
 import sledsim
 from c_programs import compiled_policies
-from conftest import ROOT
+from conftest import ROOT, size
 from sledsim import RunError, ScenarioError
 from sledsim.caches import compiled
 from sledsim.sweep import Sweep, results, run
@@ -168,6 +168,27 @@ class Raises(Lru):
     def victim(self, key, after):
         raise ValueError("no idea")
 
+class Tires(Lru):
+    after: int
+    calls = 0
+
+    def tire(self):
+        self.calls += 1
+        if self.calls > self.after:
+            raise ValueError("no more")
+
+    def victim(self, key, after):
+        self.tire()
+        return super().victim(key, after)
+
+    def hit(self, slot, key):
+        self.tire()
+        super().hit(slot, key)
+
+    def admitted(self, slot, key, evicted):
+        self.tire()
+        super().admitted(slot, key, evicted)
+
 class Nonsense(Lru):
     answer: int = 99_999
 
@@ -257,8 +278,8 @@ def test_they_have_the_same_hit_ratios(trace: Path, library: Path) -> None:
         address = compiled(getattr(functions, listed), **ROOM)
         own: list[Any] = [f"own_caches:{name}", {"library": str(library), "symbol": listed, **ROOM}, address]
         found = sledsim.hit_ratio(trace, [listed, *own], [100, 300])
-        for size in (100, 300):
-            assert len({cache.hits for cache in found.caches if cache.pages == size}) == 1
+        for pages in (100, 300):
+            assert len({cache.hits for cache in found.caches if cache.pages == pages}) == 1
     labels = [cache.label for cache in found.caches[:4]]
     assert labels == ["arc", "own_caches:Arc", "arc", "compiled"]
 
@@ -322,6 +343,28 @@ def test_what_goes_wrong_ends_the_run(here: Path, trace: Path, name: str, says: 
         sledsim.hit_ratio(trace, f"mine:{name}", 300)
     assert says in str(told.value)
     assert "with page " in str(told.value)
+
+
+def test_the_request_is_told_whenever_a_policy_fails(here: Path) -> None:
+    """Also where it is asked again, for a request that had to wait for room or for others."""
+    workload = {**WORKLOAD, "arrival": {"kind": "poisson", "rate_per_s": 5000.0}}
+    few = {"back": 8 * 4096, "through": 8 * 4096}
+    later = 0
+    for name, system in SYSTEMS.items():
+        system = {**system, "bytes": few[name]} if name in few else system
+        for after in range(5, 405, size(100, 8)):
+            scenario = {
+                "seed": 5,
+                "workload": workload,
+                "system": {**system, "policy": {"python": "mine:Tires", "after": after}},
+                "run": {"requests": 1200},
+            }
+            with pytest.raises(RunError, match=r"mine:Tires\.\w+ raised ValueError: no more") as told:
+                sledsim.run(scenario)
+            assert told.value.request is not None, (name, after, str(told.value))
+            assert f" and request {told.value.request} (" in str(told.value)
+            later += told.value.request < told.value.result.requests.submitted - 1
+    assert later > 1
 
 
 def test_a_compiled_policy_that_chooses_nonsense_ends_the_run(library: Path) -> None:

@@ -64,6 +64,23 @@ def test_one_by_one_and_in_arrays_it_gives_the_result_of_a_run(system: dict[str,
     assert same(arrays.result(), run)
 
 
+@pytest.mark.parametrize("system", [DRIVE, MIRROR], ids=["sptf", "mirror"])
+def test_many_requests_give_what_they_give_at_once(system: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    # Several arrive at the same instants, some of them as others end.
+    at_ns = np.sort(random.integers(0, 400, 700)) * 2_000_000
+    lbns, read = random.integers(0, 6_000_000, 700), random.random(700) < 0.5
+    found = []
+    for at_once in (1000, 64, 7, 1):
+        monkeypatch.setattr("sledsim.runs.session.AT_ONCE", at_once)
+        session = sledsim.Session(system, log=True)
+        columns = session.serve(lbns, 8, read=read, at_ns=at_ns)
+        found.append(({name: column.tolist() for name, column in columns.items()}, session.now_ns, session.result()))
+    for columns, now_ns, result in found[1:]:
+        assert (columns, now_ns) == found[0][:2]
+        assert same(result, found[0][2])
+
+
 def test_a_snapshot_goes_its_own_way() -> None:
     session = sledsim.Session(MIRROR, log=True)
     session.serve([5, 500_000], 8, until_ns=1)

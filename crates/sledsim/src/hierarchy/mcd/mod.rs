@@ -272,8 +272,8 @@ impl Mcd {
         })
     }
 
-    /// Says that the policy can't go on, if it can't, with a request if that is at hand.
-    fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
+    /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
+    pub(super) fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
         let Some((stop, segment)) = self.table.stop() else { return false };
         context.stop(stop.at_key(context.now(), ("segment", segment), request));
         true

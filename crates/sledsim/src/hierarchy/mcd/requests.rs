@@ -107,6 +107,11 @@ impl Requests {
         self.wholes.get_mut(id).expect("a request is under way as long as one of its pieces is")
     }
 
+    /// A request that is under way.
+    pub fn request(&mut self, whole: u64) -> Request {
+        self.whole(whole).gather.whole
+    }
+
     /// One piece of a request is joined to another.
     pub fn join(&mut self, whole: u64) {
         self.whole(whole).gather.expect_less();

@@ -128,10 +128,18 @@ impl Mcd {
     }
 
     /// Sends a piece on its way; gives it back if there is no room for its segment.
-    pub(super) fn route(&mut self, mut piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
-        let Some(slot) = self.table.find(piece.segment) else {
-            return self.route_absent(piece, context);
+    pub(super) fn route(&mut self, piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
+        let whole = self.requests.request(piece.whole);
+        let routed = match self.table.find(piece.segment) {
+            Some(slot) => self.route_present(slot, piece, context),
+            None => self.route_absent(piece, context),
         };
+        self.halts(Some(&whole), context);
+        routed
+    }
+
+    /// Sends a piece of a segment with a slot on its way.
+    fn route_present(&mut self, slot: u32, mut piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
         if self.requests.hit(&mut piece) {
             self.table.hit(slot);
         }

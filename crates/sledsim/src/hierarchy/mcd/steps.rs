@@ -233,6 +233,8 @@ impl Mcd {
         self.journal.unclaim(self.table.slot(transit.slot));
         if transit.fresh {
             self.table.remove(transit.segment);
+            let first = transit.waiters.first().map(|piece| self.requests.request(piece.whole));
+            self.halts(first.as_ref(), context);
         }
         let mut hopeful = Vec::new();
         for piece in transit.waiters {

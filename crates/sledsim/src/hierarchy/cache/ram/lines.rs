@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::cells::{Cell, Cells};
-use crate::engine::Stop;
-use crate::engine::{Memory, Payload};
+use crate::engine::{Context, Memory, Payload};
 use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
 use crate::hierarchy::parts::{BlockSet, Counted};
 use crate::request::Request;
-use crate::time::Time;
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
 const DIRTY_BYTES: usize = 24;
@@ -130,9 +128,11 @@ impl Lines {
             || lines.all(|line| self.policy.find(line).is_some() || self.policy.admits(line))
     }
 
-    /// Why nothing comes in any more, told at `now`, with a request if that is at hand.
-    pub fn stop(&self, now: Time, request: Option<&Request>) -> Option<Stop> {
-        self.policy.stop().map(|(stop, line)| stop.at_key(now, ("line", line), request))
+    /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
+    pub fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
+        let Some((stop, line)) = self.policy.stop() else { return false };
+        context.stop(stop.at_key(context.now(), ("line", line), request));
+        true
     }
 
     /// Brings in a line that is not there, empty; `None` where no other may leave. Tells how many blocks left that were read

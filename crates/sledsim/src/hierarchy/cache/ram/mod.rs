@@ -234,6 +234,7 @@ impl RamCache {
 
     /// Something that a job waited for is there; answers when that was all.
     fn release(&mut self, id: u64, context: &mut Context<'_>) {
+        self.lines.halts(Some(&self.jobs[id].gather.whole), context);
         let job = &mut self.jobs[id];
         job.left -= 1;
         if job.left > 0 {
@@ -292,8 +293,8 @@ impl RamCache {
     /// What comes after everything, a request that has just come among it: stalled jobs go on, what is dirty is written, timers are set.
     fn attend(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
         let now = context.now();
-        if let Some(stop) = self.lines.stop(now, request) {
-            return context.stop(stop);
+        if self.lines.halts(request, context) {
+            return;
         }
         while self.lines.has_room() {
             let Some(held) = self.stalled.pop_front() else { break };
@@ -376,8 +377,7 @@ impl Component for RamCache {
             return;
         }
         let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
-        let way = self.way_of(&request, passes);
-        let gather = Gather::new(request);
+        let (way, gather) = (self.way_of(&request, passes), Gather::new(request));
         let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
         let job = self.jobs.issue(job);
         let held = Held { job, lbn: request.lbn, end: request.end_lbn(), since: now, is_counted: false };
