@@ -53,7 +53,7 @@ CORE_ARROWS = {
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},
     "metrics": SPOKEN | {"engine"},
-    "reliability": {"engine", "fault", "metrics"},
+    "reliability": {"engine", "fault", "limits", "metrics"},
     "hierarchy": SPOKEN | {"engine", "own", "power", "devices", "schedulers", "workloads", "traces", "metrics"},
     "scenario": SPOKEN
     | {"engine", "own", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
