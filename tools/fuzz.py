@@ -74,8 +74,15 @@ def campaign(asked: argparse.Namespace) -> int:
     ]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        # What was found until now is told, once the cases under way have ended.
+        for tally in tallies:
+            tally.is_over = True
+        for thread in threads:
+            thread.join()
     return told(tallies, time.monotonic() - begun)
 
 

@@ -65,6 +65,8 @@ class Tally:
     by_door: Counter[tuple[str, str]] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     slowest: tuple[float, str] = (0.0, "")
+    is_over: bool = False
+    """Whether no more cases are to be tried."""
 
     def add(self, name: str, outcome: str, finding: Finding | None, seconds: float) -> None:
         """Count a case."""
@@ -97,6 +99,8 @@ class Worker:
             bufsize=0,
             cwd=TOOLS.parent,
             env=environment,
+            # Ctrl-C is for who sees to them.
+            process_group=0,
         )
         self.selector = selectors.DefaultSelector()
         assert self.process.stdout is not None
@@ -202,7 +206,7 @@ def tried(
     worker = Worker()
     try:
         for done, case in enumerate(every):
-            late = until is not None and time.monotonic() > until
+            late = tally.is_over or (until is not None and time.monotonic() > until)
             if late or (count is not None and done >= count) or (stop and tally.findings):
                 return
             begun = time.monotonic()
