@@ -113,8 +113,7 @@ impl Life<'_> {
 
     /// Hazard of everything that can fail, from now over a time in h.
     fn hazard_over(&self, time_h: f64) -> f64 {
-        let mut hazard = once_for_alike(|age_h, law| law.hazard_over(age_h, time_h));
-        let devices: f64 = self.ageing().map(|(_, age_h, law)| hazard(age_h, law)).sum();
+        let devices: f64 = self.ageing().map(|(_, age_h, law)| law.hazard_over(age_h, time_h)).sum();
         devices + self.latent_rate() * time_h
     }
 
@@ -148,18 +147,16 @@ impl Life<'_> {
     }
 
     fn hazard_rate(&self, time_h: f64) -> f64 {
-        let mut rate = once_for_alike(|age_h, law| law.hazard_rate(age_h + time_h));
-        self.ageing().map(|(_, age_h, law)| rate(age_h, law)).sum::<f64>() + self.latent_rate()
+        self.ageing().map(|(_, age_h, law)| law.hazard_rate(age_h + time_h)).sum::<f64>() + self.latent_rate()
     }
 
     /// What fails at a time from now, in h, if something does: each as likely as its hazard is large.
     fn culprit(&self, time_h: f64, stream: &mut Stream) -> Event {
         let mut left = stream.unit() * self.hazard_rate(time_h);
         let mut last = Event::LatentError;
-        let mut rate = once_for_alike(|age_h, law| law.hazard_rate(age_h + time_h));
         for (place, age_h, law) in self.ageing() {
             last = Event::Failure { place };
-            left -= rate(age_h, law);
+            left -= law.hazard_rate(age_h + time_h);
             if left < 0.0 {
                 return last;
             }
@@ -169,19 +166,6 @@ impl Life<'_> {
             Event::LatentError
         } else {
             last
-        }
-    }
-}
-
-/// A function of a device's age and law that is worked out once for devices alike in both that follow each other: most do.
-fn once_for_alike(told: impl Fn(f64, Law) -> f64) -> impl FnMut(f64, Law) -> f64 {
-    let mut last = None;
-    move |age_h, law| match last {
-        Some((alike, value)) if alike == (age_h, law) => value,
-        _ => {
-            let value = told(age_h, law);
-            last = Some(((age_h, law), value));
-            value
         }
     }
 }
