@@ -79,7 +79,7 @@ PROMISES = [
     Promise("SPTF on `atlas10k` with 1,000 pending: a dispatch", "disk_sptf_1000.each_s", "floor.disk", 60),
     Promise("the same with 10,000 pending", "disk_sptf_10000.each_s", "disk_sptf_1000.each_s", 4),
     Promise("random 4 KB, FCFS on `g2`, one by one in Python", "session_one.each_s", "floor.mems", 8),
-    Promise("the same as arrays", "session_arrays.each_s", "floor.mems", 3.4),
+    Promise("the same as arrays", "session_arrays.each_s", "floor.mems", 4),
     Promise("random 4 KB, FCFS on `g2`, one by one from C", "session_c.each_s", "floor.mems", 3),
     Promise("CloudPhysics on a caching disk, over and over", "mcd.each_s", "floor.mems", 8.5),
     Promise("the same with a tenth of the MEMS", "mcd_small.each_s", "floor.mems", 12.5),
