@@ -166,6 +166,6 @@ fn experiments_that_cannot_be_made_are_refused_by_name() {
     assert_eq!(refuses(Experiment { precision: Some(0.0), ..sound.clone() }), "precision");
     assert_eq!(refuses(Experiment { to_loss: true, forced: true, ..sound.clone() }), "to_loss");
     let many = Enclosure { parity: 200, spares: 1000, ..raid(4, 1, 1) };
-    assert_eq!(refused(&many, &forced(&[YEAR_H], 1000, 1)), "enclosure.spares");
+    assert_eq!(refused(&many, &forced(&[YEAR_H], 1000, 1)), "enclosure.parity");
     assert_eq!(outcome(&many, &sound).lifetimes, 1000);
 }
