@@ -331,6 +331,11 @@ def test_a_setting_of_the_documents_own_that_does_not_say_so_is_told_how_it_is_s
     for key in kind.model_fields.keys() - {"name", "seed", "device", kind.own.strip(".")} if kind.own else ():
         error = refused(case, path, set=[f"{key}.deep=1"])
         assert (error.kind, error.path, error.suggestion) == ("unknown-key", f"{key}.deep", f"{kind.own}{key}.deep")
+    if kind.own:
+        # What else is wrong is told with it.
+        path.write_text(f"{case.text}{case.typo[0]}\n")
+        error = refused(case, path, set=["replications=1"])
+        assert [fault.path for fault in error.faults] == ["replications", case.typo[1]]
 
 
 def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:

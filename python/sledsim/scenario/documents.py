@@ -260,12 +260,13 @@ def read_varying(
         As for :func:`read`; with what is wrong with the scenarios, too.
     """
     own, more = own_sets(sets, kind)
-    if taken_for_own := _meant_for_own(kind, more):
-        raise kind._error(taken_for_own)
+    meant = _meant_for_own(kind, more)
     place, table, faults = _read(kind, source, own)
     with _as_part():
         keys = right(kind, place.values) if table is None or faults else dict(table)
-    settings = [*settings_of(keys.get("set", {})), *more]
+    misplaced = {fault.setting for fault in meant}
+    settings = [*settings_of(keys.get("set", {})), *(each for each in more if each not in misplaced)]
+    faults = [*meant, *faults]
     if mistaken := _mistaken(kind, place):
         faults = mistaken
     elif faults or not kind.is_tried:
