@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,7 +44,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def state_of(folder: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    """Return when each thing below a folder was written; what goes while it is looked at is not there."""
+    state = {}
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            state[path] = path.stat().st_mtime_ns
+    return state
 
 
 def kill_while_it_writes(command: list[str | Path], folder: Path, moments: random.Random, most_s: float) -> bool:
