@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,11 +75,19 @@ def place(path: Path, line: int | None = None) -> str:
     return name if line is None else f"{name}:{line}"
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return what a file of Python says."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def rust_code(text: str) -> str:
     """Blank the comments and literals of Rust text; line numbers stay."""
     return _RUST_LITERAL.sub(lambda found: "\n" * found.group().count("\n") or " ", text)
 
 
+@cache
 def rust_code_without_tests(text: str) -> str:
     """Blank comments, literals and the unit tests, which stand at the end of a file."""
     return re.split(r"^#\[cfg\(test\)\]", rust_code(text), maxsplit=1, flags=re.MULTILINE)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -105,19 +104,6 @@ def test_the_watch_sees_each_way_of_going_wrong(
     if watched.process.poll() is None:
         spent.append(watched)
     assert (outcome, finding and finding.what) == ("failed", WRONG[call]), finding
-
-
-def test_a_campaign_goes_on_after_a_crash() -> None:
-    calls = ["1", "__import__('os').abort()", "2"]
-    outcomes: Counter[str] = Counter()
-    watched = Worker()
-    for call in calls:
-        if watched.process.poll() is not None:
-            watched.stop()
-            watched = Worker()
-        outcomes[watched.attempt("argument:0:0", packed({"device": "g2", "call": call}))[0]] += 1
-    watched.stop()
-    assert outcomes == {"accepted": 2, "failed": 1}
 
 
 def _less(summary: dict[str, Any], *path: str) -> None:

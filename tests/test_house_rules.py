@@ -24,6 +24,7 @@ from source_text import (
     rust_code_without_tests,
     rust_functions,
     sources,
+    tree_of,
 )
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def test_the_core_prints_nothing_and_knows_no_python() -> None:
 
 def imported_names(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the modules that a file imports anywhere, for types too, each with a name taken from it, if one is."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -250,9 +251,9 @@ def test_files_are_short(suffix: str) -> None:
     assert not long
 
 
-def python_functions(text: str) -> Iterator[Function]:
-    """Yield the functions of Python text; a docstring does not count as lines."""
-    for node in ast.walk(ast.parse(text)):
+def python_functions(path: Path) -> Iterator[Function]:
+    """Yield the functions of a file of Python; a docstring does not count as lines."""
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0]
             documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
@@ -260,13 +261,17 @@ def python_functions(text: str) -> Iterator[Function]:
             yield Function(node.name, node.lineno, (node.end_lineno or 0) - node.lineno + 1 - docstring)
 
 
-@pytest.mark.parametrize(("suffix", "functions"), [(".rs", rust_functions), (".py", python_functions)])
+def functions_of_rust(path: Path) -> Iterator[Function]:
+    return rust_functions(path.read_text())
+
+
+@pytest.mark.parametrize(("suffix", "functions"), [(".rs", functions_of_rust), (".py", python_functions)])
 def test_functions_are_short(suffix: str, functions: object) -> None:
     assert callable(functions)
     seen = 0
     long = []
     for path in sources(suffix):
-        for function in functions(path.read_text()):
+        for function in functions(path):
             seen += 1
             if function.lines > FUNCTION_LINES:
                 long.append(f"{place(path, function.line)} {function.name}: {function.lines} lines")
@@ -369,9 +374,7 @@ def messages_read(tree: ast.Module) -> list[int]:
 
 
 def test_nobody_reads_what_an_error_says() -> None:
-    read = {
-        place(path): messages_read(ast.parse(path.read_text())) for path in (*modules_of(PACKAGE), *modules_of(PAPERS))
-    }
+    read = {place(path): messages_read(tree_of(path)) for path in (*modules_of(PACKAGE), *modules_of(PAPERS))}
     assert not {name: lines for name, lines in read.items() if lines}
     # What pydantic says of a key it says in an entry of a table.
     says = re.compile(r"""\[["']msg["']\]\s*(?:\.|\[)""")
@@ -411,7 +414,7 @@ def errors_of_words(tree: ast.Module) -> list[int]:
 
 def test_every_error_of_both_packages_is_data() -> None:
     modules = (*modules_of(PACKAGE), *modules_of(PAPERS))
-    made = {place(path): errors_of_words(ast.parse(path.read_text())) for path in modules}
+    made = {place(path): errors_of_words(tree_of(path)) for path in modules}
     assert not {name: lines for name, lines in made.items() if lines}
 
 
@@ -424,7 +427,7 @@ def test_every_type_of_error_is_looked_for() -> None:
     declared = {
         node.name
         for path in (*modules_of(PACKAGE), *modules_of(PAPERS))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ClassDef) and any(OUR_ERRORS.match(ast.unparse(base)) for base in node.bases)
     }
     assert "MissingTraceError" in declared

@@ -30,7 +30,7 @@ system.device = "g2"
 run.requests = 300_000
 """
 
-KILLS = [pytest.param(2, id="quick"), pytest.param(25, id="all", marks=pytest.mark.slow)]
+KILLS = [pytest.param(1, id="quick"), pytest.param(25, id="all", marks=pytest.mark.slow)]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

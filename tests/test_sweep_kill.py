@@ -59,7 +59,7 @@ def table_of(store: Path, folder: Path) -> dict[str, bytes]:
 
 
 #: Runs of the sweep that is killed.
-RUNS = size(3_000, 10_000)
+RUNS = size(1_500, 10_000)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def change_of(store: Path, pattern: str) -> Callable[[], bool]:
     return lambda: state() != before
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_sweep_killed_many_times_ends_with_the_same_table(
     undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path, kills: int
 ) -> None:

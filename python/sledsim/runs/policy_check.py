@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from sledsim._core import ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
@@ -278,6 +276,8 @@ def _scattered(capacity_blocks: int, count: int) -> "np.ndarray[Any, np.dtype[np
     """Return places all over a device, the same ones each time; some twice."""
     if capacity_blocks <= BLOCKS:
         raise _BrokenError(f"it has {capacity_blocks} blocks: requests of up to {BLOCKS} are tried")
+    import numpy as np
+
     numbers = np.arange(count, dtype=np.uint64) // np.uint64(5) * np.uint64(5) + np.arange(count, dtype=np.uint64) % 4
     return numbers * np.uint64(2_654_435_761) % np.uint64(capacity_blocks - BLOCKS)
 
@@ -296,6 +296,8 @@ def _opened(system: Mapping[str, Any]) -> Session:
 
 def _fill(session: Session, apart_ns: int) -> None:
     """Hand in bursts: reads and writes of several sizes."""
+    import numpy as np
+
     count = BURST * BURSTS
     numbers = np.arange(count)
     session.submit_all(
