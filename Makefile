@@ -11,7 +11,9 @@ CARGO ?= cargo
 # Both halves of the build must see the same interpreter, or PyO3 is compiled twice.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-rust_sources := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.txt')
+# What the extension is built from: a change of a test or of the C interface need not build it anew.
+extension_crates := crates/sledsim $(addprefix crates/sledsim-,compiled disksim nbd python)
+rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.rs' -o -name '*.toml' -o -name '*.txt')
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
 python_code := python tests tools examples docs $(wildcard bench)
@@ -34,6 +36,8 @@ test-all: export SLEDSIM_TESTS := all
 test: but := and not slow
 # The same random cases everywhere: a test that fails here fails on any machine.
 test test-all: export PROPTEST_RNG_SEED := 1
+# Each worker would compile the tests anew, a tenth of what it does.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
 # Only with this do test programs say how long each test took.
 report_time := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test test-all: $(STAMPS)/extension $(STAMPS)/dev

@@ -23,8 +23,8 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-#: Runs that end by a kill: 50 in all, of the server and of its client in turn.
-ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = 30, 20
+#: Runs that end by a kill, of the server and of its client in turn: 50 with those of test_serving_guests.py.
+ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = 26, 16
 BLOCKS, BLOCK_BYTES = 64, 4096
 
 

@@ -31,6 +31,8 @@ PACKAGES = ("busybox-static", "bash", "nbd-client", "e2fsprogs", "xfsprogs", "fi
             "libc6-dev", "linux-libc-dev")  # fmt: skip
 #: What the guest's kernel is asked to load, with what they need before them.
 MODULES = ("nbd", "loop", "xfs")
+#: What a guest loads instead whose disk is served outside of it.
+DISK_MODULES = ("virtio_pci", "virtio_blk")
 #: What each program needs beside its libraries: files, and folders whole.
 BASE = ("bin/busybox", "bin/bash", "sbin/nbd-client", "sbin/mke2fs", "sbin/mkfs.xfs")
 PROGRAMS = {
@@ -67,12 +69,13 @@ def main() -> int:
     with TemporaryDirectory() as work:
         versions = unpack(Path(work), made)
     contents = {name: sorted(needed(tree, files)) for name, files in {"base": BASE, **PROGRAMS}.items()}
-    modules = keep_modules(made)
+    modules, disk_modules = keep_modules(made)
     keep_only(tree, {each for files in contents.values() for each in files})
     shutil.copy(options.server, made / "sledsim-nbd")
     objects(tree, made / "objects")
     database(made)
-    said = {"packages": versions, "modules": modules, "programs": contents, "tpch_scale": SCALE}
+    loaded = {"modules": modules, "disk_modules": disk_modules}
+    said = {"packages": versions, **loaded, "programs": contents, "tpch_scale": SCALE}
     (made / "contents.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     made.rename(folder)
@@ -187,25 +190,29 @@ def linked(data: bytes) -> list[str]:
     return loaders
 
 
-def keep_modules(made: Path) -> list[str]:
-    """Keep the modules that the guest loads, and return their names in the order of loading."""
-    found, order = made / "all-modules", []
+def keep_modules(made: Path) -> tuple[list[str], list[str]]:
+    """Keep the modules that guests load; return those of a machine and those of a disk, in the order of loading."""
+    found = made / "all-modules"
     files = {each.name.removesuffix(".ko"): each for each in (found / "kernel").rglob("*.ko")}
     (made / "modules").mkdir()
 
-    def add(name: str) -> None:
+    def add(name: str, order: list[str]) -> None:
         if name in order or name not in files:
             return
         before = re.search(rb"\0depends=([^\0]*)\0", files[name].read_bytes())
         for each in before.group(1).decode().split(",") if before else []:
-            add(each)
+            add(each, order)
         order.append(name)
         shutil.copy(files[name], made / "modules" / f"{name}.ko")
 
+    machine: list[str] = []
+    disk: list[str] = []
     for name in (*MODULES, "crc32c_generic", "crc32c-intel"):
-        add(name)
+        add(name, machine)
+    for name in (*DISK_MODULES, "crc32c_generic"):
+        add(name, disk)
     shutil.rmtree(found)
-    return order
+    return machine, disk
 
 
 def keep_only(tree: Path, kept: set[str]) -> None:

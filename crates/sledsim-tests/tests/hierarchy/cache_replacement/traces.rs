@@ -85,14 +85,15 @@ const PUBLISHED: [(u64, f64, f64, f64); 5] = [
 #[test]
 fn oltp_has_the_published_hit_ratios_and_the_documentation_those_reached() {
     let Some(path) = shared(OLTP) else { return };
-    let caches: Vec<CacheSpec> = PUBLISHED
+    let published = &PUBLISHED[..size(2, PUBLISHED.len())];
+    let caches: Vec<CacheSpec> = published
         .iter()
         .flat_map(|&(pages, ..)| POLICIES.iter().map(move |policy| CacheSpec { policy: policy.default.into(), pages }))
         .collect();
     let found = hit_ratios(&mut reader(&path), 512, &caches, &mut |_, _| true).unwrap();
     assert_eq!((found.requests, found.references), (914_145, 914_145));
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(DOCUMENTATION)).unwrap();
-    for ((pages, lru, arc, two_q), row) in PUBLISHED.into_iter().zip(found.caches.chunks(POLICIES.len())) {
+    for ((pages, lru, arc, two_q), row) in published.iter().copied().zip(found.caches.chunks(POLICIES.len())) {
         let percent = |name| row.iter().find(|cache| cache.policy.name() == name).unwrap().hit_ratio * 100.0;
         // LRU is the same everywhere, but for how the last printed digit was rounded. ARC's p is a real number in the
         // paper's figure; whether the authors' program kept a whole one is not said, and shows in the second decimal.
