@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import machine_build
-from sledsim import RunError, Session, SledsimError
-from sledsim import run as run_scenario
-from sledsim.machine import Guest, in_step, run, run_each
+from sledsim import RunError, SledsimError
+from sledsim.machine import Guest, run, run_each
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.emulation import unpacked
@@ -46,15 +45,14 @@ synced_us=1710000
 synced_disk=2 0 16 3 1 0 8 2 0 0 0
 served=0
 """
-#: A read of the mount, a read and a write of the program, and what is written after it.
+#: The beginning of the device's clock, a read of the mount, a read and a write of the program, and what follows it.
 TRACE = """t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns
+0,0,0,0,F,0,0,0
 1000,0,0,4096,R,1001000,1001000,1000000
 600000000,0,8192,4096,R,601500000,601500000,1500000
 650000000,0,4096,4096,W,651000000,651000000,1000000
 705000000,0,4096,0,F,705000000,705000000,0
 """
-#: The same as a run returns it: from the device's beginning on.
-IN_STEP = TRACE.replace("\n", "\n0,0,0,0,F,0,0,0\n", 1)
 
 
 @pytest.fixture
@@ -235,28 +233,9 @@ def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(
     assert (found.starts_s, found.ends_s) == (0.5, 0.7)
     assert found.path_us == 250
     assert (found.result.requests.warmup, found.result.requests.completed) == (2, 5)
-    assert found.trace == IN_STEP.encode()
-    assert in_step(found.trace) == found.trace
+    assert found.trace == TRACE.encode()
     assert "it printed" in str(found)
     assert json.loads(found.to_json())["processor_ms"] == 80
-
-
-def test_a_replay_of_a_trace_turns_a_disk_as_the_device_did(tmp_path: Path) -> None:
-    times_ns, lbns = [30_000_000, 51_300_000, 72_600_000], [0, 800_000, 80_000]
-    served = Session("atlas10k").serve(lbns, 8, at_ns=times_ns)["end_ns"].tolist()
-    header = TRACE.partition("\n")[0]
-    records = "".join(f"{at},0,{512 * lbn},4096,R,0,0,0\n" for at, lbn in zip(times_ns, lbns, strict=True))
-    trace = tmp_path / "trace.csv"
-
-    def ends_ns(content: bytes) -> list[int]:
-        trace.write_bytes(content)
-        workload = {"kind": "trace", "path": str(trace)}
-        found: list[int] = run_scenario({"system": "atlas10k", "workload": workload}, log=True).log["end_ns"].tolist()
-        return found
-
-    asked = f"{header}\n{records}".encode()
-    assert ends_ns(in_step(asked)) == [0, *served]
-    assert [each + times_ns[0] for each in ends_ns(asked)] != served
 
 
 def test_times_are_the_devices_where_the_guests_clock_is_slower(machine: Path, emulated: Callable[..., None]) -> None:
@@ -330,7 +309,7 @@ def test_the_command_tells_times_and_the_programs_status(
     done = sledsim_cli("machine", "run", "g2", "--machine", machine, "--trace", trace, "--", "ls", "-l")
     assert done.status == 1
     assert "command, which ended with 3" in done.out
-    assert trace.read_bytes() == IN_STEP.encode()
+    assert trace.read_bytes() == TRACE.encode()
     replayed = sledsim_cli("replay", trace, "--json")
     assert json.loads(replayed.out)["requests"]["completed"] == 5
 

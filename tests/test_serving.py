@@ -173,6 +173,8 @@ def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> No
     assert isinstance(delivery, dict)
     assert (delivery["reads"], delivery["writes"], delivery["flushes"]) == (61, 61, 1)
     rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    # Before them the beginning of the server's clock is written down.
+    assert rows.pop(0)["op"] == "F"
     assert len(rows) == 123
     # A log is a trace; on an idle system each answer is due when a run of that trace says.
     replayed = sledsim.replay(tmp_path / "log.csv", device="g2")
@@ -180,6 +182,21 @@ def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> No
     assert replayed.response.mean_ms == pytest.approx(sum(due_ms) / len(due_ms), rel=0.02)
     for row in rows:
         assert int(row["response_ns"]) >= 0
+
+
+def test_a_replay_of_a_log_turns_a_disk_as_the_server_did(tmp_path: Path) -> None:
+    with served(tmp_path, "--log", "log.csv", system="device = 'atlas10k'") as server:
+        client = server.client()
+        client.go()
+        for block in (0, 1_600_000, 160_000, 900_000):
+            client.read(512 * block, 4096)
+        client.close()
+        server.end()
+    workload = {"kind": "trace", "path": str(tmp_path / "log.csv")}
+    found = sledsim.run({"system": "atlas10k", "workload": workload}, log=True).log["end_ns"].tolist()
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    assert found == [int(row["due_ns"]) for row in rows]
+    assert len(found) == 5
 
 
 def test_requests_that_cannot_be_are_refused_and_the_connection_lives(tmp_path: Path) -> None:
@@ -316,11 +333,11 @@ def test_the_log_goes_by_the_time_of_asking_where_one_request_overtakes_another(
     order = [cookie for error, cookie in answers if error == 0]
     assert sorted(order) == first + later
     assert order.index(later[0]) < order.index(first[-1])
-    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    _, *rows = csv.DictReader((tmp_path / "log.csv").read_text().splitlines())
     asked = [int(row["t_ns"]) for row in rows]
     assert asked == sorted(asked)
     assert [row["offset_bytes"] for row in rows] == ["0"] * 8 + ["65536"] * 8
-    assert sledsim.replay(tmp_path / "log.csv", device="g2").requests["completed"] == 16
+    assert sledsim.replay(tmp_path / "log.csv", device="g2").requests["completed"] == 17
 
 
 def test_of_a_thousand_connections_the_first_are_served_and_the_others_told(tmp_path: Path) -> None:

@@ -52,12 +52,15 @@ const KEPT: usize = 1 << 20;
 impl Log {
     /// A log that writes a trace, where a path is given: arrivals, and the responses that were had.
     ///
+    /// The trace's first record is a flush as the session's clock begins. A replay begins with its first record: without
+    /// this one a disk's turns would be off by what passed until somebody asked for something.
+    ///
     /// # Errors
     /// Where the file can't be made.
     pub fn new(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
         let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns")?;
+        writeln!(file, "t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns\n0,0,0,0,F,0,0,0")?;
         Ok(Self { file: Some(file), ..Self::default() })
     }
 

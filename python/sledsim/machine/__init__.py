@@ -3,14 +3,13 @@
 from sledsim.machine.assembled import folder, is_there, packages
 from sledsim.machine.description import Guest
 from sledsim.machine.result import MachineRun, MachineRuns
-from sledsim.machine.running import in_step, run, run_each
+from sledsim.machine.running import run, run_each
 
 __all__ = [
     "Guest",
     "MachineRun",
     "MachineRuns",
     "folder",
-    "in_step",
     "is_there",
     "packages",
     "run",

@@ -25,7 +25,7 @@ from sledsim.show.faults import wrong
 if TYPE_CHECKING:
     from sledsim.scenario.models.model import Model
 
-__all__ = ["in_step", "run", "run_each", "system_of"]
+__all__ = ["run", "run_each", "system_of"]
 
 #: How long a machine may take by the clock on the wall, s.
 LIMIT_S = 1800.0
@@ -150,7 +150,7 @@ def _run(
         work = Path(folder)
         files = boot(Job(made, guest, wanted, json.dumps(resolved.values), size, limit_s), emulated, work)
         found = times_of(files, guest)
-        requests = in_step(files["trace.csv"])
+        requests = files["trace.csv"]
         trace = work / "trace.csv"
         trace.write_bytes(requests)
         result = run_scenario(
@@ -163,21 +163,6 @@ def _run(
     output, errors = (files.get(key, b"").decode(errors="replace") for key in ("output", "errors"))
     more: dict[str, Any] = {"result": result, "trace": requests, "guest": guest, "fio": fio_of(files)}
     return MachineRun(program=wanted.name, output=output, errors=errors, **found, **more)
-
-
-def in_step(trace: bytes) -> bytes:
-    """Return a trace whose first record is a flush as the device's clock began, so that a replay keeps to that clock.
-
-    A replay begins with its first record. Without this one a disk's turns, and the time of the program's start, would
-    be off by what passed until the guest mounted its file system.
-
-    Parameters
-    ----------
-    trace
-        What the device served, as ``sledsim-nbd`` logs it; one that begins so comes back as it is.
-    """
-    header, _, records = trace.partition(b"\n")
-    return trace if records.startswith(b"0,") else b"\n".join([header, b"0,0,0,0,F,0,0,0", records])
 
 
 def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:

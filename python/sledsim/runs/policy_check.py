@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sledsim._core import ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
 from sledsim.runs.running import run_resolved
@@ -14,6 +14,9 @@ from sledsim.scenario.reading import resolve
 from sledsim.show.faults import brief, is_one_of, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["PolicyCheck", "check_policy"]
 

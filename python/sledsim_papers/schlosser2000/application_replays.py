@@ -2,11 +2,8 @@
 
 from collections import deque
 from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from sledsim.machine import in_step
 from sledsim.runs import run as simulated
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.applications import SLED
@@ -19,15 +16,12 @@ BEFORE = 4
 
 def _log(made: Mapping[str, Any], system: Mapping[str, Any]) -> Any:
     """Return the log of a replay, from the program's start on."""
-    with TemporaryDirectory(prefix="sledsim-replay-") as folder:
-        path = Path(folder, "trace.csv")
-        path.write_bytes(in_step(Path(made["trace"]).read_bytes()))
-        scenario = {
-            "system": system,
-            "workload": {"kind": "trace", "path": str(path)},
-            "run": {"warmup_s": made["starts_s"]},
-        }
-        return simulated(scenario, log=True).log
+    scenario = {
+        "system": system,
+        "workload": {"kind": "trace", "path": str(made["trace"])},
+        "run": {"warmup_s": made["starts_s"]},
+    }
+    return simulated(scenario, log=True).log
 
 
 def spent_ms(made: Mapping[str, Any], system: Mapping[str, Any], phase: str = "service") -> float:
