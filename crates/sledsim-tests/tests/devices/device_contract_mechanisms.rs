@@ -336,7 +336,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(size(12, 96)))]
+    #![proptest_config(cases(size(12, 48)))]
 
     #[test]
     fn disks_at_the_ends_of_their_ranges_account_for_every_nanosecond(

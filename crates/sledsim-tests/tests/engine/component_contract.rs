@@ -395,7 +395,7 @@ fn time_and_energy_are_accounted_for() {
 
 #[test]
 fn a_run_cut_in_two_equals_the_whole() {
-    let count = size(120, 1200);
+    let count = size(120, 360);
     every_component(|spec, builder, _| {
         let capacity = capacity(&builder(spec));
         let all = requests(count, capacity, 900_000, false);

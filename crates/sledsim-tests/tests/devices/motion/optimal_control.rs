@@ -106,7 +106,7 @@ fn published_devices_seek_in_the_least_time() {
 }
 
 proptest! {
-    #![proptest_config(cases(size(12, 60)))]
+    #![proptest_config(cases(size(12, 40)))]
 
     #[test]
     fn any_sled_seeks_in_the_least_time(s in prop_oneof![2 => moving_seek(), 1 => rest_seek()]) {
