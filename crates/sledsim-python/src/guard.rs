@@ -238,9 +238,7 @@ pub fn in_time<'py>(name: &str, limit_s: f64, function: &Bound<'py, PyAny>) -> P
         if !error.is_instance_of::<OverTime>(python) {
             return error;
         }
-        let mut fault = guard.over(None);
-        fault.path = "python".into();
-        fault.words.insert(0, sledsim::fault::Word::Text(": ".into()));
+        let mut fault = guard.over(None).placed("python");
         fault.raised = Some(errors::told_of(python, &error));
         errors::scenario(fault)
     })
