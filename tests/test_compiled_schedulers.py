@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib
 import json
+import os
+import re
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sledsim
 from c_programs import compiled_policies
-from conftest import SCENARIO
+from conftest import ROOT, SCENARIO
 from sledsim.schedulers import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Outcome
 
@@ -144,6 +148,18 @@ def test_a_function_of_python_at_an_address(library: Path) -> None:
     assert result.summary["scheduler"] == "compiled"
 
 
+def test_the_page_s_function_of_numba_gives_the_log_of_asptf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="Numba is large, and nothing of Sledsim's needs it")
+    page = (ROOT / "docs" / "how-to" / "own-policies.md").read_text()
+    [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "@cfunc" in block]
+    (tmp_path / "my_numba.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    scheduler = importlib.import_module("my_numba").scheduler
+    for system in SYSTEMS:
+        assert log_of(system, scheduler) == log_of(system, BUILT_IN["aged"])
+    assert sledsim.check_policy(scheduler, role="scheduler").passed
+
+
 def test_hooks_hear_of_every_request(library: Path) -> None:
     own = {
         "library": str(library),
@@ -166,6 +182,48 @@ def test_the_result_names_the_function_and_the_hash_of_its_library(
     assert said["source"] == hashlib.sha256(library.read_bytes()).hexdigest()
     monkeypatch.chdir("/")
     assert sledsim.run(result.summary["scenario"]).response == result.response
+
+
+def picks(row: str, folder: Path) -> bytes:
+    """Compile a policy that picks a row into the library of a folder; return the log that it gives."""
+    include = '#include "sledsim_policy.h"'
+    text = f"{include}\nint64_t pick(const struct sledsim_pending *pending) {{ return (int64_t)({row}); }}\n"
+    library = compiled_policies(text, folder)
+    return log_of(SYSTEMS[0], {"library": str(library), "symbol": "pick"})
+
+
+def test_a_library_that_has_changed_since_it_was_opened_is_opened_anew(tmp_path: Path) -> None:
+    # Both the code and the hash are of what stands there now, however often that changes, and to what.
+    first = picks("pending->count - pending->count", tmp_path)
+    last = picks("pending->count - 1", tmp_path)
+    assert first == log_of(SYSTEMS[0], "fcfs") != last
+    assert picks("pending->count / 2", tmp_path) not in (first, last)
+    assert picks("pending->count - pending->count", tmp_path) == first
+    own = {"library": str(tmp_path / "libmine.so"), "symbol": "pick"}
+    done = sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": own}})
+    said = done.summary["scenario"]["system"]["scheduler"]
+    assert said["source"] == hashlib.sha256((tmp_path / "libmine.so").read_bytes()).hexdigest()
+    # Nothing is left of what that took.
+    assert not list(Path(tempfile.gettempdir()).glob(f"sledsim-policy-{os.getpid()}-*"))
+
+
+def test_a_library_is_read_once(library: Path, tmp_path: Path) -> None:
+    def source() -> str:
+        own = {"library": str(held), "symbol": "fcfs"}
+        read = sledsim.scenario.resolve({**SCENARIO, "system": {"device": "g2", "scheduler": own}}).values
+        return str(read["system"]["scheduler"]["source"])
+
+    held, behind = tmp_path / "held.so", b"what no program looks at"
+    held.write_bytes(library.read_bytes() + behind)
+    found, status = source(), held.stat()
+    with held.open("r+b") as file:
+        file.seek(-len(behind), os.SEEK_END)
+        file.write(behind.upper())
+    os.utime(held, ns=(status.st_atime_ns, status.st_mtime_ns))
+    # Size, time and number are as they were: it counts as the same file, and its text is not looked at.
+    assert source() == found
+    os.utime(held, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000))
+    assert source() == hashlib.sha256(held.read_bytes()).hexdigest() != found
 
 
 def test_a_snapshot_of_a_session_keeps_what_a_function_remembers(library: Path) -> None:

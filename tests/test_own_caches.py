@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -342,7 +343,20 @@ def test_what_goes_wrong_ends_the_run(here: Path, trace: Path, name: str, says: 
     with pytest.raises(RunError) as told:
         sledsim.hit_ratio(trace, f"mine:{name}", 300)
     assert says in str(told.value)
-    assert "with page " in str(told.value)
+    assert str(told.value).startswith("with page ")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_policy_that_can_not_start_is_told_of_without_a_key(here: Path, trace: Path, system: str) -> None:
+    (here / "late.py").write_text(
+        "from own_caches import Lru\nclass Late(Lru):\n    def started(self, slots):\n        assert slots < 0\n"
+    )
+    with pytest.raises(RunError) as told:
+        ran(SYSTEMS[system], "late:Late")
+    place = rf"system.policy at [\d.]+ s, with request {told.value.request} \("
+    assert re.match(place, str(told.value)), told.value
+    with pytest.raises(RunError, match=r"^late:Late raised AssertionError"):
+        sledsim.hit_ratio(trace, "late:Late", 300)
 
 
 def test_the_request_is_told_whenever_a_policy_fails(here: Path) -> None:

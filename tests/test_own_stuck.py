@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -125,6 +126,53 @@ def test_a_command_ends_where_the_interpreter_is_held_for_ever(folder: Path) -> 
     assert "with request 5, and could not be stopped" in done.stderr
     assert f'File "{folder / "mine.py"}", line' in done.stderr
     assert "in pick" in done.stderr
+
+
+#: Steps that hold the interpreter for years: one that looks for signals now and then, and one that does not.
+BACKTRACKS, COUNTS = "re.match('(a+)+$', 'a' * 60 + 'b')", "sum(range(10**12))"
+
+
+def test_what_holds_the_interpreter_and_looks_for_signals_is_ended(folder: Path) -> None:
+    system = write(folder, "scheduler", before="import re", within=BACKTRACKS)
+    with pytest.raises(sledsim.RunError, match=r"did not answer within 0.2 s") as caught:
+        sledsim.run({**SCENARIO, "system": system})
+    assert "re.match" in (caught.value.traceback or "")
+    assert caught.value.request == 5
+
+
+@pytest.mark.parametrize(
+    "cache",
+    [
+        {"kind": "ram-cache", "bytes": 1 << 30, "child": "g2"},
+        {"kind": "mcd", "mems": "g2", "disk": "atlas10k", "mems_bytes": 1 << 28},
+    ],
+    ids=lambda cache: str(cache["kind"]),
+)
+def test_a_replacement_policy_that_holds_the_interpreter_is_told_with_time_key_and_request(
+    cache: dict[str, Any], folder: Path
+) -> None:
+    scenario = {**SCENARIO, "system": {**cache, "policy": "mine:Mine"}}
+    write(folder, "replacement", within="raise ValueError")
+    with pytest.raises(sledsim.RunError) as caught:
+        sledsim.run(scenario)
+    told = re.search(r"at (0\.\d+) s, with (?:line|segment) (\d+) and request (\d+)", str(caught.value))
+    assert told
+    write(folder, "replacement", within=COUNTS)
+    (folder / "scenario.json").write_text(json.dumps(scenario))
+    done = command("run", "scenario.json", folder=folder)
+    assert done.returncode == 2
+    place = f"at {told[1]} s with key {told[2]} of request {told[3]}"
+    assert f"error: mine:Mine.admitted did not answer within 0.2 s {place}, and could not be stopped" in done.stderr
+    assert "in admitted" in done.stderr
+
+
+def test_a_policy_that_holds_the_interpreter_in_a_cache_without_a_clock_is_told_with_its_key(folder: Path) -> None:
+    write(folder, "replacement", within=COUNTS)
+    (folder / "trace.lis").write_text("".join(f"{at * 7} 1 0 {at}\n" for at in range(10)))
+    words = ["--pages", "100", "--page-bytes", "512", "--policy", "mine:Mine"]
+    done = command("hit-ratio", "trace.lis", *words, folder=folder)
+    assert done.returncode == 2
+    assert "error: mine:Mine.admitted did not answer within 0.2 s with key 35, and could not" in done.stderr
 
 
 def test_finished_runs_of_a_sweep_are_kept_where_another_ends_the_command(folder: Path) -> None:

@@ -85,6 +85,75 @@ def test_what_breaks_the_contract_is_named(name: str, folder: Path) -> None:
     assert re.search(says, faults[rule])
 
 
+#: What classes of other roles do wrong that the same requests served do not show by themselves.
+HIDDEN = {
+    "a time drawn anew": (
+        """\
+        from random import randrange
+        from sledsim.spin_down import SpinDown
+
+        class Mine(SpinDown):
+            def after_ns(self, now_ns, mode, modes):
+                return randrange(10_000_000)
+        """,
+        "decides the same again",
+        r"request \d+ was served by [\d.]+ s, and",
+    ),
+    "a choice that is remembered": (
+        """\
+        from sledsim.caches import Replacement
+
+        class Mine(Replacement):
+            def started(self, slots):
+                self.slots, self.hand = slots, 0
+
+            def victim(self, key, after):
+                self.hand = (self.hand + 1) % self.slots
+                return self.hand
+
+            def admitted(self, slot, key, evicted):
+                pass
+
+            def hit(self, slot, key):
+                pass
+        """,
+        "choosing changes nothing",
+        r"asked twice what is to leave, it can't go on at [\d.e-]+ s, with request \d+",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_breaks_the_contract_of_another_role_is_named(name: str, folder: Path) -> None:
+    text, rule, says = HIDDEN[name]
+    (folder / "mine.py").write_text(dedent(text))
+    found = sledsim.check_policy("mine:Mine")
+    faults = {verdict.rule: verdict.fault for verdict in found.verdicts if not verdict.passed}
+    assert re.search(says, faults[rule]), faults
+
+
+def test_a_class_made_from_one_with_an_init_has_its_parameters(folder: Path) -> None:
+    text = """\
+    from sledsim.schedulers import Policy
+
+    class Nth(Policy):
+        def __init__(self, row: int = 5):
+            self.row = row
+
+        def pick(self, now_ns, pending):
+            return min(self.row, len(pending) - 1)
+
+    class Mine(Nth):
+        def arrived(self, ready_ns, request):
+            pass
+    """
+    (folder / "mine.py").write_text(dedent(text))
+    found = sledsim.check_policy({"python": "mine:Mine", "row": 0}, role="scheduler")
+    assert found.passed, str(found)
+    starving = sledsim.check_policy("mine:Mine")
+    assert [verdict.rule for verdict in starving.verdicts if not verdict.passed] == ["starves no request"]
+
+
 def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     good = sledsim_cli("check-policy", "own_policies:AgedSptf", "--parameter", "weight=2", "--json")
     assert (good.status, json.loads(good.out)["passed"]) == (0, True)

@@ -2,6 +2,7 @@
 //! the program at hand. `sledsim_policy.h` says what they are given, and what they answer.
 
 mod libraries;
+mod opened;
 mod policies;
 mod raw;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::own::{Door, Opened, OwnSpec, Role};
 
+use crate::opened::opened;
 use crate::policies::Compiled;
-use crate::raw::{Function, Library, Memory};
+use crate::raw::{Function, Memory};
 
 /// Brings in what is in shared libraries, and nothing else.
 #[derive(Debug)]
@@ -29,8 +29,7 @@ impl Door for Libraries {
         }
         let (path, folder) = found(name, wanted.folder.as_deref(), base)?;
         let unreadable = |error: String| told(Fault::of(Kind::Unreadable, "library", name.as_str()).says(error));
-        let content = std::fs::read(&path).map_err(|error| unreadable(error.to_string()))?;
-        let library = Library::open(&path).map_err(unreadable)?;
+        let (library, digest) = opened(&path).map_err(unreadable)?;
         let function = |key: &str, symbol: &Option<String>| -> Result<Option<Function>, Fault> {
             let Some(symbol) = symbol else { return Ok(None) };
             let missing = || {
@@ -44,7 +43,6 @@ impl Door for Libraries {
             .ok_or_else(|| Fault::missing("symbol").says(": the function of the library that decides"))?;
         let (arrived, completed) = (function("arrived", &wanted.arrived)?, function("completed", &wanted.completed)?);
         let policy = Compiled { decide, arrived, completed, ..policy };
-        let digest: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
         let (folder, source) = (Some(folder.display().to_string()), Some(digest));
         Ok(Opened { folder, source, parameters: wanted.parameters.clone(), maker: Arc::new(policy) })
     }

@@ -208,6 +208,7 @@ impl Memory {
 }
 
 /// A shared library, which stays open.
+#[derive(Clone, Copy)]
 pub struct Library(&'static libloading::Library);
 
 impl Library {

@@ -1,6 +1,7 @@
 //! A guard against Python code of one's own that does not come back: after a while it is made to raise, and where that does not
 //! help a process that says so is ended.
 
+use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -39,17 +40,37 @@ struct Watched {
     process: u32,
 }
 
-/// Where a run is while a policy is asked: the simulated time, and the request, where they are known.
+/// Where a run is while a policy is asked: the simulated time, the request, and the key of a cache, where they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     at: Option<Time>,
     request: Option<u64>,
+    key: Option<u64>,
 }
 
 impl Place {
     /// At a time, with a request.
     pub fn at(now: Time, request: Option<u64>) -> Self {
-        Self { at: Some(now), request }
+        Self { at: Some(now), request, key: None }
+    }
+
+    /// The same with a key.
+    pub fn with_key(self, key: u64) -> Self {
+        Self { key: Some(key), ..self }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(at) = self.at {
+            write!(f, " at {} s", at.ns() as f64 / 1e9)?;
+        }
+        match (self.key, self.request) {
+            (Some(key), Some(request)) => write!(f, " with key {key} of request {request}"),
+            (Some(key), None) => write!(f, " with key {key}"),
+            (None, Some(request)) => write!(f, " with request {request}"),
+            (None, None) => Ok(()),
+        }
     }
 }
 
@@ -147,11 +168,12 @@ impl Guard {
         }
     }
 
-    /// Wakes the thread of a call that was made to raise, where it waits for something.
+    /// Wakes the thread of a call that takes too long, where it waits for something, or holds the interpreter and looks for signals:
+    /// the step of Python that a signal is heard with lets others have the interpreter, who make the call raise.
     fn wake(&self) {
         let (signal, thread) = (WAKING.0.load(Ordering::Relaxed), WAKING.1.load(Ordering::Relaxed));
         let under_way = self.under_way();
-        if signal != 0 && under_way.as_ref().is_some_and(|call| call.is_fired && call.thread == thread) {
+        if signal != 0 && under_way.as_ref().is_some_and(|call| call.over_since.is_some() && call.thread == thread) {
             // The call can't end, nor its thread, as long as this holds it.
             raw::signal(thread, signal);
         }
@@ -165,12 +187,9 @@ impl Guard {
         if call.over_since.is_none_or(|since| since.elapsed() < grace) {
             return;
         }
-        let at = call.place.at.map(|at| format!(" at {} s", at.ns() as f64 / 1e9)).unwrap_or_default();
-        let with = call.place.request.map(|request| format!(" with request {request}")).unwrap_or_default();
-        let what = self.over(call.method);
-        let grace_s = grace.as_secs_f64();
+        let (what, place, grace_s) = (self.over(call.method), call.place, grace.as_secs_f64());
         let says = format!(
-            "error: {what}{at}{with}, and could not be stopped for {grace_s} s more: the process ends. It was in\n"
+            "error: {what}{place}, and could not be stopped for {grace_s} s more: the process ends. It was in\n"
         );
         // Nothing is left to do where even this can't be said.
         let _ = std::io::stderr().write_all(says.as_bytes());
@@ -238,9 +257,7 @@ pub fn in_time<'py>(name: &str, limit_s: f64, function: &Bound<'py, PyAny>) -> P
         if !error.is_instance_of::<OverTime>(python) {
             return error;
         }
-        let mut fault = guard.over(None);
-        fault.path = "python".into();
-        fault.words.insert(0, sledsim::fault::Word::Text(": ".into()));
+        let mut fault = guard.over(None).placed("python");
         fault.raised = Some(errors::told_of(python, &error));
         errors::scenario(fault)
     })

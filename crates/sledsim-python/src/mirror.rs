@@ -11,66 +11,38 @@ use sledsim::request::Request as Asked;
 use sledsim::time::Time;
 
 use crate::guard::Place;
-use crate::pending::{signed, Lent, Request};
+use crate::pending::{signed, view, Lent, Request, Shared};
 use crate::policy::{methods, Class, Instance, Methods};
 
-/// The copies that may serve a read: an array for each quantity, an entry for each copy. Valid during a call alone.
-#[pyclass(frozen, module = "sledsim._core")]
-#[derive(Default)]
-pub struct Copies(Lent<own::Copies>);
+view! {
+    /// The copies that may serve a read: an array for each quantity, an entry for each copy. Valid during a call alone.
+    pub struct Copies(own::Copies), "may serve";
 
-#[pymethods]
-impl Copies {
     /// Numbers of the copies, which rise.
-    #[getter]
-    fn copy<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| columns.copy.iter().map(|&copy| copy.into()).collect())
-    }
+    copy: i64 = |columns| columns.copy.iter().map(|&copy| copy.into()).collect();
 
     /// Numbers of the members that hold them.
-    #[getter]
-    fn member<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| columns.member.iter().map(|&member| member.into()).collect())
-    }
+    member: i64 = |columns| columns.member.iter().map(|&member| member.into()).collect();
 
     /// Accesses under way at each.
-    #[getter]
-    fn pending<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.pending))
-    }
+    pending: i64 = |columns| signed(&columns.pending);
 
     /// Their blocks.
-    #[getter]
-    fn pending_blocks<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.pending_blocks))
-    }
+    pending_blocks: i64 = |columns| signed(&columns.pending_blocks);
 
     /// The block after the last access that was sent to each.
-    #[getter]
-    fn next_lbn<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.next_lbn))
-    }
+    next_lbn: i64 = |columns| signed(&columns.next_lbn);
 
     /// Times until the first block could be reached, ns; -1 where that can't be told, and empty for a policy that does without.
-    #[getter]
-    fn positioning_ns<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.positioning_ns))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.with(|columns| columns.len())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Copies: {} may serve>", self.__len__())
-    }
+    positioning_ns: i64 = |columns| signed(&columns.positioning_ns);
 }
 
 /// An instance of a class.
+#[derive(Clone)]
 pub struct PythonMirror {
     instance: Instance<Methods>,
     /// What it sees.
-    copies: Py<Copies>,
+    copies: Shared<Copies>,
 }
 
 impl PythonMirror {
@@ -96,14 +68,6 @@ impl PythonMirror {
     }
 }
 
-impl Clone for PythonMirror {
-    fn clone(&self) -> Self {
-        // The columns are lent for a call alone: all may show the same.
-        let copies = Python::attach(|python| self.copies.clone_ref(python));
-        Self { instance: self.instance.clone(), copies }
-    }
-}
-
 impl OwnMirror for PythonMirror {
     fn name(&self) -> &str {
         self.instance.name()
@@ -116,11 +80,9 @@ impl OwnMirror for PythonMirror {
     fn pick(&mut self, now: Time, request: &Asked, copies: &mut own::Copies) -> Result<usize, Stop> {
         let method = &self.instance.methods()?.pick;
         Python::attach(|python| {
-            let view = self.copies.bind(python);
-            view.get().0.swap(copies);
+            let view = self.copies.0.bind(python);
             let (told, place) = ((now.ns(), Request::from(request), view), Place::at(now, Some(request.id)));
-            let answer = self.instance.call(python, ("pick", method), place, told);
-            view.get().0.swap(copies);
+            let answer = view.get().0.lend(copies, || self.instance.call(python, ("pick", method), place, told));
             self.instance.row("pick", &answer?, copies.len())
         })
     }

@@ -12,9 +12,12 @@ use sledsim::request::{Op, Request as Asked};
 pub struct Lent<C>(Mutex<C>);
 
 impl<C> Lent<C> {
-    /// Changes places with the columns that are lent, or given back.
-    pub fn swap(&self, columns: &mut C) {
+    /// Has columns while something is called, and gives them back.
+    pub fn lend<T>(&self, columns: &mut C, call: impl FnOnce() -> T) -> T {
         self.with(|held| std::mem::swap(held, columns));
+        let answer = call();
+        self.with(|held| std::mem::swap(held, columns));
+        answer
     }
 
     /// Looks at them, or changes them.
@@ -32,62 +35,76 @@ impl<C> Lent<C> {
     }
 }
 
+/// What shows columns. They are lent for a call alone, or brought up to date before each: the copies of a policy may show the same.
+pub struct Shared<V>(pub Py<V>);
+
+impl<V> Clone for Shared<V> {
+    fn clone(&self) -> Self {
+        Self(Python::attach(|python| self.0.clone_ref(python)))
+    }
+}
+
 /// Signed, so that a difference may be below nothing; no device has as many blocks, and no clock as many nanoseconds. What can't be
 /// told is -1.
 pub fn signed(column: &[u64]) -> Vec<i64> {
     column.iter().map(|&value| value as i64).collect()
 }
 
-/// What is pending, in the order of arrival: an array for each quantity, an entry for each request. Valid during a call alone.
-#[pyclass(frozen, module = "sledsim._core")]
-#[derive(Default)]
-pub struct Pending(pub Lent<own::Pending>);
+/// A class with an array for each column that is lent to it, by a name, a type of its elements, and how it is made of the columns.
+macro_rules! view {
+    (
+        $(#[$of_class:meta])*
+        pub struct $view:ident($columns:ty), $counted:literal;
+        $($(#[$of_column:meta])* $column:ident: $element:ty = $made:expr;)+
+    ) => {
+        $(#[$of_class])*
+        #[pyclass(frozen, module = "sledsim._core")]
+        #[derive(Default)]
+        pub struct $view(pub Lent<$columns>);
 
-#[pymethods]
-impl Pending {
+        #[pymethods]
+        impl $view {
+            $(
+                $(#[$of_column])*
+                #[getter]
+                fn $column<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<$element>> {
+                    self.0.array(python, $made)
+                }
+            )+
+
+            fn __len__(&self) -> usize {
+                self.0.with(|columns| columns.len())
+            }
+
+            fn __repr__(&self) -> String {
+                format!(concat!("<", stringify!($view), ": {} ", $counted, ">"), self.__len__())
+            }
+        }
+    };
+}
+pub(crate) use view;
+
+view! {
+    /// What is pending, in the order of arrival: an array for each quantity, an entry for each request. Valid during a call alone.
+    pub struct Pending(own::Pending), "requests";
+
     /// Numbers of the requests, which rise.
-    #[getter]
-    fn id<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.id))
-    }
+    id: i64 = |columns| signed(&columns.id);
 
     /// First blocks.
-    #[getter]
-    fn lbn<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.lbn))
-    }
+    lbn: i64 = |columns| signed(&columns.lbn);
 
     /// Sizes, blocks.
-    #[getter]
-    fn blocks<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| columns.blocks.iter().map(|&blocks| blocks.into()).collect())
-    }
+    blocks: i64 = |columns| columns.blocks.iter().map(|&blocks| blocks.into()).collect();
 
     /// Whether they read; they write otherwise.
-    #[getter]
-    fn read<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        self.0.array(python, |columns| columns.read.iter().map(|&read| read != 0).collect())
-    }
+    read: bool = |columns| columns.read.iter().map(|&read| read != 0).collect();
 
     /// Times since the requests became ready, ns.
-    #[getter]
-    fn age_ns<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.age_ns))
-    }
+    age_ns: i64 = |columns| signed(&columns.age_ns);
 
     /// Times from a dispatch now until the first bit can be transferred, ns; empty for a policy that does without.
-    #[getter]
-    fn positioning_ns<'py>(&self, python: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.array(python, |columns| signed(&columns.positioning_ns))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.with(|columns| columns.len())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Pending: {} requests>", self.__len__())
-    }
+    positioning_ns: i64 = |columns| signed(&columns.positioning_ns);
 }
 
 /// A request, as a policy of one's own is told of it.

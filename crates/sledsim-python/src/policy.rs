@@ -24,7 +24,7 @@ use crate::guard::{Guard, OverTime, Place};
 use crate::mechanism::PythonDevice;
 use crate::mirror::PythonMirror;
 use crate::parts;
-use crate::pending::{Pending, Request};
+use crate::pending::{Pending, Request, Shared};
 use crate::replacement::PythonReplacement;
 use crate::spin_down::PythonSpinDown;
 use crate::values::{document_of, from_python, held, to_python};
@@ -219,7 +219,7 @@ impl<M> Instance<M> {
     }
 
     /// A new one, and what it is shown arrays with.
-    pub fn shown<V>(class: &Arc<Class>, bind: Bind<M>) -> Result<(Self, Py<V>), Fault>
+    pub fn shown<V>(class: &Arc<Class>, bind: Bind<M>) -> Result<(Self, Shared<V>), Fault>
     where
         V: Default + Into<PyClassInitializer<V>> + PyClass,
     {
@@ -227,7 +227,7 @@ impl<M> Instance<M> {
         let view = Python::attach(|python| {
             Py::new(python, V::default()).map_err(|error| raised(python, &class.name, &error))
         })?;
-        Ok((instance, view))
+        Ok((instance, Shared(view)))
     }
 
     /// What messages call it.
@@ -321,10 +321,11 @@ impl<M> Clone for Instance<M> {
 }
 
 /// A scheduler.
+#[derive(Clone)]
 struct PythonPolicy {
     instance: Instance<Methods>,
     /// What it sees.
-    pending: Py<Pending>,
+    pending: Shared<Pending>,
 }
 
 /// Those of the methods that a class which picks has.
@@ -357,14 +358,6 @@ impl PythonPolicy {
     }
 }
 
-impl Clone for PythonPolicy {
-    fn clone(&self) -> Self {
-        // The columns are lent for a call alone: all may show the same.
-        let pending = Python::attach(|python| self.pending.clone_ref(python));
-        Self { instance: self.instance.clone(), pending }
-    }
-}
-
 impl OwnScheduler for PythonPolicy {
     fn name(&self) -> &str {
         self.instance.name()
@@ -377,11 +370,10 @@ impl OwnScheduler for PythonPolicy {
     fn pick(&mut self, now: Time, pending: &mut own::Pending) -> Result<usize, Stop> {
         let method = &self.instance.methods()?.pick;
         Python::attach(|python| {
-            let view = self.pending.bind(python);
+            let view = self.pending.0.bind(python);
             let place = Place::at(now, pending.id.first().copied());
-            view.get().0.swap(pending);
-            let answer = self.instance.call(python, ("pick", method), place, (now.ns(), view));
-            view.get().0.swap(pending);
+            let told = (now.ns(), view);
+            let answer = view.get().0.lend(pending, || self.instance.call(python, ("pick", method), place, told));
             self.instance.row("pick", &answer?, pending.len())
         })
     }

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
 use sledsim::own::OwnReplacement;
+use sledsim::time::Time;
 
 use crate::guard::Place;
 use crate::policy::{Class, Instance};
@@ -16,6 +17,8 @@ use crate::policy::{Class, Instance};
 pub struct PythonReplacement {
     instance: Instance<Methods>,
     slots: u32,
+    /// Where the run is; a cache without a clock does not say.
+    place: Place,
 }
 
 /// Those of the methods that the class has.
@@ -46,23 +49,29 @@ impl PythonReplacement {
     pub fn new(class: &Arc<Class>, slots: u32) -> Result<Self, Fault> {
         let started =
             |python: Python<'_>, object: &Py<PyAny>| object.call_method1(python, "started", (slots,)).map(drop);
-        Ok(Self { instance: Instance::new(class, started, methods)?, slots })
+        Ok(Self { instance: Instance::new(class, started, methods)?, slots, place: Place::default() })
     }
 
     fn tell<A: for<'py> PyCallArgs<'py>>(
         &self,
         name: &'static str,
         method: impl FnOnce(&Methods) -> Option<&Py<PyAny>>,
+        key: u64,
         arguments: A,
     ) -> Result<(), Stop> {
         let Some(method) = method(self.instance.methods()?) else { return Ok(()) };
-        Python::attach(|python| self.instance.call(python, (name, method), Place::default(), arguments).map(drop))
+        let place = self.place.with_key(key);
+        Python::attach(|python| self.instance.call(python, (name, method), place, arguments).map(drop))
     }
 }
 
 impl OwnReplacement for PythonReplacement {
     fn name(&self) -> &str {
         self.instance.name()
+    }
+
+    fn at(&mut self, now: Time, request: Option<u64>) {
+        self.place = Place::at(now, request);
     }
 
     fn chooses_admissions(&self) -> bool {
@@ -72,7 +81,7 @@ impl OwnReplacement for PythonReplacement {
     fn admits(&mut self, key: u64) -> Result<bool, Stop> {
         let Some(method) = &self.instance.methods()?.admits else { return Ok(true) };
         Python::attach(|python| {
-            let answer = self.instance.call(python, ("admits", method), Place::default(), (key,))?;
+            let answer = self.instance.call(python, ("admits", method), self.place.with_key(key), (key,))?;
             answer.is_truthy().map_err(|error| self.instance.stopped(python, "admits", &error))
         })
     }
@@ -80,7 +89,7 @@ impl OwnReplacement for PythonReplacement {
     fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {
         let method = &self.instance.methods()?.victim;
         Python::attach(|python| {
-            let answer = self.instance.call(python, ("victim", method), Place::default(), (key, after))?;
+            let answer = self.instance.call(python, ("victim", method), self.place.with_key(key), (key, after))?;
             let slot = answer.extract::<i64>().ok().and_then(|slot| u32::try_from(slot).ok());
             slot.filter(|&slot| slot < self.slots).ok_or_else(|| {
                 let expected = format!("a slot from 0 to {}", self.slots - 1);
@@ -90,14 +99,14 @@ impl OwnReplacement for PythonReplacement {
     }
 
     fn admitted(&mut self, slot: u32, key: u64, evicted: Option<u64>) -> Result<(), Stop> {
-        self.tell("admitted", |methods| Some(&methods.admitted), (slot, key, evicted))
+        self.tell("admitted", |methods| Some(&methods.admitted), key, (slot, key, evicted))
     }
 
     fn hit(&mut self, slot: u32, key: u64) -> Result<(), Stop> {
-        self.tell("hit", |methods| Some(&methods.hit), (slot, key))
+        self.tell("hit", |methods| Some(&methods.hit), key, (slot, key))
     }
 
     fn removed(&mut self, slot: u32, key: u64) -> Result<(), Stop> {
-        self.tell("removed", |methods| methods.removed.as_ref(), (slot, key))
+        self.tell("removed", |methods| methods.removed.as_ref(), key, (slot, key))
     }
 }

@@ -12,7 +12,7 @@ use sledsim::request::Request as Asked;
 use sledsim::time::Time;
 
 use crate::guard::Place;
-use crate::pending::{Lent, Request};
+use crate::pending::{Lent, Request, Shared};
 use crate::policy::{Class, Instance};
 
 /// The idle modes of a device, the ready one first: an array for each quantity, an entry for each mode.
@@ -63,10 +63,11 @@ impl Modes {
 }
 
 /// An instance of a class.
+#[derive(Clone)]
 pub struct PythonSpinDown {
     instance: Instance<Methods>,
     /// What it sees.
-    modes: Py<Modes>,
+    modes: Shared<Modes>,
 }
 
 /// Those of the methods that the class has.
@@ -97,21 +98,13 @@ impl PythonSpinDown {
 
     /// What shows the modes of the device.
     fn shown<'a, 'py>(&'a self, python: Python<'py>, modes: &[Mode]) -> &'a Bound<'py, Modes> {
-        let view = self.modes.bind(python);
+        let view = self.modes.0.bind(python);
         view.get().0.with(|held| {
             if held != modes {
                 *held = modes.to_vec();
             }
         });
         view
-    }
-}
-
-impl Clone for PythonSpinDown {
-    fn clone(&self) -> Self {
-        // What is shown is brought up to date before each call: all may show the same.
-        let modes = Python::attach(|python| self.modes.clone_ref(python));
-        Self { instance: self.instance.clone(), modes }
     }
 }
 

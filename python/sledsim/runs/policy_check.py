@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
+from sledsim._core import RunError, ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
 from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Pending, Policy, Replacement, SpinDown
-from sledsim.scenario.policy_loading import found_class
+from sledsim.scenario.policy_loading import found_class, load
 from sledsim.scenario.reading import resolve
 from sledsim.show.faults import brief, is_one_of, wrong
 from sledsim.show.shown import OneTable, Plain
@@ -82,6 +83,8 @@ BURST, BURSTS = 60, 8
 DEPTH, SERVED = 16, 6000
 #: One of them that is passed over so often is starved: far more often than any policy that comes back to it.
 PASSED_OVER = 2000
+#: How long requests that come alone come after one another, ns: from 1 ms to 8 s, again and again.
+ALONE_NS = tuple(round(1e6 * 2**power) for power in range(14)) * 6
 #: Blocks of each request.
 BLOCKS = 8
 
@@ -102,6 +105,8 @@ class Role:
         Whether requests wait for it, so that one may starve.
     apart_ns
         How long one burst of requests comes after another, ns: some of a burst still wait then, or none any more.
+    alone_ns
+        How long requests that come alone, after the bursts, come after one another, ns.
     """
 
     key: str
@@ -109,6 +114,7 @@ class Role:
     systems: dict[str, dict[str, Any]]
     waits: bool = False
     apart_ns: int = 25_000_000
+    alone_ns: tuple[int, ...] = ()
 
     def first(self, policy: Any) -> dict[str, Any]:
         """Return the first of the systems with a policy."""
@@ -120,7 +126,8 @@ ROLES = {
     "scheduler": Role("scheduler", Policy, QUEUES, waits=True),
     "replacement": Role("policy", Replacement, CACHES),
     "mirror": Role("read", CopyChoice, MIRRORS),
-    "spin-down": Role("spin_down", SpinDown, STOPPING, apart_ns=4_000_000_000),
+    # Whether a device had stopped tells at what idle time it does: that lies between two of these.
+    "spin-down": Role("spin_down", SpinDown, STOPPING, apart_ns=4_000_000_000, alone_ns=ALONE_NS),
     "device": Role("device", Mechanism, DRIVES),
 }
 
@@ -223,21 +230,21 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
         given = {"python": policy}
     # What is wrong with its name or parameters is no matter of the contract.
     resolved = resolve({"workload": {"kind": "session"}, "system": tried.first(given)})
-    name = given if isinstance(given, str) else policy_title(resolved.values["system"][tried.key])
+    found = resolved.values["system"][tried.key]
+    name = given if isinstance(given, str) else policy_title(found)
     rules: list[tuple[str, Callable[[], None]]] = [
         *(
-            (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}, tried.apart_ns))
+            (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}, tried))
             for title, system in tried.systems.items()
         ),
-        ("decides the same again", partial(_decides_the_same, tried.first(given), tried.apart_ns)),
-        (
-            "goes on from a snapshot as it would have",
-            partial(_goes_on_from_a_snapshot, tried.first(given), tried.apart_ns),
-        ),
+        ("decides the same again", partial(_decides_the_same, tried.first(given), tried)),
+        ("goes on from a snapshot as it would have", partial(_goes_on_from_a_snapshot, tried.first(given), tried)),
         ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
     ]
     if role == "device":
-        rules.append(("positioning changes nothing", partial(_asking_changes_nothing, given, tried.apart_ns)))
+        rules.append(("positioning changes nothing", partial(_asking_changes_nothing, given, tried)))
+    if role == "replacement" and isinstance(found, Mapping) and "python" in found:
+        rules.append(("choosing changes nothing", partial(_choosing_changes_nothing, tried, found)))
     if tried.waits:
         rules.append(("starves no request", partial(_starves_none, tried.first(given))))
     return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
@@ -293,21 +300,61 @@ class Asking(Policy):
         return 0
 
 
+class Twice(Replacement):
+    """Another policy, whose choices are asked for once more than they count."""
+
+    of: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        """Find the other."""
+        found = load("replacement policy", self.of, Path.cwd())
+        assert found is not None
+        assert found.make is not None
+        self.other: Any = found.make()
+
+    def started(self, slots: int) -> None:
+        """Tell the other."""
+        self.other.started(slots)
+
+    def admits(self, key: int) -> bool:
+        """Ask the other."""
+        return bool(self.other.admits(key))
+
+    def victim(self, key: int, after: int | None) -> int:
+        """Ask the other twice."""
+        self.other.victim(key, after)
+        return int(self.other.victim(key, after))
+
+    def admitted(self, slot: int, key: int, evicted: int | None) -> None:
+        """Tell the other."""
+        self.other.admitted(slot, key, evicted)
+
+    def hit(self, slot: int, key: int) -> None:
+        """Tell the other."""
+        self.other.hit(slot, key)
+
+    def removed(self, slot: int, key: int) -> None:
+        """Tell the other."""
+        self.other.removed(slot, key)
+
+
 def _opened(system: Mapping[str, Any]) -> Session:
     return Session(system, check=True)
 
 
-def _fill(session: Session, apart_ns: int) -> None:
-    """Hand in bursts: reads and writes of several sizes."""
+def _fill(session: Session, role: Role) -> None:
+    """Hand in bursts, and requests that come alone after them: reads and writes of several sizes."""
     import numpy as np
 
-    count = BURST * BURSTS
-    numbers = np.arange(count)
+    bursts = np.arange(BURST * BURSTS) // BURST * role.apart_ns
+    alone = BURSTS * role.apart_ns + np.cumsum(role.alone_ns, dtype=np.int64)
+    at_ns = np.concatenate([bursts, alone]).astype(np.uint64)
+    numbers = np.arange(len(at_ns))
     session.submit_all(
-        _scattered(session.capacity_blocks, count),
+        _scattered(session.capacity_blocks, len(at_ns)),
         (1 + numbers % BLOCKS).astype(np.uint32),
         (numbers % 3 == 0).astype(np.uint8),
-        (numbers // BURST * apart_ns).astype(np.uint64),
+        at_ns,
     )
 
 
@@ -327,9 +374,9 @@ def _served(session: Session) -> Iterator[int]:
         raise _BrokenError(f"request {lost[0]} never came back, and {len(lost) - 1} others")
 
 
-def _serves_once(system: Mapping[str, Any], apart_ns: int) -> None:
+def _serves_once(system: Mapping[str, Any], role: Role) -> None:
     session = _opened(system)
-    _fill(session, apart_ns)
+    _fill(session, role)
     list(_served(session))
 
 
@@ -349,11 +396,11 @@ def _first_difference(found: list[Back], expected: list[Back], what: str) -> Non
             raise _BrokenError(f"request {one} was served by {then / 1e9:g} s, and {what} by {other_ns / 1e9:g} s")
 
 
-def _decides_the_same(system: Mapping[str, Any], apart_ns: int) -> None:
+def _decides_the_same(system: Mapping[str, Any], role: Role) -> None:
     """Two in turns: what one remembers must not be the other's."""
     first, second, alone = (_opened(system) for _ in range(3))
     for session in (first, second, alone):
-        _fill(session, apart_ns)
+        _fill(session, role)
     order: dict[str, list[Back]] = {"first": [], "second": []}
     while first.under_way or second.under_way:
         for name, session in (("first", first), ("second", second)):
@@ -362,10 +409,10 @@ def _decides_the_same(system: Mapping[str, Any], apart_ns: int) -> None:
     _first_difference(_backs(alone.drain()), order["first"], "another time")
 
 
-def _goes_on_from_a_snapshot(system: Mapping[str, Any], apart_ns: int) -> None:
+def _goes_on_from_a_snapshot(system: Mapping[str, Any], role: Role) -> None:
     session = _opened(system)
-    _fill(session, apart_ns)
-    session.advance(3 * apart_ns)
+    _fill(session, role)
+    session.advance(3 * role.apart_ns)
     snapshot = session.snapshot()
     rest = _backs(session.drain())
     _first_difference(_backs(snapshot.drain()), rest, "without a snapshot")
@@ -381,7 +428,7 @@ def _survives_power_cuts(system: Mapping[str, Any]) -> None:
         raise _BrokenError(f"{missing} requests never came back")
 
 
-def _asking_changes_nothing(device: Any, apart_ns: int) -> None:
+def _asking_changes_nothing(device: Any, role: Role) -> None:
     """Ask for positioning times of what is not served next, or do not."""
     # Whoever watches a device asks it, too.
     plain, asked = (
@@ -389,8 +436,26 @@ def _asking_changes_nothing(device: Any, apart_ns: int) -> None:
         for scheduler in ("fcfs", {"python": f"{Asking.__module__}:{Asking.__name__}"})
     )
     for session in (plain, asked):
-        _fill(session, apart_ns)
+        _fill(session, role)
     _first_difference(_backs(asked.drain()), _backs(plain.drain()), "where no positioning times are asked for")
+
+
+def _choosing_changes_nothing(role: Role, policy: Mapping[str, Any]) -> None:
+    """Ask once more what is to leave: a disk cached on MEMS asks, too, where nothing leaves."""
+    twice = {"python": f"{Twice.__module__}:{Twice.__name__}", "of": dict(policy)}
+    plain, asked = (_opened(role.first(each)) for each in (policy, twice))
+    for session in (plain, asked):
+        _fill(session, role)
+    once = _backs(plain.drain())
+    try:
+        backs = _backs(asked.drain())
+    except RunError as error:
+        if error.at_s is None:
+            raise
+        # Only what it answered the second time can be why: asked once, it has come this far.
+        says = f"asked twice what is to leave, it can't go on at {error.at_s:g} s, with request {error.request}"
+        raise _BrokenError(says) from None
+    _first_difference(backs, once, "where each choice is asked for once")
 
 
 def _starves_none(system: Mapping[str, Any]) -> None:

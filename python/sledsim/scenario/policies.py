@@ -25,11 +25,14 @@ class Own:
 
     limit_s: ClassVar[float] = 10.0
     """How many seconds of real time a call may take."""
+    _is_written: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keys: Any) -> None:
-        """Make parameters of the annotated attributes."""
+        """Make parameters of the annotated attributes, unless an ``__init__`` has been written, here or further up."""
         super().__init_subclass__(**keys)
-        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        if "__init__" in vars(cls):
+            cls._is_written = True
+        dataclass(kw_only=True, eq=False, repr=False, init=not cls._is_written)(cls)
 
 
 class Policy(Own):

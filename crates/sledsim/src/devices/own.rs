@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::devices::past::{has_past, Past};
 use crate::devices::powered::Work;
-use crate::devices::shares::Shares;
+use crate::devices::shares::{has_shares, Shares};
 use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
 use crate::engine::Stop;
 use crate::fault::{Fault, Kind, Range};
@@ -185,10 +185,7 @@ impl Own {
 
 impl Device for Own {
     has_past!();
-
-    fn capacity_blocks(&self) -> u64 {
-        self.shares.capacity_blocks()
-    }
+    has_shares!();
 
     fn block_bytes(&self) -> u32 {
         self.block_bytes
@@ -198,25 +195,9 @@ impl Device for Own {
         0
     }
 
-    fn cylinders(&self) -> u32 {
-        self.shares.last() + 1
-    }
-
     fn locate(&self, request: &Request) -> Location {
         let Location { cylinder, slot } = self.shares.location(request.lbn);
         Location { cylinder, slot: slot * 2 + u32::from(request.op == Op::Write) }
-    }
-
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        self.shares.coordinates_m(location)
-    }
-
-    fn position_m(&self, now: Time) -> (f64, f64) {
-        self.coordinates_m(Location { cylinder: self.cylinder(now), slot: 0 })
-    }
-
-    fn cylinder(&self, _now: Time) -> u32 {
-        self.shares.standing(self.next_lbn)
     }
 
     /// No place is known to be out of reach.

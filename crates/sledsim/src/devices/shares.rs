@@ -59,3 +59,30 @@ impl Shares {
         (f64::from(location.cylinder) / f64::from(self.last() + 1), 0.0)
     }
 }
+
+/// What a device says of places that has [`Shares`], and knows its `next_lbn`, the block after the last one served.
+macro_rules! has_shares {
+    () => {
+        fn capacity_blocks(&self) -> u64 {
+            self.shares.capacity_blocks()
+        }
+
+        fn cylinders(&self) -> u32 {
+            self.shares.last() + 1
+        }
+
+        fn coordinates_m(&self, location: Location) -> (f64, f64) {
+            self.shares.coordinates_m(location)
+        }
+
+        fn position_m(&self, now: Time) -> (f64, f64) {
+            self.coordinates_m(Location { cylinder: self.cylinder(now), slot: 0 })
+        }
+
+        #[inline]
+        fn cylinder(&self, _now: Time) -> u32 {
+            self.shares.standing(self.next_lbn)
+        }
+    };
+}
+pub(super) use has_shares;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::devices::past::{has_past, Past};
 use crate::devices::powered::Work;
-use crate::devices::shares::Shares;
+use crate::devices::shares::{has_shares, Shares};
 use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
 use crate::power::{Meter, PowerParameters, SpinDownSpec};
@@ -145,10 +145,7 @@ impl SimpleDevice {
 
 impl Device for SimpleDevice {
     has_past!();
-
-    fn capacity_blocks(&self) -> u64 {
-        self.shares.capacity_blocks()
-    }
+    has_shares!();
 
     fn block_bytes(&self) -> u32 {
         self.block_bytes
@@ -158,26 +155,9 @@ impl Device for SimpleDevice {
         0
     }
 
-    fn cylinders(&self) -> u32 {
-        self.shares.last() + 1
-    }
-
     #[inline]
     fn locate(&self, request: &Request) -> Location {
         self.shares.location(request.lbn)
-    }
-
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        self.shares.coordinates_m(location)
-    }
-
-    fn position_m(&self, now: Time) -> (f64, f64) {
-        self.coordinates_m(Location { cylinder: self.cylinder(now), slot: 0 })
-    }
-
-    #[inline]
-    fn cylinder(&self, _now: Time) -> u32 {
-        self.shares.standing(self.next_lbn)
     }
 
     #[inline]

@@ -305,6 +305,17 @@ impl Fault {
         self
     }
 
+    /// The same of the key at `path`, where it had none. What is said of code of one's own is a sentence by itself: it follows a
+    /// colon.
+    #[must_use]
+    pub fn placed(mut self, path: impl Into<Path>) -> Self {
+        self.path = path.into();
+        if self.kind == Kind::Policy {
+            self.words.insert(0, Word::Text(": ".into()));
+        }
+        self
+    }
+
     /// Plain words that follow.
     #[must_use]
     pub fn says(mut self, text: impl Into<String>) -> Self {

@@ -81,6 +81,12 @@ pub trait OwnReplacement: DynClone + Send {
     /// What messages call it.
     fn name(&self) -> &str;
 
+    /// Where the run is from now on: the time, and the request that is under way, if one is. Messages name it; a policy's answers
+    /// are not to depend on it, as a cache without a clock has none.
+    fn at(&mut self, now: Time, request: Option<u64>) {
+        let _ = (now, request);
+    }
+
     /// Whether it is asked which keys come in at all.
     fn chooses_admissions(&self) -> bool {
         false

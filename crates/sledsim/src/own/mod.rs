@@ -38,11 +38,12 @@ impl Stop {
         }
     }
 
-    /// The same of a replacement policy, with the key that it was about, by what that is called, and a request if one is at hand.
+    /// The same of a replacement policy, with the key that it was about, by what that is called, and a request: those that there are.
     #[must_use]
-    pub fn at_key(&self, now: Time, (what, key): (&str, u64), request: Option<&Request>) -> Self {
-        let with = request.map(|request| format!(" and {}", told(request))).unwrap_or_default();
-        self.at(Role::Replacement, now, &format!("{what} {key}{with}"), request.map(|request| request.id))
+    pub fn at_key(&self, now: Time, (what, key): (&str, Option<u64>), request: Option<&Request>) -> Self {
+        let with: Vec<String> = key.map(|key| format!("{what} {key}")).into_iter().chain(request.map(told)).collect();
+        let with = if with.is_empty() { "no request".to_owned() } else { with.join(" and ") };
+        self.at(Role::Replacement, now, &with, request.map(|request| request.id))
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::document::catalog::is_file;
 use super::specs::system::SystemSpec;
-use crate::fault::{self, Fault, Kind, Word};
+use crate::fault::{self, Fault};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
 
 /// What is decided by the policies that keys of components name, and that may be one's own.
@@ -134,13 +134,8 @@ pub(super) fn open(system: &mut SystemSpec, door: Option<&dyn Door>, base: &Path
 
 /// A fault by its path from further up; one without a path is of the place itself.
 pub(super) fn within(fault: Fault, place: &fault::Path) -> Fault {
-    if fault.path.is_empty() {
-        let mut fault = fault;
-        fault.path = place.clone();
-        if fault.kind == Kind::Policy {
-            fault.words.insert(0, Word::Text(": ".into()));
-        }
-        return fault;
+    match fault.path.is_empty() {
+        true => fault.placed(place.clone()),
+        false => fault.within(place),
     }
-    fault.within(place)
 }

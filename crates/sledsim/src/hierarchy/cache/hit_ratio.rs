@@ -186,7 +186,8 @@ pub fn hit_ratios(
                 Some((Stop::Interrupted, _)) => return Err(HitRatioError::Interrupted),
                 Some((Stop::Failed(fault), page)) => {
                     let mut fault = fault.clone();
-                    fault.words.insert(0, Word::Text(format!(" with page {page}: ")));
+                    let with = page.map(|page| format!("with page {page}: "));
+                    fault.words.splice(0..0, with.map(Word::Text));
                     return Err(HitRatioError::Policy(fault));
                 }
             }

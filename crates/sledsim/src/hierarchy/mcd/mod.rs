@@ -334,6 +334,7 @@ impl Component for Mcd {
         match &mut self.recovery {
             Some(recovery) => recovery.waiting.push_back((request, payload)),
             None => {
+                self.table.at(context.now(), Some(request.id));
                 self.accept(&request, &payload, context);
                 self.halts(Some(&request), context);
             }
@@ -341,6 +342,7 @@ impl Component for Mcd {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        self.table.at(context.now(), None);
         let answer = context.answer(child, completion);
         let job = self.children.settle(completion);
         if self.children.is_mems(child) && completion.status == Status::Failed && !self.losses.mems_failed {
@@ -378,6 +380,7 @@ impl Component for Mcd {
     }
 
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        self.table.at(context.now(), None);
         self.flush.timer(tag, &self.table);
         self.flush_on(context);
         self.destager.write_deferred(&self.buffer, &mut self.children, context);

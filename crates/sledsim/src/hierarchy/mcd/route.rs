@@ -130,6 +130,7 @@ impl Mcd {
     /// Sends a piece on its way; gives it back if there is no room for its segment.
     pub(super) fn route(&mut self, piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
         let whole = self.requests.request(piece.whole);
+        self.table.at(context.now(), Some(whole.id));
         let routed = match self.table.find(piece.segment) {
             Some(slot) => self.route_present(slot, piece, context),
             None => self.route_absent(piece, context),

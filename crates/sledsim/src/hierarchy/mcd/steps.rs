@@ -232,8 +232,9 @@ impl Mcd {
         let transit = self.transits.end(id, &mut self.table);
         self.journal.unclaim(self.table.slot(transit.slot));
         if transit.fresh {
-            self.table.remove(transit.segment);
             let first = transit.waiters.first().map(|piece| self.requests.request(piece.whole));
+            self.table.at(context.now(), first.map(|request| request.id));
+            self.table.remove(transit.segment);
             self.halts(first.as_ref(), context);
         }
         let mut hopeful = Vec::new();

@@ -9,6 +9,7 @@ use crate::engine::Context;
 use crate::engine::Stop;
 use crate::hierarchy::cache::replacement::{Admission, Replacement, ReplacementChoice};
 use crate::request::Op;
+use crate::time::Time;
 
 /// No journal entry.
 pub(super) const NO_ENTRY: u32 = u32::MAX;
@@ -128,6 +129,12 @@ impl Table {
         self.units.iter_mut().for_each(|units| units.changes = 0);
     }
 
+    /// Where the run is from now on, and with which request: what the policy is asked then can be placed.
+    #[inline]
+    pub fn at(&mut self, now: Time, request: Option<u64>) {
+        self.policy.at(now, request);
+    }
+
     /// The slot of a segment, if it has one.
     #[inline]
     pub fn find(&self, segment: u64) -> Option<u32> {
@@ -159,8 +166,8 @@ impl Table {
         self.policy.admits(segment)
     }
 
-    /// Why no segment gets a slot any more, and the one with which that was found.
-    pub fn stop(&self) -> Option<(&Stop, u64)> {
+    /// Why no segment gets a slot any more, and the one with which that was found, if it was one.
+    pub fn stop(&self) -> Option<(&Stop, Option<u64>)> {
         self.policy.stop()
     }
 

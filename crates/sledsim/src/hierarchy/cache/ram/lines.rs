@@ -7,6 +7,7 @@ use crate::engine::{Context, Memory, Payload};
 use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
 use crate::hierarchy::parts::{BlockSet, Counted};
 use crate::request::Request;
+use crate::time::Time;
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
 const DIRTY_BYTES: usize = 24;
@@ -81,6 +82,12 @@ impl Lines {
         }
     }
 
+    /// Where the run is from now on, and with which request: what the policy is asked then can be placed.
+    #[inline]
+    pub fn at(&mut self, now: Time, request: Option<u64>) {
+        self.policy.at(now, request);
+    }
+
     /// Number of lines that there may be.
     pub fn capacity(&self) -> u32 {
         self.policy.capacity()
@@ -126,6 +133,12 @@ impl Lines {
         let mut lines = pieces(lbn, end, self.line_blocks).map(|piece| piece.line);
         !self.policy.chooses_admissions()
             || lines.all(|line| self.policy.find(line).is_some() || self.policy.admits(line))
+    }
+
+    /// Whether every line of a request that has just come is there or is to come in.
+    pub fn takes(&mut self, request: &Request, now: Time) -> bool {
+        self.at(now, Some(request.id));
+        self.admits(request.lbn, request.end_lbn())
     }
 
     /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
@@ -389,7 +402,8 @@ impl Lines {
     }
 
     /// Power was cut, but lines outlive that: what was being written is dirty, and nothing is being read.
-    pub fn survive(&mut self) {
+    pub fn survive(&mut self, now: Time) {
+        self.at(now, None);
         let mut held: Vec<(Slot, u64)> = Vec::new();
         let policy = &self.policy;
         policy.in_eviction_order(&mut |slot| {

@@ -5,9 +5,8 @@
 //! dirty until they are flushed; written through, it is complete when the child has it. A child may do what is under way
 //! there in any order: of two that overlap and one of which writes, the cache sends one only when the other is done.
 //!
-//! Power cuts: a volatile cache forgets everything, and writes through what has to be durable; for a flush it writes what is
-//! dirty then, and has the child flush. The tables and data of a
-//! non-volatile one outlive a cut, so that what it took is promised; what it flushes has to be durable below.
+//! Power cuts: a volatile cache forgets all; it writes through what has to be durable, and for a flush what is dirty, then has the
+//! child flush. One that keeps its tables and data has promised what it took; what it flushes has to be durable below.
 //!
 //! Memory for each line: what the replacement policy takes, [`CELL_BYTES`] for each 64 blocks, 4 bytes, and at most 24 more
 //! while it is dirty.
@@ -182,6 +181,7 @@ impl RamCache {
 
     /// Goes on with blocks of a job.
     fn pursue(&mut self, held: Held, context: &mut Context<'_>) {
+        self.lines.at(context.now(), Some(self.jobs[held.job].gather.whole.id));
         match self.jobs[held.job].way {
             Way::ReadHit | Way::ReadMiss => self.read(held, context),
             Way::Write | Way::WriteStalled => self.write(held, context),
@@ -376,11 +376,11 @@ impl Component for RamCache {
             self.attend(Some(&request), context);
             return;
         }
-        let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
+        let passes = self.is_too_large(&request) || !self.lines.takes(&request, now);
         let (way, gather) = (self.way_of(&request, passes), Gather::new(request));
         let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
-        let job = self.jobs.issue(job);
-        let held = Held { job, lbn: request.lbn, end: request.end_lbn(), since: now, is_counted: false };
+        let (job, end) = (self.jobs.issue(job), request.end_lbn());
+        let held = Held { job, lbn: request.lbn, end, since: now, is_counted: false };
         self.pursue(held, context);
         if way == Way::ReadHit {
             self.read_ahead(request.lbn, request.end_lbn(), context);
@@ -438,7 +438,7 @@ impl Component for RamCache {
         if self.is_volatile {
             self.lines.forget();
         } else {
-            self.lines.survive();
+            self.lines.survive(now);
         }
         self.counts.dirty.set(now, self.lines.dirty_lines());
     }

@@ -122,6 +122,7 @@ impl RamCache {
         let (first, last) = (job.gather.whole.lbn.max(lbn), job.gather.whole.end_lbn().min(end));
         if !completion.served() && !job.is_narrow && (first, last) != (lbn, end) {
             job.is_narrow = true;
+            self.lines.at(context.now(), Some(job.gather.whole.id));
             self.read(Held { job: id, lbn: first, end: last, since: context.now(), is_counted: true }, context);
         } else {
             self.take_part(id, completion);

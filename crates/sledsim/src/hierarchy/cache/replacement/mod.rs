@@ -24,6 +24,7 @@ use dyn_clone::DynClone;
 
 use crate::engine::Stop;
 use crate::registry::registry;
+use crate::time::Time;
 
 /// Slots that a cache may have at most.
 pub const MAX_SLOTS: u32 = i32::MAX as u32;
@@ -108,6 +109,11 @@ pub trait Replacement: DynClone + Send {
     /// The key in `slot`, which must hold one.
     fn key(&self, slot: Slot) -> u64;
 
+    /// Where the run is from now on: the time, and the request that is under way, if one is. Only a policy of one's own is told.
+    fn at(&mut self, now: Time, request: Option<u64>) {
+        let _ = (now, request);
+    }
+
     /// Takes note of a reference to the key in `slot`.
     fn hit(&mut self, slot: Slot);
 
@@ -146,8 +152,8 @@ pub trait Replacement: DynClone + Send {
     /// Bytes that its tables and lists have allocated.
     fn memory_bytes(&self) -> usize;
 
-    /// Why nothing comes in any more, where a policy of one's own can't go on, and the key with which that was found.
-    fn stop(&self) -> Option<(&Stop, u64)> {
+    /// Why nothing comes in any more, where a policy of one's own can't go on, and the key with which that was found, if it was one.
+    fn stop(&self) -> Option<(&Stop, Option<u64>)> {
         None
     }
 

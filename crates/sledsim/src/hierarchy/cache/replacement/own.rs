@@ -8,6 +8,7 @@ use super::{build, Admission, Replacement, ReplacementSpec, Slot};
 use crate::engine::Stop;
 use crate::fault::{Fault, Kind};
 use crate::own::{Choice, Listed, OwnReplacement};
+use crate::time::Time;
 
 /// One of the list, or one's own.
 pub type ReplacementChoice = Choice<ReplacementSpec>;
@@ -43,8 +44,8 @@ pub struct Own {
     policy: Option<RefCell<Box<dyn OwnReplacement>>>,
     slots: Slots<()>,
     chooses_admissions: bool,
-    /// Why it can't go on, and the key with which that was found.
-    stop: Option<(Stop, u64)>,
+    /// Why it can't go on, and the key with which that was found; none where it could not be made.
+    stop: Option<(Stop, Option<u64>)>,
 }
 
 impl Own {
@@ -52,7 +53,7 @@ impl Own {
         let chooses_admissions = made.as_ref().is_ok_and(|policy| policy.chooses_admissions());
         let (policy, stop) = match made {
             Ok(policy) => (Some(RefCell::new(policy)), None),
-            Err(fault) => (None, Some((Stop::Failed(fault), NOBODY))),
+            Err(fault) => (None, Some((Stop::Failed(fault), None))),
         };
         Self { policy, slots: Slots::new(capacity), chooses_admissions, stop }
     }
@@ -66,7 +67,7 @@ impl Own {
         match call(self.policy.as_mut()?.get_mut().as_mut()) {
             Ok(answer) => Some(answer),
             Err(stop) => {
-                self.stop = Some((stop, key));
+                self.stop = Some((stop, Some(key)));
                 None
             }
         }
@@ -91,7 +92,7 @@ impl Own {
             if let Some(why) = wrong {
                 let name = self.policy.as_mut()?.get_mut().name();
                 let says = format!("{name} chose slot {slot} of {}, which {why}", self.slots.capacity());
-                self.stop = Some((Stop::Failed(Fault::new(Kind::Policy).says(says)), key));
+                self.stop = Some((Stop::Failed(Fault::new(Kind::Policy).says(says)), Some(key)));
                 return None;
             }
             if may_evict(slot) {
@@ -106,6 +107,13 @@ impl Own {
 
 impl Replacement for Own {
     keeps_keys!(slots);
+
+    #[inline]
+    fn at(&mut self, now: Time, request: Option<u64>) {
+        if let Some(policy) = &mut self.policy {
+            policy.get_mut().at(now, request);
+        }
+    }
 
     #[inline]
     fn hit(&mut self, slot: Slot) {
@@ -166,7 +174,7 @@ impl Replacement for Own {
         self.slots.memory_bytes()
     }
 
-    fn stop(&self) -> Option<(&Stop, u64)> {
+    fn stop(&self) -> Option<(&Stop, Option<u64>)> {
         self.stop.as_ref().map(|(stop, key)| (stop, *key))
     }
 }

@@ -1,0 +1,90 @@
+//! Libraries that this process has opened: each is read and hashed once, until its file is another one.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+use crate::raw::Library;
+
+/// What tells a file from the one that was in its place before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    /// Zero on systems that do not number files.
+    inode: u64,
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Self { modified: metadata.modified().ok(), bytes: metadata.len(), inode }
+    }
+}
+
+/// A library that was opened.
+struct Known {
+    path: PathBuf,
+    stamp: Stamp,
+    library: Library,
+    digest: String,
+}
+
+/// The last of each path. Libraries stay open as long as the process is there, and so does what is known of them.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+/// How many names copies have had: the system would know one again, though its file is gone.
+static COPIES: AtomicU64 = AtomicU64::new(0);
+
+/// The library at a path, and the SHA-256 of its file.
+///
+/// # Errors
+/// It can't be read, or is none that fits this machine.
+pub fn opened(path: &Path) -> Result<(Library, String), String> {
+    let stamp = Stamp::from(&std::fs::metadata(path).map_err(|error| error.to_string())?);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.iter().find(|known| known.path == path && known.stamp == stamp) {
+        return Ok((known.library, known.digest.clone()));
+    }
+    let content = std::fs::read(path).map_err(|error| error.to_string())?;
+    // The system takes a file for one that is open by its name or its number, whatever has become of it since.
+    let is_taken = known.iter().any(|known| known.path == path || known.stamp.inode == stamp.inode);
+    let library = if is_taken { opened_as_copy(&content)? } else { Library::open(path)? };
+    let digest: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    known.retain(|known| known.path != path);
+    known.push(Known { path: path.to_owned(), stamp, library, digest: digest.clone() });
+    Ok((library, digest))
+}
+
+/// Opens what stood in a file by a name that no library had before.
+fn opened_as_copy(content: &[u8]) -> Result<Library, String> {
+    let (path, mut file) = new_file().map_err(|error| error.to_string())?;
+    let library = file.write_all(content).map_err(|error| error.to_string()).and_then(|()| {
+        drop(file);
+        Library::open(&path)
+    });
+    // What is open stays so without its name; where a system does not allow that, the file stays.
+    let _ = std::fs::remove_file(&path);
+    library
+}
+
+/// A new file among the temporary ones.
+fn new_file() -> io::Result<(PathBuf, File)> {
+    loop {
+        let number = COPIES.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("sledsim-policy-{}-{number}.so", std::process::id()));
+        match File::create_new(&path) {
+            // Somebody's who had this number before.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((path, made?)),
+        }
+    }
+}
