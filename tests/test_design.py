@@ -166,3 +166,14 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
     picture = tmp_path / "moves.svg"
     sledsim_cli("design", "g2", "--sensitivity", "--plot", str(picture))
     assert "bit_nm" in picture.read_text()
+
+
+def test_a_step_is_refused_where_nothing_is_raised(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    refused = sledsim_cli("design", "g2", "--step", "0.2")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--step" in refused.err
+    assert "--sensitivity" in refused.err
+    # The picture alone is drawn with it.
+    picture = tmp_path / "moves.svg"
+    assert sledsim_cli("design", "g2", "--step", "0.2", "--plot", str(picture)).status == 0
+    assert "20.00 %" in picture.read_text()

@@ -21,6 +21,7 @@ from sledsim_papers.harness.ledger import PAPERS, claims, motion
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.harness.stand_ins import stand_ins
 from sledsim_papers.harness.study import NO_MACHINES, Study
 from test_papers_motion import sleds_of
 from test_readme import COMMANDS
@@ -157,6 +158,15 @@ def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
     for claim in (answer.claim for answer in quick_run[0].answers):
         heading = pages[claim.paper].partition(f'<h3 id="{claim.name}-title">')[2].partition("</h3>")[0]
         assert ("stand-in" in heading) == claim.stand_in, claim.name
+
+
+def test_what_claims_of_a_stand_in_run_is_listed(quick_run: tuple[Reproduction, Path]) -> None:
+    for paper in quick_run[0].papers():
+        page = (quick_run[1] / f"{paper}.html").read_text(encoding="utf-8")
+        for each in stand_ins(quick_run[0], paper):
+            assert f"<code>{each.name}</code>: {each.matched} of " in page
+            assert f"definition <code>{each.definition}</code>" in page
+    assert "snake-like" in {each.name for each in stand_ins(quick_run[0], "lin2002")}
 
 
 def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]) -> None:

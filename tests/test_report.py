@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from sledsim import SledsimError
 from sledsim.scenario import resolve
 from sledsim.show.style import altair_library, styled, values
 from sledsim.show.tables import Table
+from sledsim.workloads import workload_entry
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.ledger import VERDICTS
@@ -24,6 +26,7 @@ from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.harness.stand_ins import StandIn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -305,6 +308,40 @@ def test_pages_are_the_same_every_time(report: tuple[Reproduction, Path], tmp_pa
     assert (tmp_path / "verdicts.json").read_bytes() == (folder / "verdicts.json").read_bytes()
     for name in PAGES:
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_stand_ins_are_listed_with_what_they_were_fitted_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = {"name": "sptf"}
+    run: tuple[dict[str, Any], ...] = (
+        {"workload": "cello-like", "system": {"device": "g2", "scheduler": rule}},
+        {"workload": {"name": "tpcc-like", "time_scale": 0.5}, "system": {"device": "g2"}},
+        SCENARIO,
+    )
+    made = {"griffin1999.cello-schedulers": lambda _: Finding(("sptf", "fcfs"), "", scenarios=run)}
+    monkeypatch.setattr(reproduction, "experiments", lambda: made)
+    pages = Pages(tmp_path)
+    pages.write(reproduce("griffin1999.cello-schedulers", export=pages.export))
+    for name in PAGES:
+        check_page(tmp_path / name)
+    page = tmp_path / "griffin1999.html"
+    entry = workload_entry("tpcc-like")
+    listed = json.loads((tmp_path / "verdicts.json").read_text())["stand_ins"]
+    assert [each["name"] for each in listed] == ["cello-like", "tpcc-like"]
+    tpcc = listed[1]
+    assert (tpcc["matched"], len(tpcc["fitted_to"])) == (9, 10)
+    assert f"tpcc-like : 9 of 10 published statistics reached; definition {tpcc['definition']}" in words_of(page)
+    assert "writes 0.48 0.479 fraction yes hong2006 section 4.3" in words_of(page)
+    # Whatever makes other requests is another definition, and nothing else is.
+    streams = dict(entry.values["streams"])
+    other = {**streams, "value": [{**each, "read_fraction": 0.5} for each in streams["value"]]}
+    changed = {
+        "streams": replace(entry, values={**entry.values, "streams": other}),
+        "requests": replace(entry, requests=5),
+        "note": replace(entry, title="", values={**entry.values, "streams": {**streams, "note": "other words"}}),
+    }
+    found = {name: StandIn("tpcc-like", each).definition for name, each in changed.items()}
+    assert len({tpcc["definition"], found["streams"], found["requests"]}) == 3
+    assert found["note"] == tpcc["definition"]
 
 
 def test_a_page_without_charts_needs_no_library(tmp_path: Path) -> None:

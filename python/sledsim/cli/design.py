@@ -9,6 +9,9 @@ from sledsim.cli.output import check_picture, print_found
 
 __all__ = ["register"]
 
+#: By what fraction values are raised and lowered if nothing is said.
+TENTH = 0.1
+
 DESIGN_EXAMPLES = """\b
 Examples:
   sledsim design g2
@@ -30,7 +33,10 @@ def design(
     sensitive: Annotated[
         bool, typer.Option("--sensitivity", help="Show by how much each value moves each figure.")
     ] = False,
-    step: Annotated[float, typer.Option("--step", metavar="X", help="Of --sensitivity: fraction of a value.")] = 0.1,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", metavar="X", help="Of --sensitivity and the picture: fraction of a value; else 0.1."),
+    ] = None,
     as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file, which every command takes.")] = False,
     sets: Sets = None,
     as_json: AsJson = False,
@@ -46,8 +52,10 @@ def design(
     check_picture(plot)
     if as_toml and (as_json or sensitive):
         raise typer.BadParameter("leave out --json and --sensitivity", param_hint="--toml")
+    if step is not None and not (sensitive or plot):
+        raise typer.BadParameter("add --sensitivity or --plot: nothing is raised without them", param_hint="--step")
     found = made_of(file, set=sets or [])
-    moves = found.sensitivity(step) if sensitive or plot else None
+    moves = found.sensitivity(TENTH if step is None else step) if sensitive or plot else None
     if as_toml:
         typer.echo(found.to_toml(), nl=False)
     else:

@@ -14,7 +14,6 @@ from sledsim_papers.griffin1999.scheduling import (
 from sledsim_papers.griffin1999.workload import DEVICE, SCHEDULERS, mean_ms
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.registry import experiment
-from sledsim_papers.harness.stand_ins import in_bytes
 from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ CELLO_SCALES = (20.0, 40.0, 60.0, 80.0)
 
 HEAVY_CELLO_SCALES = CELLO_SCALES[-2:]
 
-#: Beside each figure of `tpcc-like`, whose ranges are shares of an Atlas 10K.
+#: Beside each figure of `tpcc-like`.
 DATABASE = "Its database is as large as on an Atlas 10K, 1 GB, and so nearly half of the device."
 
 #: Number of the stream in `cello-like` that is the daemon's bursts of writes.
@@ -39,8 +38,6 @@ DAEMON = 2
 
 def replay(workload: str, scale: float, requests: int, scheduler: str) -> dict[str, Any]:
     """Return a scenario with a stand-in, times between requests divided by a scale factor.
-
-    The database of `tpcc-like` is as large on the device as on the disk that it was made for.
 
     Parameters
     ----------
@@ -53,11 +50,9 @@ def replay(workload: str, scale: float, requests: int, scheduler: str) -> dict[s
     scheduler
         Which policy picks.
     """
-    system = {"device": {"name": DEVICE}, "scheduler": scheduler}
-    ranges = in_bytes(workload, system) if workload == "tpcc-like" else {}
     return {
-        "workload": {"name": workload, "time_scale": 1 / scale, **ranges},
-        "system": system,
+        "workload": {"name": workload, "time_scale": 1 / scale},
+        "system": {"device": {"name": DEVICE}, "scheduler": scheduler},
         "run": {"requests": requests},
     }
 

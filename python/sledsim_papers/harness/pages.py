@@ -16,6 +16,7 @@ from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
+from sledsim_papers.harness.stand_ins import stand_ins
 from sledsim_papers.harness.verdicts import verdicts
 from sledsim_papers.harness.wording import WORK, ours_text, published_text, rests_text, time_optimal_text, work_text
 
@@ -121,6 +122,7 @@ class Pages:
             "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
             "figures": [self._figure(each) for each in shown if each.picture.draw],
             "sketches": [each.picture for each in shown if not each.picture.draw],
+            "stand_ins": stand_ins(found, paper),
         }
 
     def _claim(self, answer: Answer) -> Context:

@@ -8,6 +8,7 @@ from sledsim_papers.harness.finding import Ours
 from sledsim_papers.harness.ledger import PAPERS, motion, title
 from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
+from sledsim_papers.harness.stand_ins import stand_ins
 
 __all__ = ["SCHEMA", "change_verdicts", "verdicts"]
 
@@ -41,6 +42,7 @@ def verdicts(found: Reproduction) -> dict[str, Any]:
             for paper in PAPERS
             if paper in found.papers()
         ],
+        "stand_ins": [each.to_dict() for each in stand_ins(found)],
         "claims": [_claim(answer) for answer in found.answers],
         "figures": [_figure(redrawn) for redrawn in found.redrawn],
     }

@@ -14,7 +14,6 @@ from sledsim.runs import Interval, Result
 from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
 from sledsim.traces import open_trace
 from sledsim.workloads import workload_entry
-from sledsim_papers.harness.stand_ins import in_bytes
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -208,8 +207,6 @@ def seeds_of(study: Study, load: Load) -> Sequence[int]:
 def scenario(study: Study, load: Load, system: Mapping[str, Any], seed: int = 1, **workload: Any) -> dict[str, Any]:
     """Return the scenario of a workload on a system.
 
-    The database of `tpcc-like` is as large on MEMS devices as on the disk.
-
     Parameters
     ----------
     study
@@ -224,8 +221,6 @@ def scenario(study: Study, load: Load, system: Mapping[str, Any], seed: int = 1,
     if load.stand_in is not None:
         requests = study.requests(*load.requests)
         run = {"requests": requests, "warmup_requests": int(WARM_UP * requests)}
-        if load.stand_in == "tpcc-like":
-            workload |= in_bytes(load.stand_in, system, workload.get("streams"))
         return {"seed": seed, "workload": {"name": load.stand_in, **workload}, "system": dict(system), "run": run}
     path = study.trace("hplajw")
     times = workload.get("repeat", 1)

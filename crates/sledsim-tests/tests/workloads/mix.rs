@@ -93,6 +93,49 @@ fn a_mix_is_its_streams_in_the_order_of_their_arrivals() {
 }
 
 #[test]
+fn a_footprint_is_as_large_on_every_system() {
+    let with = |footprint_bytes: Value| -> MixSpec {
+        let given = json!({"streams": open_streams(), "footprint_bytes": footprint_bytes});
+        serde_json::from_value(given).expect("a mix")
+    };
+    let on = |capacity_blocks: u64, block_bytes: u32, spec: &MixSpec| {
+        Mix::new(spec, 1, capacity_blocks, block_bytes).map_err(|fault| fault.to_string())
+    };
+    let requests =
+        |capacity_blocks: u64, spec: &MixSpec| drain(&mut on(capacity_blocks, BLOCK, spec).expect("it fits"), 5000);
+    // What is left of a block is left out.
+    let footprint = with(json!(40_000 * 512 + 511));
+    let whole = requests(40_000, &with(Value::Null));
+    assert_eq!([40_000, CAPACITY].map(|blocks| requests(blocks, &footprint)), [whole.clone(), whole.clone()]);
+    assert!(whole.iter().map(Request::end_lbn).max() > Some(20_000));
+    assert_ne!(requests(CAPACITY, &with(Value::Null)), whole, "without one they are fractions of the system");
+    let refused = |capacity_blocks, block_bytes| on(capacity_blocks, block_bytes, &footprint).expect_err("too small");
+    let larger = ": the system has 20479488 B; give as much or less";
+    assert_eq!(refused(39_999, 512), format!("footprint_bytes = 20480511{larger}"));
+    assert_eq!(refused(40_000, 1 << 25), "footprint_bytes = 20480511: less than a block of 33554432 B");
+    let none = with(json!(0)).validate().expect_err("none").to_string();
+    assert_eq!(none, "footprint_bytes = 0 is out of range: expected a whole number of at least 1");
+}
+
+#[test]
+fn the_database_of_tpcc_is_that_of_the_papers_disk_on_every_device() {
+    let resolved = scenarios::resolved(&json!({"workload": "tpcc-like", "system": {"device": "g2"}}));
+    let WorkloadSpec::Mix(tpcc) = &resolved.workload else { panic!("tpcc-like has streams") };
+    let requests = |blocks: u64| -> Vec<Request> {
+        let mut running = Mix::new(tpcc, 1, blocks, BLOCK).expect("it fits");
+        (0..20_000).map(|_| running.take()).collect()
+    };
+    // An Atlas 10K, a tenth more than the database, and a disk of 100 GB.
+    let [atlas, small, large] = [17_938_986, 2_170_000, 200_000_000].map(requests);
+    assert_eq!(small, atlas);
+    assert_eq!(large, atlas);
+    let end = atlas.iter().map(Request::end_lbn).max().expect("requests");
+    assert!((0.1099..=0.11).contains(&(end as f64 / 17_938_986.0)), "{end}");
+    let less = Mix::new(tpcc, 1, 1_900_000, BLOCK).expect_err("too small").to_string();
+    assert_eq!(less, "footprint_bytes = 1010323456: the system has 972800000 B; give as much or less");
+}
+
+#[test]
 fn a_users_think_time_begins_with_a_completion_of_its_own_stream() {
     let all = spec(json!([
         {"arrival": {"kind": "poisson", "rate_per_s": 3000.0}},

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::distribution::above;
 use super::synthetic::one;
 use super::{Next, SourceSpec, Synthetic, SyntheticSpec, Workload};
-use crate::fault::{Fault, Faults, Kind, Path};
+use crate::fault::{Fault, Faults, Kind, Path, Range};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -29,6 +29,11 @@ pub struct MixSpec {
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     #[serde(default = "one")]
     pub time_scale: f64,
+    /// How much of the system the streams share, from its first byte on, cut to whole blocks: their ranges are fractions of it.
+    /// It is as large on every system; the whole system when absent.
+    #[schemars(range(min = 1), extend("x-unit" = "B"))]
+    #[serde(default)]
+    pub footprint_bytes: Option<u64>,
     /// The workloads; none of them has a name.
     #[schemars(length(min = 1, max = 256))]
     pub streams: Vec<SyntheticSpec>,
@@ -41,6 +46,9 @@ impl MixSpec {
     /// Names every stream and key that is wrong, its value and what is allowed.
     pub fn validate(&self) -> Result<(), Faults> {
         above("time_scale", self.time_scale, 0.0, 1e9)?;
+        if self.footprint_bytes == Some(0) {
+            return Err(Fault::out_of_range("footprint_bytes", 0, Range::at_least(1.0).whole()).into());
+        }
         if !(1..=MAX_STREAMS).contains(&self.streams.len()) {
             let says = format!(" are {}: 1 to {MAX_STREAMS} are allowed", self.streams.len());
             return Err(Fault::at(Kind::OutOfRange, "streams").says(says).into());
@@ -63,6 +71,22 @@ impl MixSpec {
             }
         }
         Faults::none_of(found)
+    }
+
+    /// How many blocks the streams share.
+    fn footprint_blocks(&self, capacity_blocks: u64, block_bytes: u32) -> Result<u64, Fault> {
+        let (Some(bytes), block) = (self.footprint_bytes, u64::from(block_bytes)) else { return Ok(capacity_blocks) };
+        let says = match bytes.checked_div(block) {
+            // A system without blocks is refused by the streams.
+            None => return Ok(capacity_blocks),
+            Some(0) => format!(": less than a block of {block} B"),
+            Some(blocks) if blocks > capacity_blocks => format!(
+                ": the system has {} B; give as much or less",
+                u128::from(capacity_blocks) * u128::from(block)
+            ),
+            Some(blocks) => return Ok(blocks),
+        };
+        Err(Fault::misfit("footprint_bytes", bytes).says(says))
     }
 }
 
@@ -99,9 +123,10 @@ impl Mix {
     /// When the parameters are out of range, or don't suit the device.
     pub fn new(spec: &MixSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         spec.validate().map_err(Faults::first)?;
+        let footprint_blocks = spec.footprint_blocks(capacity_blocks, block_bytes)?;
         let stream_of = |(index, stream): (usize, &SyntheticSpec)| {
             let scaled = SyntheticSpec { time_scale: stream.time_scale * spec.time_scale, ..stream.clone() };
-            Synthetic::build(&scaled, &format!("workload.{index}"), seed, capacity_blocks, block_bytes)
+            Synthetic::build(&scaled, &format!("workload.{index}"), seed, footprint_blocks, block_bytes)
                 .map_err(|fault| fault.within(format!("streams.{index}")))
         };
         let streams = spec.streams.iter().enumerate().map(stream_of).collect::<Result<Vec<_>, _>>()?;

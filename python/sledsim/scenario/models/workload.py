@@ -365,6 +365,9 @@ class MixWorkload(Model):
     time_scale
         Factor on all times between requests, besides that of each stream: 0.5 is twice as fast (above 0, at most
         1e+09; default 1.0).
+    footprint_bytes
+        How much of the system the streams share, from its first byte on, cut to whole blocks: their ranges are
+        fractions of it. It is as large on every system; the whole system when absent (B; at least 1).
     streams
         The workloads; none of them has a name.
     """
@@ -372,6 +375,7 @@ class MixWorkload(Model):
     kind: Literal["mix"] = "mix"
     name: str | None = None
     time_scale: float | str | None = None
+    footprint_bytes: int | str | None = None
     streams: list[Synthetic] | None = None
 
 
