@@ -255,7 +255,7 @@ def test_an_answer_that_is_no_row_ends_the_run(library: Path) -> None:
         ({"symbol": "aged", "weight": "much"}, "weight", "a number"),
         ({"symbol": "fcfs", "python": "own:Mine"}, "library", "not both"),
         ({"symbol": "fcfs", "state_bytes": -1}, "state_bytes", "out of range"),
-        ({"library": None, "address": 4096}, "address", "is of no function"),
+        ({"library": None, "address": 4096}, "address", "address 4096 is of no function"),
         ({"library": __file__, "symbol": "x"}, "library", "invalid ELF header"),
     ],
 )
@@ -271,6 +271,9 @@ def test_what_is_wrong_is_named(library: Path, given: dict[str, Any], path: str,
 def test_what_has_no_address_is_refused() -> None:
     with pytest.raises(sledsim.ScenarioError, match="has no address"):
         compiled(print)
+    for number in (None, 0, 5):
+        with pytest.raises(sledsim.ScenarioError, match="expected the address of a function"):
+            compiled(number)
 
 
 def test_the_command_line_takes_a_library(

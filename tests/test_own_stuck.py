@@ -110,6 +110,25 @@ def test_making_an_instance_has_a_limit(body: str, folder: Path) -> None:
     assert "__post_init__" in (caught.value.traceback or "")
 
 
+@pytest.mark.parametrize("limit", ["0", "-1", "float('nan')", "'x'", "None", "True"])
+def test_a_limit_that_is_none_is_refused_in_words(limit: str, folder: Path) -> None:
+    system = write(folder, "scheduler", within="pass")
+    text = (folder / "mine.py").read_text().replace("limit_s = 0.2", f"limit_s = {limit}")
+    (folder / "mine.py").write_text(text)
+    with pytest.raises(
+        sledsim.ScenarioError, match=r"mine:Mine.limit_s is .+: expected seconds, a number above 0"
+    ) as caught:
+        sledsim.run({**SCENARIO, "system": system})
+    assert caught.value.path == "system.scheduler.python"
+
+
+def test_a_limit_may_be_infinite(folder: Path) -> None:
+    system = write(folder, "scheduler", within="pass")
+    text = (folder / "mine.py").read_text().replace("limit_s = 0.2", "limit_s = float('inf')")
+    (folder / "mine.py").write_text(text)
+    assert sledsim.run({**SCENARIO, "system": system}).complete
+
+
 def test_an_import_has_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_loading, "IMPORT_S", 0.2)
     system = write(folder, "scheduler", before="sleep(1000)")

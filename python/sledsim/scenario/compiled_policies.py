@@ -19,6 +19,8 @@ __all__ = [
 #: Keys that only compiled policies have.
 COMPILED_ONLY = ("symbol", "arrived", "completed", "positioning", "state_bytes", "slot_bytes")
 
+#: Below the end of the first page no system has functions: a number there is something else.
+LOWEST = 4096
 #: Functions by their addresses: what is called has to stay where it is.
 _kept: dict[int, Any] = {}
 
@@ -122,7 +124,7 @@ def kept(function: Any) -> int:
         except (ctypes.ArgumentError, TypeError):
             says = f"{function!r} has no address: expected a compiled function"
             raise wrong(ScenarioError, "wrong-type", says, path="function") from None
-    if not isinstance(address, int) or address <= 0:
+    if not isinstance(address, int) or address < LOWEST:
         raise wrong(ScenarioError, "wrong-type", "expected the address of a function", path="function", value=address)
     _kept[address] = function
     return address
@@ -142,5 +144,5 @@ def require_kept(address: int) -> None:
         Where nobody gave a function with that address.
     """
     if address not in _kept:
-        says = "is of no function that sledsim.schedulers.compiled was given in this process"
+        says = f"address {address} is of no function that sledsim.schedulers.compiled was given in this process"
         raise wrong(ScenarioError, "unsupported", says, path="address", value=address)

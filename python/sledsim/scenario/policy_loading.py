@@ -31,6 +31,8 @@ __all__ = ["CLASS_NAME", "Loaded", "found_class", "load"]
 MAIN = "__main__"
 #: How long a module may take to be imported, s: some compile functions, or load half of Python.
 IMPORT_S = 30.0
+#: More than this no call takes, s: who sets no limit says infinity.
+LONGEST_S = 1e9
 #: What says where a policy is.
 DOORS = ("python", "library", "address")
 #: What a class of each role is made from, where users find that, and the methods that it may go without.
@@ -160,6 +162,7 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
         raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
     found = in_time(f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named))
     kind = _class(role, found.module, match["name"], named)
+    limit_s = _limit_of(kind, named)
     parameters = _Parameters(kind)
 
     def tried() -> BaseModel:
@@ -167,16 +170,25 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
         _try(kind, parameters, given)
         return given
 
-    given = in_time(f"{named}.__init__", kind.limit_s, tried)
+    given = in_time(f"{named}.__init__", limit_s, tried)
     return Loaded(
         folder=found.folder,
         source=found.source or _source_of(kind),
         parameters=json.loads(given.model_dump_json()),
         make=lambda: parameters.made(given),
         positioning=bool(getattr(kind, "positioning", False)),
-        limit_s=float(kind.limit_s),
+        limit_s=limit_s,
         hooks=(_has(kind, role, 0), _has(kind, role, 1)),
     )
+
+
+def _limit_of(kind: type[Own], named: str) -> float:
+    """Return how many seconds a call of a class may take."""
+    limit: object = kind.limit_s
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
+        says = f"{named}.limit_s is {limit!r}: expected seconds, a number above 0"
+        raise wrong(ScenarioError, "wrong-type", says, path="python", value=named)
+    return min(float(limit), LONGEST_S)
 
 
 def _has(kind: type[Own], role: str, place: int) -> bool:
