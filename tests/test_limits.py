@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,40 @@ def test_every_limit_stands_on_the_page() -> None:
     page = filled((DOCS / "reference" / "limits.md").read_text(encoding="utf-8"))
     for name, most, *_ in _core.limits():
         assert f"| {name} | {most:,} |" in page
+
+
+WORKLOAD = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
+
+
+def tiers(fast: Any, extent_bytes: int, mb_per_s: float, **run: Any) -> dict[str, Any]:
+    moves = {"extent_bytes": extent_bytes, "migration": {"mb_per_s": mb_per_s}}
+    system = {"kind": "tiers", "fast": fast, "slow": {"device": "atlas10k"}, **moves}
+    return {"workload": WORKLOAD, "system": system, "run": {"requests": 20, **run}}
+
+
+def test_extents_that_are_too_large_to_be_moved_are_refused() -> None:
+    drive = {"device": "g2"}
+    striped = {"kind": "stripe", "unit_bytes": 1024, "members": [{"count": 2, "device": "g2"}]}
+    cuts = {"power_cuts": {"times_s": [0.1]}}
+    most = {name: most for name, most, *_ in _core.limits()}["parts of a request"]
+    # A run with power cuts holds the data of all that is under way: 256 B of it count as a part.
+    refused: list[tuple[Any, int, dict[str, Any], str]] = [
+        (
+            drive,
+            256 * most,
+            cuts,
+            f"extent that moves has {256 * most} B at most; take smaller ones, or leave out run.power",
+        ),
+        (striped, 1024 * most, {}, f"would make {2 * most} parts of it, more than {most}: take smaller extents"),
+    ]
+    for fast, largest, run, words in refused:
+        sledsim.Scenario.load(tiers(fast, largest, 10.0, **run))
+        with pytest.raises(SledsimError, match=words) as caught:
+            sledsim.Scenario.load(tiers(fast, 2 * largest, 10.0, **run))
+        assert [fault.path for fault in caught.value.faults] == ["system.extent_bytes"]
+        # Where nothing moves nobody asks for a whole extent; nor is it too large where none of this bounds it.
+        sledsim.Scenario.load(tiers(fast, 2 * largest, 0.0, **run))
+    assert sledsim.run(tiers(drive, 512 << 20, 1e6)).complete
 
 
 @pytest.mark.prompt

@@ -24,7 +24,10 @@ from sledsim.reliability import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from sledsim.reliability.monte_carlo import Method
 
 HONG2006: dict[str, Any] = {
     "enclosure": {"data": 19, "parity": 1, "spares": 5},
@@ -130,6 +133,34 @@ def test_an_enclosure_too_large_to_be_forced_is_sampled_plainly() -> None:
     # At the limit it is forced.
     widest = {"enclosure.data": 2042, "enclosure.parity": 1, "enclosure.spares": 5}
     assert simulate(HONG2006, set=widest, years=[1e-6], lifetimes=1000).loss[0]["method"] == "biased"
+
+
+def test_more_lifetimes_than_can_be_drawn_are_refused_before_any_is() -> None:
+    most = 2**36 // (HONG2006["enclosure"]["data"] + 1 + 5 + 1)
+
+    def told(done: int, _: int) -> None:
+        raise AssertionError(f"{done} lifetimes were simulated")
+
+    methods: tuple[Method, ...] = ("plain", "biased", "auto")
+    for method in methods:
+        with pytest.raises(ReliabilityError, match=f"ask for at most {most}; rare") as caught:
+            simulate(HONG2006, years=[1], lifetimes=most + 1, method=method, progress=told)
+        assert (caught.value.kind, caught.value.path) == ("out-of-range", "lifetimes")
+    with pytest.raises(ReliabilityError, match="10006 devices and spares are more than 10000"):
+        simulate(HONG2006, set={"enclosure.data": 10_000}, lifetimes=1000)
+    # Who gives no number gets as many as there can be: a hundred million of so many devices would be too many.
+    large = simulate(HONG2006, set={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_soon_enough())
+    assert not large.complete
+
+
+def _soon_enough() -> Callable[[int, int], None]:
+    """Return what ends a simulation that has begun, once it has said how many lifetimes there may be."""
+
+    def told(_: int, most: int) -> None:
+        assert most == 2**36 // 9_007
+        raise KeyboardInterrupt
+
+    return told
 
 
 def test_losses_by_tips_are_counted_as_they_come() -> None:

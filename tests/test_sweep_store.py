@@ -313,6 +313,50 @@ def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
         assert len(results(tmp_path / "s", f"n{number}").keys) == 160
 
 
+WRITER = """
+import json, sys
+from sledsim.sweep import Sweep, run
+base, axes, name, store = json.loads(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+run(Sweep(base, axes, replications=60, name=name), store, threads=1)
+"""
+
+
+def test_two_processes_write_into_one_store_while_others_read(tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    axes: dict[str, Any] = {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}
+    asked = [(axes, "common"), (axes, "common"), ({"scheduler": ["look"], RATE: [300, 900]}, "own")]
+    writers = []
+    for axes_of_one, name in asked:
+        command = [sys.executable, "-c", WRITER, json.dumps([BASE, axes_of_one, name, str(store)])]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        writers.append(subprocess.Popen(command, text=True, **pipes))
+    for writer in writers:
+        assert writer.stdout
+        assert writer.stdout.readline() == "ready\n"
+    # All at once: the store is made, filled and merged by whoever comes first.
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("begin\n")
+        writer.stdin.flush()
+    while any(writer.poll() is None for writer in writers):
+        if (store / "store.json").exists():
+            twice = Store(store).rows("SELECT key, count(*) FROM runs GROUP BY key HAVING count(*) > 1")
+            apart = Store(store).rows("SELECT key FROM runs ANTI JOIN metrics USING (key)")
+            assert (twice, apart) == ([], [])
+    for writer in writers:
+        _, said = writer.communicate()
+        assert writer.returncode == 0, said
+    spans = Store(store).rows("SELECT process, min(started), max(started) FROM provenance GROUP BY process")
+    assert {process for process, *_ in spans} == {writer.pid for writer in writers}
+    assert max(first for _, first, _ in spans) < min(last for *_, last in spans), "they did not write at the same time"
+    for axes_of_one, name in asked[1:]:
+        run(Sweep(BASE, axes_of_one, replications=60, name=name), tmp_path / "alone")
+    for table in ("metrics", "histograms", "parameters"):
+        assert everything(store)[table] == everything(tmp_path / "alone")[table]
+
+
 def test_a_file_that_another_writer_finishes_meanwhile_is_no_error(tmp_path: Path) -> None:
     Store.create(tmp_path / "s")
     # Listed, and gone when it is looked at: what a link to nothing is too.

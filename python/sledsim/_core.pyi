@@ -39,6 +39,7 @@ __all__ = [
     "catalog_names",
     "disksim_reference",
     "enclosure_lifetimes",
+    "enclosure_reach",
     "end_when_stuck",
     "error_of",
     "hit_ratios",
@@ -453,6 +454,7 @@ def disksim_reference() -> dict[str, Any]: ...
 def enclosure_lifetimes(
     enclosure: dict[str, Any], experiment: dict[str, Any], *, progress: Callable[[int], object] | None = None
 ) -> dict[str, Any]: ...
+def enclosure_reach(enclosure: dict[str, Any], experiment: dict[str, Any]) -> tuple[bool, int]: ...
 def cache_policies() -> list[dict[str, Any]]: ...
 def hit_ratios(
     path: str,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from fuzzing.invariants import require
-from fuzzing.running import stopper
+from fuzzing.running import interrupted_in_time, stopper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +106,9 @@ SESSION = "sledsim.Session(scenario, log=True)"
 DATABASE = "connect(Path(folder, 'a.db'), 'g2')"
 INSTANTS = ("None", "0", "10**6", "5 * 10**9", "10**18", "[0, 10, 20]")
 DRAWINGS = ("'g2'", "{'based_on': 'g2'}", "{'based_on': 'g2', 'bit_nm': 40}", "'cheetah73'")
+
+#: What simulates as many lifetimes as it is asked for, and with Ctrl-C those so far.
+ENDS_EARLY = "reliability.simulate("
 
 #: Calls by name: what is called, what must be given, and by keyword what may be.
 CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]]]] = {
@@ -297,7 +301,8 @@ class Arguments:
         if "result" in given["call"]:
             names["result"] = sledsim.run(names["scenario"], log=True)
         try:
-            found = eval(given["call"], names)
+            with interrupted_in_time() if ENDS_EARLY in given["call"] else nullcontext():
+                found = eval(given["call"], names)
         except TypeError as error:
             if given["call"].startswith("device."):
                 raise

@@ -92,6 +92,7 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;
     module.add_function(wrap_pyfunction!(reliability::enclosure_lifetimes, module)?)?;
+    module.add_function(wrap_pyfunction!(reliability::enclosure_reach, module)?)?;
     module.add_function(wrap_pyfunction!(hit_ratio::cache_policies, module)?)?;
     module.add_function(wrap_pyfunction!(hit_ratio::hit_ratios, module)?)?;
     module.add_function(wrap_pyfunction!(limits::limits, module)?)?;

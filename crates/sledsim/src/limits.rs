@@ -75,4 +75,15 @@ limits! {
         "devices that a loss of data takes, one more than the parity, times the devices and spares of an enclosure whose losses \
          are forced in simulated lifetimes",
         "each of these failures is forced, and its time looked for with the hazards of all devices";
+    ENCLOSURE_DEVICES = "devices of an enclosure", 10_000,
+        "devices and spares of an enclosure whose lifetimes are simulated",
+        "whenever something happens in it, all of them are looked at";
+    DEVICE_LIVES = "device lifetimes", 1 << 36,
+        "lifetimes of an enclosure to be simulated, times its devices and spares (each with the failures of tips to be \
+         expected in it) and the times by which losses are counted",
+        "each device's lifetime is drawn, and each time counted for";
+    DEVICE_LOOKS = "looks at devices", 1 << 40,
+        "events of simulated lifetimes of an enclosure (failures, rebuilds, visits), times its devices and spares; where losses \
+         are forced, times 32. No thousand of the lifetimes may take more than its share",
+        "with repairs, or followed to its loss, a lifetime may hold any number of events";
 }

@@ -27,6 +27,8 @@ LifetimesCallback = Callable[[int, int], object]
 
 #: Lifetimes where nothing is said: plain ones, and forced ones, which cost more and tell more.
 LIFETIMES, FORCED_LIFETIMES = 200_000, 20_000
+#: Fewest lifetimes of a simulation.
+LEAST_LIFETIMES = 1_000
 #: Lifetimes at most where a precision is asked for and their number is not given.
 MOST_LIFETIMES = 100_000_000
 #: Losses from which on plain sampling tells enough: their number is then known to a fifth, with 95 % confidence.
@@ -184,7 +186,8 @@ def simulate(
         Times by which losses are counted, in years of 8,760 h.
     lifetimes
         Lifetimes of each simulation, at least 1,000. Where nothing is said, 200,000 plain or 20,000 forced ones, and
-        with a ``precision`` at most 100 million.
+        with a ``precision`` at most 100 million; fewer where that would be more than can be simulated
+        (docs/reference/limits.md).
     precision
         Simulate until half the width of every interval of a loss is so small a part of its estimate.
     method
@@ -222,37 +225,34 @@ def simulate(
     years = require_times(years)
     if not is_one_of(method, ("auto", "plain", "biased")):
         raise wrong(ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased"))
-    if method == "auto" and described.device.tips is not None:
-        method = "plain"
     if method == "biased" and to_loss:
         says = "to_loss: lifetimes that are forced end with the time asked for; use plain or auto"
         raise wrong(ReliabilityError, "conflict", says, path="method")
     require_whole(ReliabilityError, "seed", seed, 0)
     if lifetimes is not None:
-        require_whole(ReliabilityError, "lifetimes", lifetimes, 1000)
-    usual = (LIFETIMES, FORCED_LIFETIMES) if precision is None else (MOST_LIFETIMES, MOST_LIFETIMES)
-    plain, forced = (lifetimes or number for number in usual)
+        require_whole(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
     if threads is not None:
         require_whole(ReliabilityError, "threads", threads, 1)
     bar = reporting(progress, what="lifetimes")
     with bar as report:
         runs = _Runs(described, {"confidence": confidence, "seed": seed, "threads": threads}, report)
         horizons_h = _horizons_h(years)
+        can_be_forced, most = runs.reach(horizons_h, to_loss=to_loss)
+        if method == "auto" and not can_be_forced:
+            method = "plain"
+        usual = (LIFETIMES, FORCED_LIFETIMES) if precision is None else (MOST_LIFETIMES, MOST_LIFETIMES)
+        plain, forced = (lifetimes or max(min(number, most), LEAST_LIFETIMES) for number in usual)
         # Where forcing may follow, plain sampling need not reach the precision.
         if method == "plain":
             runs.plain(horizons_h, lifetimes=plain, precision=precision, to_loss=to_loss)
         elif method == "auto":
-            runs.plain(horizons_h, lifetimes=min(plain, LIFETIMES), precision=None, to_loss=to_loss)
+            # Too many to be forced are too many at once.
+            first = min(plain, LIFETIMES) if plain <= most else plain
+            runs.plain(horizons_h, lifetimes=first, precision=None, to_loss=to_loss)
         for horizon_h in horizons_h if method != "plain" else []:
             if not runs.complete or runs.knows(horizon_h, precision):
                 continue
-            try:
-                runs.forced(horizon_h, lifetimes=forced, precision=precision)
-            except ReliabilityError as error:
-                # An enclosure that plain sampling took is too large to be forced: what was counted is what is known.
-                if method == "biased" or error.path != "enclosure.parity":
-                    raise
-                break
+            runs.forced(horizon_h, lifetimes=forced, precision=precision)
     return runs.result(years)
 
 
@@ -268,6 +268,15 @@ class _Runs:
         self.complete = True
         self.mttf_h: Estimate | None = None
         self.found: dict[float, dict[str, Any]] = {}
+
+    def reach(self, horizons_h: Sequence[float], *, to_loss: bool) -> tuple[bool, int]:
+        """Return whether losses are forced where plain sampling sees few, and how many lifetimes can be simulated."""
+        experiment = self._experiment(horizons_h, LEAST_LIFETIMES, None, forced=False, to_loss=to_loss)
+        try:
+            can_be_forced, most = _core.enclosure_reach(self.enclosure, experiment)
+        except _core.ScenarioError as error:
+            raise told_as(ReliabilityError, error) from None
+        return can_be_forced and self.description.device.tips is None, most
 
     def plain(self, horizons_h: Sequence[float], *, lifetimes: int, precision: float | None, to_loss: bool) -> None:
         """Count losses as they come."""
@@ -325,10 +334,11 @@ class _Runs:
             complete=self.complete,
         )
 
-    def _run(
+    def _experiment(
         self, horizons_h: Sequence[float], lifetimes: int, precision: float | None, *, forced: bool, to_loss: bool
     ) -> dict[str, Any]:
-        experiment = {
+        """Return an experiment as the core takes it."""
+        return {
             **self.common,
             "horizons_h": list(horizons_h),
             "lifetimes": lifetimes,
@@ -336,6 +346,11 @@ class _Runs:
             "forced": forced,
             "to_loss": to_loss,
         }
+
+    def _run(
+        self, horizons_h: Sequence[float], lifetimes: int, precision: float | None, *, forced: bool, to_loss: bool
+    ) -> dict[str, Any]:
+        experiment = self._experiment(horizons_h, lifetimes, precision, forced=forced, to_loss=to_loss)
         report = self.progress
         told = None if report is None else lambda done: report(done, lifetimes)
         try:

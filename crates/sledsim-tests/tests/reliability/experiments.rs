@@ -169,3 +169,49 @@ fn experiments_that_cannot_be_made_are_refused_by_name() {
     assert_eq!(refused(&many, &forced(&[YEAR_H], 1000, 1)), "enclosure.parity");
     assert_eq!(outcome(&many, &sound).lifetimes, 1000);
 }
+
+/// What is said of it first.
+fn said(enclosure: &Enclosure, experiment: &Experiment) -> String {
+    let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
+    faults.into_iter().next().expect("something is wrong").to_string()
+}
+
+#[test]
+fn more_lives_than_can_be_drawn_are_refused_before_any_is() {
+    let tips = Tips { count: 1000, mttf_h: YEAR_H, spares: 50, tolerated: 9, remap_h: 0.0 };
+    let mut tipped = raid(19, 2, 2);
+    tipped.device.tips = Some(tips);
+    let times: Vec<f64> = (1..=977).map(f64::from).collect();
+    // Devices; devices and times; devices, each with the 60 tips that it can lose.
+    let cases = [(raid(19, 2, 2), &[YEAR_H][..], 24), (raid(19, 2, 2), &times, 1000), (tipped, &[YEAR_H], 23 * 61 + 1)];
+    for (enclosure, horizons_h, draws) in cases {
+        let most = (1 << 36) / draws;
+        let asked = |lifetimes| plain(horizons_h, lifetimes, 1);
+        assert_eq!(asked(1000).most_lifetimes(&enclosure), most);
+        let words = said(&enclosure, &asked(most + 1));
+        assert!(words.starts_with(&format!("lifetimes = {}, each with 23 devices", most + 1)), "{words}");
+        assert!(words.contains(&format!("ask for at most {most};")), "{words}");
+        let begun = simulate(&enclosure, &asked(most), &mut |_| false).expect("so many can be");
+        assert!(begun.interrupted);
+    }
+    // Few tips fail in an hour.
+    assert!(plain(&[1.0], 1000, 1).most_lifetimes(&raid(19, 2, 2)) == (1 << 36) / 24);
+    let mut hopeless = raid(4900, 50, 50);
+    hopeless.device.tips = Some(Tips { count: 10_000_000, spares: 1_000_000, ..tips });
+    assert!(said(&hopeless, &plain(&[YEAR_H], 1000, 1)).contains("fewer devices, failures of tips, or times"));
+    assert_eq!(refused(&raid(9_000, 500, 501), &plain(&[YEAR_H], 1000, 1)), "enclosure.data");
+    assert_eq!(outcome(&raid(9_000, 500, 500), &plain(&[1.0], 1000, 1)).lifetimes, 1000);
+}
+
+#[test]
+fn lives_in_which_too_much_happens_are_ended() {
+    let restless = with(repaired(raid(2, 1, 0), Some(1e-6), Some(1e-6)), 1.0, 1e-6);
+    for (experiment, remedy) in [
+        (Experiment { to_loss: true, ..plain(&[], 1 << 34, 1) }, "do not follow them to their loss"),
+        (plain(&[1e9], 1 << 34, 1), "fewer lifetimes or rarer failures are needed, or an earlier time"),
+        (forced(&[1e9], 1 << 34, 1), "or an earlier time"),
+    ] {
+        let words = said(&restless, &experiment);
+        assert!(words.contains("more than 65536 looks at a device") && words.contains(remedy), "{words}");
+    }
+}

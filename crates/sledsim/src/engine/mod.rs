@@ -22,6 +22,7 @@ pub use context::{Below, Context};
 pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};
 pub use parts::Refusal;
+pub(crate) use parts::DATA_BYTES;
 pub use power_cuts::{losses, Cut, CutPlan, Losses};
 pub use queue::EventQueue;
 pub use run::{run, run_with_cuts, End, Limits, Observer, Outcome, Progress};

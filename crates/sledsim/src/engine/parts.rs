@@ -5,7 +5,7 @@ use crate::limits::{PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
 use crate::request::Request;
 
 /// Bytes of a request that count as a part where a run holds the data of all that is under way.
-const DATA_BYTES: u64 = 256;
+pub(crate) const DATA_BYTES: u64 = 256;
 
 /// Why a system does not take a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,13 @@ impl Parts {
 
     #[inline]
     fn of(&self, request: &Request) -> u64 {
-        let bytes = || u64::from(request.blocks).saturating_mul(self.block_bytes);
-        // A flush has no bytes, and is under way all the same.
-        self.part_bytes.map_or(1, |part_bytes| bytes().div_ceil(part_bytes).max(1))
+        self.of_bytes(u64::from(request.blocks).saturating_mul(self.block_bytes))
+    }
+
+    /// Those of so many bytes. A flush has none, and is under way all the same.
+    #[inline]
+    pub(super) fn of_bytes(&self, bytes: u64) -> u64 {
+        self.part_bytes.map_or(1, |part_bytes| bytes.div_ceil(part_bytes).max(1))
     }
 
     /// Why a root of so many blocks does not take a request, if it does not.

@@ -97,6 +97,11 @@ impl System {
         id
     }
 
+    /// Parts that the components added so far may cut so many bytes into.
+    pub(crate) fn parts_of_bytes(&self, bytes: u64) -> u64 {
+        self.parts.of_bytes(bytes)
+    }
+
     fn below(&self, id: ComponentId) -> Below<'_> {
         Below(&self.components[..id.0 as usize])
     }

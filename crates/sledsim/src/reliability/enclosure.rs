@@ -10,8 +10,10 @@ use super::parameters::{DelayDistribution, Enclosure, LatentErrors, Sparing};
 use super::prospects::Prospects;
 use super::tally::Visits;
 
-/// Events after which a life looks whether it is to stop.
-const EVENTS_BETWEEN_LOOKS: u32 = 1024;
+/// Looks at devices after which a life sees whether it is to stop: a thousandth of a second, or so.
+const UNHEARD: u64 = 1 << 18;
+/// What an event takes where losses are forced, over one of plain lives: the hazards of all devices, several times over.
+const FORCING: u64 = 32;
 
 /// Share of the lives of a forced experiment that are not forced.
 ///
@@ -70,6 +72,15 @@ pub(super) struct Fate {
     pub(super) weight: f64,
 }
 
+/// Why a life was not followed to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfinished {
+    /// It was stopped.
+    Stopped,
+    /// It took more looks at devices than it may.
+    TooLong,
+}
+
 /// A rebuild under way.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
@@ -100,10 +111,15 @@ pub(super) struct Life<'a> {
     first_scrub_h: f64,
     /// Probability of the life so far over that with which a forced one takes this course.
     pub(super) ratio: f64,
+    /// Looks at devices that all its lives may yet take.
+    looks_left: u64,
+    /// What a new device takes, in looks.
+    draws: u64,
 }
 
 impl<'a> Life<'a> {
-    pub(super) fn new(enclosure: &'a Enclosure, horizon_h: f64) -> Self {
+    /// An enclosure whose lives take so many looks at devices at most, all together.
+    pub(super) fn new(enclosure: &'a Enclosure, horizon_h: f64, looks: u64) -> Self {
         Self {
             enclosure,
             delivery: Delivery::new(&enclosure.device),
@@ -120,24 +136,31 @@ impl<'a> Life<'a> {
             clean_h: 0.0,
             first_scrub_h: 0.0,
             ratio: 1.0,
+            looks_left: looks,
+            draws: enclosure.device.draws(horizon_h),
         }
     }
 
-    /// Follows the enclosure from new to the loss of data or to the horizon; none where it was stopped.
+    /// Follows the enclosure from new to the loss of data or to the horizon, unless it is stopped or takes too long.
     pub(super) fn live(
         &mut self,
         draw: Draw<'a>,
         stream: &mut Stream,
         visits: &mut Visits,
         stop: &AtomicBool,
-    ) -> Option<Fate> {
+    ) -> Result<Fate, Unfinished> {
         self.begin(draw, stream);
-        let mut events = 0_u32;
+        let event_looks = self.places.len() as u64 * if matches!(draw, Draw::AtBirth) { 1 } else { FORCING };
+        let mut unheard = 0;
         loop {
-            events = (events + 1) % EVENTS_BETWEEN_LOOKS;
-            if events == 0 && stop.load(Ordering::Relaxed) {
-                return None;
+            unheard += event_looks;
+            if unheard >= UNHEARD {
+                unheard = 0;
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Unfinished::Stopped);
+                }
             }
+            self.looks_left = self.looks_left.checked_sub(event_looks).ok_or(Unfinished::TooLong)?;
             let (at_h, event) = self.next(stream);
             self.now_h = at_h;
             let lost = match event {
@@ -148,13 +171,15 @@ impl<'a> Life<'a> {
                     false
                 }
                 Event::Visit => {
-                    visits.record(at_h, self.replace_missing(stream));
+                    let replaced = self.replace_missing(stream);
+                    self.looks_left = self.looks_left.saturating_sub(u64::from(replaced) * self.draws);
+                    visits.record(at_h, replaced);
                     false
                 }
-                Event::Horizon => return Some(Fate { lost_h: None, weight: self.weight() }),
+                Event::Horizon => return Ok(Fate { lost_h: None, weight: self.weight() }),
             };
             if lost {
-                return Some(Fate { lost_h: Some(at_h), weight: self.weight() });
+                return Ok(Fate { lost_h: Some(at_h), weight: self.weight() });
             }
             self.plan(stream);
         }

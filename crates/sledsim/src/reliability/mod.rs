@@ -22,5 +22,6 @@ pub use parameters::{
     Batches, Delay, DelayDistribution, DeviceLife, Enclosure, InfantMortality, LatentErrors, Lifetime, Rebuild, Repair,
     Sparing, Tips,
 };
+pub use prospects::can_be_forced;
 pub use simulate::{simulate, Experiment};
 pub use tally::{AtHorizon, Outcome};

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Kind};
+use crate::limits::ENCLOSURE_DEVICES;
 
 use super::error::{time_within, within};
 
-/// Devices that an enclosure may have in all.
-const MOST_DEVICES: u32 = 300_000;
+/// Devices that a batch may hold, or that may be rebuilt at once.
+const MOST_TOGETHER: u32 = 300_000;
 /// Shortest and longest mean time, h: a few nanoseconds, and a hundred million years.
 const TIMES_H: (f64, f64) = (1e-12, 1e12);
 /// Tips that a device may have.
@@ -210,13 +211,13 @@ impl Enclosure {
             let says = ": 0 devices hold no data: at least 1 is needed";
             found.push(Fault::at(Kind::OutOfRange, "enclosure.data").says(says));
         }
-        if self.devices() > MOST_DEVICES {
-            let says = format!(": {} devices and spares are more than {MOST_DEVICES}", self.devices());
+        if u64::from(self.devices()) > ENCLOSURE_DEVICES.most {
+            let says = format!(": {} devices and spares are more than {}", self.devices(), ENCLOSURE_DEVICES.most);
             found.push(Fault::at(Kind::OutOfRange, "enclosure.data").says(says));
         }
         found.extend(self.device.faults());
         found.extend(self.rebuild.time.fault("rebuild.time"));
-        found.extend(within("rebuild.at_once", f64::from(self.rebuild.at_once), 1.0, f64::from(MOST_DEVICES)));
+        found.extend(within("rebuild.at_once", f64::from(self.rebuild.at_once), 1.0, f64::from(MOST_TOGETHER)));
         if let Some(delay) = &self.repair.preventive {
             found.extend(delay.fault("repair.preventive"));
             if self.repair.mandatory.is_none() {
@@ -242,6 +243,15 @@ impl Rebuild {
 }
 
 impl DeviceLife {
+    /// What drawing one such life within a time, h, takes: one, and the failures of tips to be expected until the device has
+    /// failed otherwise, or has none left to lose.
+    pub(super) fn draws(&self, within_h: f64) -> u64 {
+        let Some(tips) = &self.tips else { return 1 };
+        let most = f64::from(tips.spares) + f64::from(tips.tolerated) + 1.0;
+        let expected = f64::from(tips.count) * (within_h.min(self.mttf_h) / tips.mttf_h);
+        1 + expected.min(most) as u64
+    }
+
     fn faults(&self) -> Vec<Fault> {
         let mut found = Vec::new();
         found.extend(time("device.mttf", self.mttf_h));
@@ -255,7 +265,7 @@ impl DeviceLife {
             found.extend(time("device.infant_mortality.mttf", infants.mttf_h));
         }
         if let Some(batches) = &self.batches {
-            found.extend(within("device.batches.size", f64::from(batches.size), 1.0, f64::from(MOST_DEVICES)));
+            found.extend(within("device.batches.size", f64::from(batches.size), 1.0, f64::from(MOST_TOGETHER)));
             found.extend(within("device.batches.share", batches.share, 0.0, 1.0));
             found.extend(time("device.batches.mttf", batches.mttf_h));
         }

@@ -14,6 +14,12 @@ const STEPS: usize = 240;
 /// The whole time over the first step.
 const SPAN: f64 = 1e5;
 
+/// Whether losses of an enclosure can be forced without taking too long, see [`FORCED_LOSSES`].
+#[must_use]
+pub fn can_be_forced(enclosure: &Enclosure) -> bool {
+    (u64::from(enclosure.parity) + 1) * u64::from(enclosure.devices()) <= FORCED_LOSSES.most
+}
+
 /// Probabilities of a loss, by time left and state.
 #[derive(Clone, Debug)]
 pub(super) struct Prospects {
@@ -36,8 +42,7 @@ impl Prospects {
     /// # Errors
     /// Where forcing losses would take too long, see [`FORCED_LOSSES`].
     pub(super) fn new(enclosure: &Enclosure, horizon_h: f64) -> Result<Self, Fault> {
-        let work = (u64::from(enclosure.parity) + 1) * u64::from(enclosure.devices());
-        if work > FORCED_LOSSES.most {
+        if !can_be_forced(enclosure) {
             let says = format!(
                 ": one more, times {} devices and spares, is more than {}, so losses can't be forced: sample plainly",
                 enclosure.devices(),

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults, Kind};
+use crate::limits::{DEVICE_LIVES, DEVICE_LOOKS};
 
-use super::enclosure::{Draw, Life, UNFORCED_SHARE};
+use super::enclosure::{Draw, Life, Unfinished, UNFORCED_SHARE};
 use super::error::within;
 use super::parameters::Enclosure;
 use super::prospects::Prospects;
@@ -76,6 +77,51 @@ impl Experiment {
         found
     }
 
+    /// Until when lives are followed, h.
+    fn until_h(&self) -> f64 {
+        let last_h = self.horizons_h.last().copied().unwrap_or(f64::INFINITY);
+        if self.to_loss {
+            f64::INFINITY
+        } else {
+            last_h
+        }
+    }
+
+    /// What drawing a life and counting it takes.
+    fn draws(&self, enclosure: &Enclosure) -> u64 {
+        let devices = u64::from(enclosure.devices()).saturating_mul(enclosure.device.draws(self.until_h()));
+        devices.saturating_add(self.horizons_h.len() as u64)
+    }
+
+    /// Lives of this enclosure that such an experiment may have at most, see [`DEVICE_LIVES`].
+    #[must_use]
+    pub fn most_lifetimes(&self, enclosure: &Enclosure) -> u64 {
+        DEVICE_LIVES.most / self.draws(enclosure).max(1)
+    }
+
+    /// What is wrong with so many lives of this enclosure: together they may take more draws than can be made.
+    fn too_much(&self, enclosure: &Enclosure) -> Option<Fault> {
+        let (devices, horizons) = (enclosure.devices(), self.horizons_h.len());
+        let most = self.most_lifetimes(enclosure);
+        if self.lifetimes <= most {
+            return None;
+        }
+        let tips = if enclosure.device.tips.is_some() { ", failures of tips," } else { "" };
+        let remedy = if most < CHUNK {
+            format!("fewer devices{tips} or times are needed, for {CHUNK} lifetimes")
+        } else {
+            format!("ask for at most {most}; rare losses need fewer where they are forced")
+        };
+        let says = format!(
+            ", each with {devices} devices and spares{tips} and {} to count losses by, need {} draws, more \
+             than {}: {remedy}",
+            if horizons == 1 { "a time".to_owned() } else { format!("{horizons} times") },
+            u128::from(self.lifetimes) * u128::from(self.draws(enclosure)),
+            DEVICE_LIVES.most,
+        );
+        Some(Fault::of(Kind::OutOfRange, "lifetimes", self.lifetimes).says(says))
+    }
+
     fn threads(&self) -> usize {
         let all = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(all, NonZeroUsize::get)
@@ -97,7 +143,8 @@ impl Experiment {
 /// the lives so far. A seed gives the same outcome on any number of threads.
 ///
 /// # Errors
-/// All fields of the enclosure and of the experiment that cannot be used.
+/// All fields of the enclosure and of the experiment that cannot be used; lives that take too long, see [`DEVICE_LIVES`]
+/// before they begin and [`DEVICE_LOOKS`] when they have shown it.
 ///
 /// # Panics
 /// Where one of its threads does.
@@ -107,22 +154,27 @@ pub fn simulate(
     keep_going: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Outcome, Faults> {
     Faults::none_of(enclosure.faults().into_iter().chain(experiment.faults()).collect())?;
+    Faults::none_of(experiment.too_much(enclosure).into_iter().collect())?;
     let prospects = match experiment.horizons_h.last() {
         Some(&horizon_h) if experiment.forced => Some(Prospects::new(enclosure, horizon_h)?),
         _ => None,
     };
-    let chunk = |number: u64, stop: &AtomicBool| run_chunk(enclosure, experiment, prospects.as_ref(), number, stop);
     let mut tally = Tally::new(experiment.horizons_h.len());
     let mut from = 0;
     loop {
         let whole = experiment.chunks();
         let to = if experiment.precision.is_some() { (2 * from).max(FIRST_ROUND).min(whole) } else { whole };
+        let lives = Lives { enclosure, experiment, prospects: prospects.as_ref(), looks: DEVICE_LOOKS.most / to };
         let mut goes_on = true;
         let mut asked = |lives| {
             goes_on = keep_going(lives);
             goes_on
         };
-        let finished = run_chunks(&chunk, from..to, experiment.threads(), &mut tally, &mut asked);
+        let finished = match lives.run_chunks(from..to, &mut tally, &mut asked) {
+            Ok(()) => true,
+            Err(Unfinished::Stopped) => false,
+            Err(Unfinished::TooLong) => return Err(lives.take_too_long().into()),
+        };
         let Experiment { horizons_h, forced, to_loss, confidence, .. } = experiment;
         let outcome = tally.outcome(horizons_h, *forced, *to_loss, *confidence);
         let enough = finished && (to == whole || experiment.is_precise(&outcome));
@@ -134,57 +186,100 @@ pub fn simulate(
     }
 }
 
-/// Simulates these chunks of lives; whether all of them.
-fn run_chunks(
-    run: &(dyn Fn(u64, &AtomicBool) -> Option<Tally> + Sync),
-    chunks: Range<u64>,
-    threads: usize,
-    tally: &mut Tally,
-    keep_going: &mut dyn FnMut(u64) -> bool,
-) -> bool {
-    let next = AtomicU64::new(chunks.start);
-    let stop = AtomicBool::new(false);
-    let (sender, done) = channel();
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let (sender, next, stop, end) = (sender.clone(), &next, &stop, chunks.end);
-            scope.spawn(move || {
-                loop {
+/// What lives a round has, and what they may take.
+struct Lives<'a> {
+    enclosure: &'a Enclosure,
+    experiment: &'a Experiment,
+    prospects: Option<&'a Prospects>,
+    /// Looks at devices that a chunk may take.
+    looks: u64,
+}
+
+impl Lives<'_> {
+    /// Simulates these chunks and adds them up; an error where not all of them came.
+    fn run_chunks(
+        &self,
+        chunks: Range<u64>,
+        tally: &mut Tally,
+        keep_going: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), Unfinished> {
+        let next = AtomicU64::new(chunks.start);
+        let stop = AtomicBool::new(false);
+        let (sender, done) = channel();
+        thread::scope(|scope| {
+            for _ in 0..self.experiment.threads() {
+                let (sender, next, stop, end) = (sender.clone(), &next, &stop, chunks.end);
+                scope.spawn(move || loop {
                     let chunk = next.fetch_add(1, Ordering::Relaxed);
                     if chunk >= end {
                         return;
                     }
-                    // Without all its lives, a chunk would favour short ones.
-                    let Some(lives) = run(chunk, stop) else { return };
-                    if sender.send((chunk, lives)).is_err() {
+                    let lives = self.run_chunk(chunk, stop);
+                    let is_last = lives.is_err();
+                    if sender.send((chunk, lives)).is_err() || is_last {
                         return;
                     }
-                }
-            });
+                });
+            }
+            drop(sender);
+            let collected = collect(&done, chunks.clone(), tally, keep_going);
+            // Others may be under way that nobody waits for.
+            stop.store(true, Ordering::Relaxed);
+            collected
+        })
+    }
+
+    /// Simulates one chunk. Without all its lives it would favour short ones, so then it is none.
+    fn run_chunk(&self, chunk: u64, stop: &AtomicBool) -> Result<Tally, Unfinished> {
+        let Experiment { horizons_h, lifetimes, seed, .. } = self.experiment;
+        let mut stream = Stream::new(*seed, &format!("enclosure lifetimes {chunk}"));
+        let mut tally = Tally::new(horizons_h.len());
+        let mut visits = Visits::new(horizons_h);
+        let mut life = Life::new(self.enclosure, self.experiment.until_h(), self.looks);
+        for _ in 0..CHUNK.min(lifetimes - chunk * CHUNK) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Unfinished::Stopped);
+            }
+            let forced = self.prospects.is_some() && !stream.chance(UNFORCED_SHARE);
+            let draw = self.prospects.map_or(Draw::AtBirth, |prospects| Draw::InWindows { prospects, forced });
+            let fate = life.live(draw, &mut stream, &mut visits, stop)?;
+            tally.add(fate, forced, &mut visits);
         }
-        drop(sender);
-        collect(&done, chunks.clone(), tally, &stop, keep_going)
-    })
+        Ok(tally)
+    }
+
+    /// What is said where they take too long.
+    fn take_too_long(&self) -> Fault {
+        let Experiment { lifetimes, to_loss, .. } = self.experiment;
+        let fewer = if *lifetimes > CHUNK { "fewer lifetimes or " } else { "" };
+        let sooner = if *to_loss { "do not follow them to their loss" } else { "an earlier time" };
+        let says = format!(
+            ", each with {} devices and spares, have so many failures, rebuilds and visits that {CHUNK} of them take more than \
+             {} looks at a device: they would hardly end; {fewer}rarer failures are needed, or {sooner}",
+            self.enclosure.devices(),
+            self.looks,
+        );
+        Fault::of(Kind::OutOfRange, "lifetimes", *lifetimes).says(says)
+    }
 }
 
-/// Merges tallies in the order of their chunks as they come; whether all of them came.
+/// Merges tallies in the order of their chunks as they come; an error where not all of them come.
 fn collect(
-    done: &Receiver<(u64, Tally)>,
+    done: &Receiver<(u64, Result<Tally, Unfinished>)>,
     chunks: Range<u64>,
     tally: &mut Tally,
-    stop: &AtomicBool,
     keep_going: &mut dyn FnMut(u64) -> bool,
-) -> bool {
+) -> Result<(), Unfinished> {
     let mut wanted = chunks.start;
     let mut early = BTreeMap::new();
     let mut looked = std::time::Instant::now();
     while wanted < chunks.end {
         match done.recv_timeout(LOOK) {
             Ok((chunk, lives)) => {
-                early.insert(chunk, lives);
+                early.insert(chunk, lives?);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Disconnected) => return Err(Unfinished::Stopped),
         }
         while let Some(lives) = early.remove(&wanted) {
             tally.merge(&lives);
@@ -193,36 +288,9 @@ fn collect(
         if looked.elapsed() >= LOOK {
             looked = std::time::Instant::now();
             if !keep_going(tally.lives) {
-                stop.store(true, Ordering::Relaxed);
-                return wanted == chunks.end;
+                return if wanted == chunks.end { Ok(()) } else { Err(Unfinished::Stopped) };
             }
         }
     }
-    true
-}
-
-/// Simulates one chunk; none where it was stopped.
-fn run_chunk(
-    enclosure: &Enclosure,
-    experiment: &Experiment,
-    prospects: Option<&Prospects>,
-    chunk: u64,
-    stop: &AtomicBool,
-) -> Option<Tally> {
-    let horizons_h = &experiment.horizons_h;
-    let horizon_h = if experiment.to_loss { f64::INFINITY } else { *horizons_h.last()? };
-    let mut stream = Stream::new(experiment.seed, &format!("enclosure lifetimes {chunk}"));
-    let mut tally = Tally::new(horizons_h.len());
-    let mut visits = Visits::new(horizons_h);
-    let mut life = Life::new(enclosure, horizon_h);
-    for _ in 0..CHUNK.min(experiment.lifetimes - chunk * CHUNK) {
-        if stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        let forced = prospects.is_some() && !stream.chance(UNFORCED_SHARE);
-        let draw = prospects.map_or(Draw::AtBirth, |prospects| Draw::InWindows { prospects, forced });
-        let fate = life.live(draw, &mut stream, &mut visits, stop)?;
-        tally.add(fate, forced, &mut visits);
-    }
-    Some(tally)
+    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Tiers, Volumes};
-use crate::limits::COMPONENTS;
+use crate::limits::{COMPONENTS, PARTS_OF_A_REQUEST};
 use crate::scenario::own;
 use crate::scenario::specs::arrays::MemberFaultSpec;
 use crate::scenario::specs::scenario::DeviceSpec;
@@ -211,6 +211,7 @@ impl<'a> Builder<'a, '_> {
             }
             composite => {
                 let made = self.kept(over(composite, &children), written)?;
+                self.kept(moves(composite, &self.system), written)?;
                 vec![self.system.add(made, &ids_of(&children))]
             }
         };
@@ -334,6 +335,21 @@ fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Fau
         SystemSpec::Mcd(node) => boxed(Mcd::new(&node.spec, children[0].child, children[1].child)?),
         SystemSpec::Tiers(node) => boxed(Tiers::new(&node.spec, children[0].child, children[1].child)?),
     })
+}
+
+/// Refuses extents that move and that what is below would cut into too many parts: nothing else bounds a request that a
+/// component makes of itself.
+fn moves(spec: &SystemSpec, below: &System) -> Result<(), Fault> {
+    let SystemSpec::Tiers(node) = spec else { return Ok(()) };
+    let parts = below.parts_of_bytes(node.spec.extent_bytes);
+    if parts <= PARTS_OF_A_REQUEST.most || node.spec.migration.mb_per_s <= 0.0 {
+        return Ok(());
+    }
+    let says = format!(
+        ": to move one, what is below would make {parts} parts of it, more than {}: take smaller extents",
+        PARTS_OF_A_REQUEST.most
+    );
+    Err(Fault::misfit("extent_bytes", node.spec.extent_bytes).says(says))
 }
 
 /// The component of an entry of `members`.

@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::random::Stream;
-use crate::engine::{Cut, CutPlan, Losses, Path};
-use crate::fault::Fault;
-use crate::scenario::specs::scenario::{RunSpec, Scenario};
+use crate::engine::{Cut, CutPlan, Losses, Path, DATA_BYTES};
+use crate::fault::{self, Fault};
+use crate::limits::PARTS_OF_A_REQUEST;
+use crate::scenario::specs::scenario::{PowerCutsSpec, RunSpec, Scenario};
+use crate::scenario::specs::system::SystemSpec;
 use crate::time::{ns_to_s, s_to_ns, Time};
 use crate::units::ns_to_ms;
 
@@ -90,9 +92,34 @@ pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
     })
 }
 
+/// Extents of tiers that are too large to be moved in a run with power cuts, which holds all bytes that are under way.
+pub(in crate::scenario) fn of_moves(system: &mut SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
+    let mut found = Vec::new();
+    if cuts(run).is_none() {
+        return found;
+    }
+    let most = PARTS_OF_A_REQUEST.most * DATA_BYTES;
+    system.each_mut(at, &mut |component, path| {
+        let SystemSpec::Tiers(node) = component else { return };
+        if node.spec.extent_bytes > most && node.spec.migration.mb_per_s > 0.0 {
+            let fault = Fault::conflict(path.step("extent_bytes"), node.spec.extent_bytes)
+                .says(format!(
+                    ": with power cuts an extent that moves has {most} B at most; take smaller ones, or leave out "
+                ))
+                .key("run.power_cuts");
+            found.push(fault);
+        }
+    });
+    found
+}
+
+fn cuts(run: &RunSpec) -> Option<&PowerCutsSpec> {
+    run.power_cuts.as_ref().filter(|cuts| !cuts.times_s.is_empty() || cuts.random > 0)
+}
+
 /// When power fails in the run of a scenario; `None` where it never does.
 pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<CutPlan> {
-    let cuts = scenario.run.power_cuts.as_ref().filter(|cuts| !cuts.times_s.is_empty() || cuts.random > 0)?;
+    let cuts = cuts(&scenario.run)?;
     let mut stream = Stream::new(scenario.seed, "power cuts");
     let mut plan = CutPlan::default();
     plan.times.extend(cuts.times_s.iter().map(|&at_s| Time::from_ns(s_to_ns(at_s))));
