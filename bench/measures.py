@@ -230,6 +230,19 @@ def drive_from_c(scale: float, folder: Path) -> Found:
     return {"each_s": float(ran.stdout)}
 
 
+def drive_in_rust(way: str, scale: float, _: Path) -> Found:
+    """Run the same in a program in Rust, or drive a session there; it is built first: time of a request."""
+    root = Path(__file__).resolve().parents[1]
+    wanted = ["--release", "--locked", "--package", "sledsim-testing", "--example", "session"]
+    place = os.environ | {"CARGO_TARGET_DIR": str(root / "target")}
+    subprocess.run(["cargo", "build", "--quiet", *wanted], check=True, cwd=root, env=place)
+    requests = count(2_000_000, scale)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(root / "target" / "release" / "examples" / "session"), way, str(requests)], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"each_s": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / requests}
+
+
 def count_hits(way: str, _: float, folder: Path) -> Found:
     """Send a trace through a cache, built in, compiled or a class: the processor time of a reference."""
     import sledsim
@@ -322,6 +335,8 @@ MEASURES: dict[str, Callable[[float, Path], Found]] = {
     "session_one": partial(drive_session, "one"),
     "session_arrays": partial(drive_session, "arrays"),
     "session_c": drive_from_c,
+    "rust_run": partial(drive_in_rust, "run"),
+    "rust_session": partial(drive_in_rust, "session"),
     "lru": partial(count_hits, "built_in"),
     "own_lru_compiled": partial(count_hits, "compiled"),
     "own_lru_class": partial(count_hits, "class"),
