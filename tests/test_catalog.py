@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import sledsim
 from built_core import built_core
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +44,8 @@ def bibliography_keys() -> list[str]:
 
 
 def test_the_expected_devices_are_there() -> None:
-    assert {"griffin1999", "g1", "g2", "g3", "g1-paper", "g2-paper", "g3-paper", "hong2006"} == {*of("mems")}
+    generations = {*GENERATIONS, *(f"{name}-paper" for name in GENERATIONS)}
+    assert {"griffin1999", "g2-points", "hong2006"} | generations == {*of("mems")}
     assert {"atlas10k", "cheetah4LP", "cheetah9LP", "barracuda", "hp_c2247a", "st41601n"} <= {*of("disk")}
     assert {"atlas10k-50mb", "superdisk", "uberdisk", "cheetah73"} <= {*of("disk")}
     assert {"travelstar", "ultrastar36z15"} <= {*of("disk")}
@@ -92,8 +94,21 @@ def test_the_bibliography_has_each_key_once_and_closes_its_braces() -> None:
 
 @pytest.mark.parametrize("name", of("mems"))
 def test_all_mems_devices_have_the_same_keys(name: str) -> None:
-    # The seek model alone has a default that most entries keep.
-    assert set(DEVICES[name]["values"]) - {"seek_model"} == set(DEVICES["g2"]["values"])
+    # The seek model, and how data pass, have defaults that most entries keep.
+    assert set(DEVICES[name]["values"]) - {"seek_model", "transfer"} == set(DEVICES["g2"]["values"])
+
+
+def test_points_are_a_g2_but_for_what_their_paper_says() -> None:
+    points, g2 = DEVICES["g2-points"]["values"], DEVICES["g2"]["values"]
+    differing = {key for key in points if points[key] != g2.get(key)}
+    assert differing == {"transfer", "active_tips"}
+    assert differing == {key for key in points if points[key]["source"] == "schlosser2004"}
+    # A tip for each bit of a block, and no more.
+    bits = value("g2-points", "block_bytes") * value("g2-points", "encoded_bits_per_byte")
+    assert value("g2-points", "active_tips") == bits
+    with_points = sledsim.MemsStorage("g2", transfer="points", active_tips=bits).parameters
+    assert sledsim.MemsStorage("g2-points").parameters == {**with_points, "name": "g2-points"}
+    assert f"{sledsim.MemsStorage('g2-points').capacity_bytes / 1e9:.3f}" in DEVICES["g2-points"]["description"]
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

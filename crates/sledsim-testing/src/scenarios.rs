@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{json, Value};
 use sledsim::devices::disk::DiskParameters;
-use sledsim::devices::mems::MemsParameters;
+use sledsim::devices::mems::{MemsParameters, Transfer};
 use sledsim::hierarchy::cache::ram::RamCacheSpec;
 use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario, SystemSpec};
 use sledsim::workloads::{ArrivalSpec, SyntheticSpec};
@@ -65,10 +65,11 @@ pub fn mems_parameters(name: &str) -> MemsParameters {
     }
 }
 
-/// Name and parameters of the MEMS devices in the catalogue.
+/// Name and parameters of the MEMS devices in the catalogue whose data pass in rows; those with points have contracts of their
+/// own.
 pub fn mems_devices() -> Vec<(String, MemsParameters)> {
     let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
-        DeviceSpec::Mems(parameters) => Some((name, *parameters)),
+        DeviceSpec::Mems(parameters) if parameters.transfer == Transfer::Rows => Some((name, *parameters)),
         _ => None,
     });
     devices.collect()

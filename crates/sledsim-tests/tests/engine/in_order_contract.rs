@@ -1,6 +1,7 @@
 //! Open arrivals served in their order take a short way through the engine; it must lead where the events lead.
 
 use serde_json::{json, Value};
+use sledsim::devices::mems::Transfer;
 use sledsim::scenario::{self, DeviceSpec, RunOutput};
 use sledsim_testing::scenarios::{device_names, device_spec, resolved};
 use sledsim_testing::tiers::size;
@@ -52,6 +53,8 @@ fn the_short_way_reports_what_the_events_report() {
     for name in device_names() {
         for setting in &settings {
             let mut device = match device_spec(&name) {
+                // At points an idle sled holds its place.
+                DeviceSpec::Mems(mems) if mems.transfer == Transfer::Points && setting["idle"] == "sweep" => continue,
                 DeviceSpec::Mems(_) => setting.clone(),
                 _ => json!({}),
             };

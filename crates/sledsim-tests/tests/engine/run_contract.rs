@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde_json::{json, Value};
+use sledsim::devices::mems::Transfer;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec, Report, RunOutput};
 use sledsim::schedulers::POLICIES;
@@ -184,7 +185,11 @@ fn every_device_serves_every_policy() {
         for policy in POLICIES {
             let mut text = document(policy.name, &busy(), &json!({"requests": 600}));
             text["system"]["device"] = match scenarios::device_spec(&name) {
-                DeviceSpec::Mems(_) => json!({"name": name, "sleds": 1, "idle": "sweep", "inactive_after_ms": 3.0}),
+                DeviceSpec::Mems(mems) => {
+                    // At points an idle sled holds its place.
+                    let idle = if mems.transfer == Transfer::Points { "hold" } else { "sweep" };
+                    json!({"name": name, "sleds": 1, "idle": idle, "inactive_after_ms": 3.0})
+                }
                 _ => json!(name),
             };
             println!("{name} {}", policy.name);
