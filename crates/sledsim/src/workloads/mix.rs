@@ -80,10 +80,9 @@ impl MixSpec {
             // A system without blocks is refused by the streams.
             None => return Ok(capacity_blocks),
             Some(0) => format!(": less than a block of {block} B"),
-            Some(blocks) if blocks > capacity_blocks => format!(
-                ": the system has {} B; give as much or less",
-                u128::from(capacity_blocks) * u128::from(block)
-            ),
+            Some(blocks) if blocks > capacity_blocks => {
+                format!(": the system has {} B; give as much or less", u128::from(capacity_blocks) * u128::from(block))
+            }
             Some(blocks) => return Ok(blocks),
         };
         Err(Fault::misfit("footprint_bytes", bytes).says(says))
