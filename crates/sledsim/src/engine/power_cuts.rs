@@ -22,6 +22,8 @@ use crate::time::Time;
 const FIRST_LOOK: u64 = 1 << 62;
 /// Of these, so many are read between two questions whether to go on.
 const BLOCKS_LOOKED_AT: u64 = 256;
+/// Steps of a recovery between two such questions.
+const STEPS_OF_RECOVERY: u64 = 4096;
 
 /// When power fails in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -267,12 +269,10 @@ impl Inquiry {
         }
     }
 
-    /// Reads every block that was written, one after the other, beside no rebuild: a scheduler might prefer it to the reads
-    /// for as long as it lasts. `None` if `goes_on` says no.
+    /// Reads every block that was written, one after the other. `None` if `goes_on` says no.
     fn look(&mut self, system: &mut System, goes_on: &mut dyn FnMut() -> bool) -> Option<Losses> {
         let mut losses = Losses::default();
         let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        system.pause();
         for (id, (&place, &(lbn, origin))) in (FIRST_LOOK..).zip(&self.addresses) {
             if id % BLOCKS_LOOKED_AT == 0 && !goes_on() {
                 return None;
@@ -338,10 +338,17 @@ pub fn losses(
     if !course.is_over() {
         return Ok(None);
     }
+    let progress = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: None };
+    // No rebuild goes on beside recovery and the reads: a scheduler might prefer it to them for as long as it lasts.
+    system.pause();
+    let mut steps = 0_u64;
     while system.is_recovering() && system.next_time().is_some() {
+        if steps.is_multiple_of(STEPS_OF_RECOVERY) && !keep_going(progress) {
+            return Ok(None);
+        }
+        steps += 1;
         system.step(&mut |_| {});
     }
-    let progress = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: None };
     let losses = course.inquiry.and_then(|mut inquiry| inquiry.look(system, &mut || keep_going(progress)));
     system.stuck().map_or(Ok(losses), |stuck| Err(stuck.fault()))
 }
