@@ -160,6 +160,16 @@ def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
         assert ("stand-in" in heading) == claim.stand_in, claim.name
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("quick_run", [None], ids=["all"], indirect=True)
+def test_what_replays_hplajw_says_that_it_is_not_the_papers_selection(quick_run: tuple[Reproduction, Path]) -> None:
+    told = [answer.finding.how for answer in quick_run[0].answers if answer.finding]
+    told += [each.drawn.how for each in quick_run[0].redrawn if each.drawn]
+    replaying = [how for how in told if "hplajw" in how]
+    assert len(replaying) > 10
+    assert not [how for how in replaying if "not the paper's selection" not in how]
+
+
 def test_what_claims_of_a_stand_in_run_is_listed(quick_run: tuple[Reproduction, Path]) -> None:
     for paper in quick_run[0].papers():
         page = (quick_run[1] / f"{paper}.html").read_text(encoding="utf-8")

@@ -66,8 +66,14 @@ def response_rows(runs: "Mapping[tuple[str, float], Result]", x: str = "requests
     )
 
 
-def common_order(runs: "Mapping[tuple[str, float], Result]") -> tuple[str, ...]:
-    """Return the schedulers by rising mean response, where the order is the same at each load."""
+def common_order(runs: "Mapping[tuple[str, Any], Result]") -> tuple[str, ...]:
+    """Return the schedulers by rising mean response, where the order is the same at each load.
+
+    Parameters
+    ----------
+    runs
+        By scheduler and load, whatever tells one load from another.
+    """
     loads = dict.fromkeys(load for _, load in runs)
     orders = {order({name: mean_ms(runs[name, load]) for name in SCHEDULERS}) for load in loads}
     return orders.pop() if len(orders) == 1 else ("depends on load",)

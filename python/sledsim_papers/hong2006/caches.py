@@ -8,6 +8,7 @@ from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.hierarchies import (
     SET_UP,
+    all_loads,
     all_responses,
     cello_streams,
     cost_curves,
@@ -67,7 +68,7 @@ def by_technique(study: Study, technique: str, *loads: str) -> Finding:
     return Finding(
         order({load: -share for load, (share, _) in gains.items()}),
         f"The caching disk with {technique.replace('_', ' ')} alone, against that with no technique: share of the mean "
-        f"response saved, {said_gains}; {SET_UP}",
+        f"response saved, {said_gains}; {all_loads(study, loads)}; {SET_UP}",
         scenarios=tuple(scenario(study, LOADS[load], _switched(LOADS[load], technique)) for load in loads),
         curve=tuple(
             {"workload": LOADS[load].label, "share saved": share, "saved, ms": ms}
@@ -181,7 +182,7 @@ def segment_sensitivity(study: Study) -> Finding:
     return Finding(
         order({load: -value for load, value in spread.items()}),
         f"The caching disk with all techniques and segments of 8, 32, 128 and 256 KiB: longest over shortest mean "
-        f"response, {said_spread}; {SET_UP}",
+        f"response, {said_spread}; {all_loads(study)}; {SET_UP}",
         scenarios=ends,
         curve=tuple({"workload": LOADS[load].label, "longest over shortest": value} for load, value in spread.items()),
     )
@@ -207,7 +208,8 @@ def mems_size(study: Study) -> Finding:
     )
     return Finding(
         ours,
-        f"The caching disk with all techniques and 64, 128, 256 and 512 MiB of MEMS: {said_signs}. {SET_UP}",
+        f"The caching disk with all techniques and 64, 128, 256 and 512 MiB of MEMS: {said_signs}. "
+        f"{all_loads(study, found)}; {SET_UP}",
         scenarios=sized,
         cause="What the user of hplajw works with in a week fits 64 MiB: more holds nothing more.",
         probes=tuple(Probe(f"{LOADS[name].label} alone", sign) for name, sign in signs.items()),
@@ -226,8 +228,8 @@ def mcd_half_of_mems(study: Study) -> Finding:
     said_ratios = ", ".join(f"{LOADS[load].label} {value:.2f}" for load, value in ratios.items())
     return Finding(
         ratios[best],
-        f"Mean response of MEMS storage over that of the caching disk: {said_ratios}. The greatest is that of "
-        f"{said(study, best)}",
+        f"Mean response of MEMS storage over that of the caching disk: {said_ratios}, of which the greatest counts; "
+        f"{all_loads(study)}; {SET_UP}",
         intervals=paired([found["mems"].over(found["mcd_all"])]),
         scenarios=shown(study, best, "mems", "mcd_all"),
         cause="The week of hplajw fits the cache, so that nearly all of its requests are served by MEMS, and the "

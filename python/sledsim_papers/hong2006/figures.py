@@ -10,7 +10,7 @@ from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.experiments import enclosure, longest_seek_ms, mean_seek_ms
-from sledsim_papers.hong2006.hierarchies import SET_UP, all_responses, cost_curves, said
+from sledsim_papers.hong2006.hierarchies import SET_UP, all_loads, all_responses, cost_curves, said
 from sledsim_papers.hong2006.systems import LABELS, LOADS, Response, scenario, systems
 
 if TYPE_CHECKING:
@@ -124,12 +124,12 @@ def _bars(load: str, study: Study) -> Drawn:
     cut = " The bar that is cut is that of a queue that grows for as long as the run lasts." if len(shown) < 6 else ""
     title = f"Mean response times under {LOADS[load].label}"
     made = LOADS[load].stand_in
-    subtitle = f"{f'stand-in {made} · ' if made else ''}256 MiB of MEMS or RAM"
+    subtitle = f"{f'stand-in {made}' if made else 'disk 0 of its public week'} · 256 MiB of MEMS or RAM"
     chosen = systems(LOADS[load])
     return Drawn(
         beside([chart], title, subtitle),
         f"{said(study, load)}.{cut}",
-        stand_in=made is not None,
+        stand_in=True,
         scenarios=tuple(scenario(study, LOADS[load], chosen[name]) for name in ("disk", "mcd_all")),
     )
 
@@ -177,9 +177,12 @@ def figure_9(study: Study) -> Drawn:
     designs = systems(LOADS["tpcc"])
     return Drawn(
         beside(
-            panels, "DISK-RAM over MCD at equal cost", "256 MiB of MEMS; hplajw is the trace, the others are stand-ins"
+            panels,
+            "DISK-RAM over MCD at equal cost",
+            "256 MiB of MEMS; hplajw is its public week, the others are stand-ins",
         ),
-        f"MCD with all techniques and 256 MiB of MEMS against as much NVRAM as the same money buys; {SET_UP}.",
+        f"MCD with all techniques and 256 MiB of MEMS against as much NVRAM as the same money buys; "
+        f"{all_loads(study)}; {SET_UP}.",
         stand_in=True,
         scenarios=tuple(scenario(study, LOADS["tpcc"], designs[name]) for name in ("mcd_all", "disk_ram")),
     )

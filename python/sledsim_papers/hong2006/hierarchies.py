@@ -27,11 +27,12 @@ from sledsim_papers.hong2006.systems import (
     systems,
 )
 
-__all__ = ["all_responses", "cost_curves"]
+__all__ = ["all_loads", "all_responses", "cost_curves"]
 
 #: Prices that the trace is tried at beyond those of the figure, to find where its curve crosses.
 WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
-ALL_LOADS = "tpcd-like (seeds 1 to 5), tpcc-like, cello-like, and the week's disk 0 of hplajw"
+#: What is replayed: the paper calls its trace read-intensive and sequential, the public week is neither.
+TRACE = "disk 0 of the public week of hplajw, which is not the paper's selection of that trace"
 #: Prices that are enough to see where a curve crosses near that of the paper.
 NEAR_RATIOS = (1.0, 2.0, 2.5, 3.0, 4.0)
 SET_UP = "controller's write-back cache of 4 MiB, Atlas 10K at 50 MB/s, first tenth of the requests as warm-up"
@@ -59,11 +60,28 @@ def said(study: Study, load: str) -> str:
     """Say what a workload is, and how much of it is run."""
     chosen = LOADS[load]
     if chosen.stand_in is None:
-        return f"{chosen.label}: the week's disk 0 replayed; {SET_UP}"
+        return f"{TRACE} replayed; {SET_UP}"
     requests = study.requests(*chosen.requests)
-    last = seeds_of(study, chosen)[-1]
-    seeds = "seed 1" if last == 1 else f"seeds 1 to {last}"
-    return f"{chosen.stand_in}, {requests:,} requests, {seeds}; {SET_UP}"
+    return f"{chosen.stand_in}, {requests:,} requests, {_said_seeds(study, chosen)}; {SET_UP}"
+
+
+def _said_seeds(study: Study, load: Load) -> str:
+    return f"seeds 1 to {seeds_of(study, load)[-1]}"
+
+
+def all_loads(study: Study, names: Iterable[str] = LOADS) -> str:
+    """Say what workloads are, and with which seeds.
+
+    Parameters
+    ----------
+    study
+        It says with how many.
+    names
+        Keys of the workloads.
+    """
+    loads = [LOADS[name] for name in names]
+    made = [f"{load.stand_in} ({_said_seeds(study, load)})" for load in loads if load.stand_in]
+    return ", ".join([*made, *(TRACE for load in loads if not load.stand_in)])
 
 
 def paired(figures: Sequence[Sequence[float]], loads: Iterable[str] = ()) -> tuple[Interval, ...]:
@@ -270,7 +288,7 @@ def techniques_gain(study: Study) -> Finding:
     missing = responses(study, LOADS["hplajw"], small)
     return Finding(
         tuple(mean(each) for each in gains.values()),
-        f"{ALL_LOADS}; {SET_UP}",
+        f"{all_loads(study)}; {SET_UP}",
         intervals=paired(list(gains.values()), gains),
         scenarios=shown(study, "cello", "mcd_none", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
@@ -309,7 +327,7 @@ def lru_lfuda(study: Study) -> Finding:
     walk = {"kind": "local-walk", "scale_bytes": 1e6}
     return Finding(
         tuple(mean(each) for each in figures),
-        f"MCD with all techniques; {ALL_LOADS}; {SET_UP}",
+        f"MCD with all techniques; {all_loads(study)}; {SET_UP}",
         intervals=paired(figures, LOADS),
         scenarios=shown(study, "tpcc", "mcd_all"),
         curve=tuple(rows),
@@ -344,7 +362,7 @@ def ram_advantage(study: Study) -> Finding:
     figures = [saved(each["mcd_all"], each["disk_ram"]) for each in found.values()]
     return Finding(
         tuple(mean(each) for each in figures),
-        f"{ALL_LOADS}; {SET_UP}",
+        f"{all_loads(study)}; {SET_UP}",
         intervals=paired(figures, LOADS),
         scenarios=shown(study, "tpcc", "disk_ram", "mcd_all"),
         shape_holds=all(figure > 0 for each in figures for figure in each),
@@ -372,7 +390,7 @@ def cost_performance(study: Study) -> Finding:
     return Finding(
         tuple(crossed.values()),
         "256 MiB of MEMS against as much NVRAM as the same money buys, at one to ten times the price per byte (under "
-        f"hplajw to 32 times); tpcc-like, cello-like, and the week's disk 0 of hplajw; {SET_UP}",
+        f"hplajw to 32 times); {all_loads(study)}; {SET_UP}",
         decimals=2,
         intervals=_crossing_intervals(wider),
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),

@@ -6,7 +6,7 @@ from typing import Any
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.hong2006.hierarchies import ALL_LOADS, SET_UP, all_responses, mean, paired, saved, shown
+from sledsim_papers.hong2006.hierarchies import SET_UP, all_loads, all_responses, mean, paired, saved, shown
 from sledsim_papers.hong2006.systems import (
     CACHE_BYTES,
     DISK,
@@ -73,7 +73,8 @@ def disk_latency(study: Study) -> Finding:
     return Finding(
         tuple(map(mean, shares.values())),
         "Share of the mean response that goes where a disk that takes no time stands in the disk's place, so that "
-        f"waiting for it goes, too: {CACHE_BYTES // MIB} MiB of MEMS, then of RAM, under each of {ALL_LOADS}; {SET_UP}",
+        f"waiting for it goes, too: {CACHE_BYTES // MIB} MiB of MEMS, then of RAM, under each of {all_loads(study)}; "
+        f"{SET_UP}",
         intervals=paired(list(shares.values()), (load for load, _ in shares)),
         scenarios=tuple(each for load in LOADS for each in shown(study, load, *CACHED)),
         curve=rows,
