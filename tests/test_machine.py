@@ -212,6 +212,15 @@ def test_a_program_that_cannot_be_is_refused(machine: Path, name: str, options: 
     assert says in str(refused.value)
 
 
+def test_where_there_is_no_machine_it_is_said_how_to_make_one(
+    sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLEDSIM_MACHINE", "nowhere")
+    found = sledsim_cli("machine", "run", "g2", "--program", "fio")
+    assert found.status == 2
+    assert found.err.startswith("error: --machine: there is no machine in nowhere: `make machine`")
+
+
 def test_sources_are_the_same_each_time_and_named_once() -> None:
     files = sources()
     assert files == sources()

@@ -392,6 +392,7 @@ def test_wrong_arguments_are_told_by_name(
     with pytest.raises(sledsim.SledsimError, match=words) as caught:
         sledsim.serve("g2", **options)  # type: ignore[arg-type]  # as a user has them wrong
     assert caught.value.path == path
+    assert str(caught.value).startswith(path)
 
 
 def test_a_store_of_another_device_is_left_alone(tmp_path: Path) -> None:
@@ -406,6 +407,12 @@ def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     found: Outcome = sledsim_cli("serve", "nothing.toml")
     assert (found.status, "nothing.toml" in found.err) == (2, True)
+    found = sledsim_cli("serve", "g22")
+    assert (found.status, 'did you mean "g2"?' in found.err) == (2, True)
+    found = sledsim_cli("serve", "g2", "--tcp", "nowhere")
+    assert (found.status, "--tcp" in found.err) == (2, True)
+    found = sledsim_cli("serve", "g2", "--tcp", "127.0.0.1:1", "--socket", "s")
+    assert (found.status, found.err) == (2, "error: --tcp: give a socket or a TCP address\n")
     (tmp_path / "a.toml").write_text("[system]\ndevice = 'g2'\n[workload]\nkind = 'session'\n")
     found = sledsim_cli("serve", "a.toml", "--dilation", "0")
     assert (found.status, "--dilation" in found.err) == (2, True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, Threads, device_names
+from sledsim.cli.options import AsJson, Sets, System, Threads, device_names
 from sledsim.cli.output import print_found
 
 __all__ = ["app"]
@@ -61,7 +61,7 @@ Folder = Annotated[Path | None, typer.Option("--machine", metavar="FOLDER", help
 
 @app.command(epilog=RUN_EXAMPLES)
 def run(
-    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, or the name of a device.")],
+    system: System,
     words: Jobs = None,
     program: Named = None,
     size: Size = None,
@@ -87,7 +87,8 @@ def run(
     """
     from sledsim.machine import Guest
     from sledsim.machine import run as run_on_one
-    from sledsim.machine.running import run_each, system_of
+    from sledsim.machine.running import run_each
+    from sledsim.runs.session import system_of
 
     options = _asked(program, words or [])
     options |= {"files": file or [], "sizes": _sizes(size or []), "machine": machine, "limit_s": limit_s}

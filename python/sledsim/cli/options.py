@@ -28,6 +28,7 @@ __all__ = [
     "SeekModel",
     "Sets",
     "SkipBad",
+    "System",
     "Threads",
     "device_names",
     "listed",
@@ -70,6 +71,7 @@ def workload_names(incomplete: str) -> list[str]:
 ScenarioFile = Annotated[
     str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")
 ]
+System = Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or name of a device.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="PATH=VALUE", help="Replace a value: device.settle_constants=0. Repeatable."),

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson, ScenarioFile, Sets
+from sledsim.cli.options import AsJson, Sets, System
 from sledsim.cli.output import print_found, print_text
 
 __all__ = ["register"]
 
 SERVE_EXAMPLES = """\b
 Examples:
-  sledsim serve scenario.toml
+  sledsim serve g2
   sledsim serve scenario.toml --image disk.img --log requests.csv
   sledsim serve scenario.toml --tcp 127.0.0.1:10809 --dilation 10
   sledsim serve scenario.toml --set device=g3 --once --json
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    file: ScenarioFile,
+    system: System,
     sets: Sets = None,
     socket: Annotated[
         Path | None, typer.Option("--socket", metavar="FILE", help="Unix socket; sledsim.sock if none is given.")
@@ -52,12 +52,12 @@ def serve(
     ends it; then it says whether answers came when they should, and what the system did.
     """
     from sledsim.runs.serving import serve as served
-    from sledsim.scenario.reading import from_argument
+    from sledsim.runs.session import system_of
 
     def ready(address: str, size: int, early_ns: int) -> None:
         print_text(f"{address} has {size:,} bytes; answers leave {early_ns / 1e3:.1f} µs early", err=True)
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {"socket": socket, "tcp": tcp, "image": image, "log": log}
-    found = served(from_argument(file), set=sets or [], **options, dilation=dilation, once=once, ready=ready)
+    found = served(system_of(system), set=sets or [], **options, dilation=dilation, once=once, ready=ready)
     print_found(found, as_json=as_json)

@@ -19,13 +19,12 @@ from sledsim.runs.running import run as run_scenario
 from sledsim.runs.session import Session, scenario_of
 from sledsim.runs.threads import in_threads, processors
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
-from sledsim.scenario.texts import FORMATS
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from sledsim.scenario.models.model import Model
 
-__all__ = ["run", "run_each", "system_of"]
+__all__ = ["run", "run_each"]
 
 #: How long a machine may take by the clock on the wall, s.
 LIMIT_S = 1800.0
@@ -126,17 +125,6 @@ def run_each(
     for place, outcome in work:
         found[names[place]] = outcome.result()
     return MachineRuns({each: found[each] for each in names})
-
-
-def system_of(word: str) -> str | Path:
-    """Return the system that a word on a command line means: a file, or the name of a device.
-
-    Parameters
-    ----------
-    word
-        What was typed; ``-`` is standard input.
-    """
-    return Path(word) if Path(word).suffix in FORMATS or Path(word).exists() else word
 
 
 def _run(

@@ -11,12 +11,13 @@ from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.models.model import Model
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
 from sledsim.scenario.texts import FORMATS
+from sledsim.show.faults import is_there
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Session", "scenario_of"]
+__all__ = ["Session", "scenario_of", "system_of"]
 
 #: What stands in the place of a workload.
 FROM_OUTSIDE = {"kind": "session"}
@@ -216,6 +217,17 @@ def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
         return values
     scenario = dict(values) if "system" in values else {"system": dict(values)}
     return {**scenario, "workload": FROM_OUTSIDE}
+
+
+def system_of(word: str) -> str | Path:
+    """Return the system that a word on a command line means: a file, or the name of a device.
+
+    Parameters
+    ----------
+    word
+        What was typed; ``-`` is standard input.
+    """
+    return Path(word) if Path(word).suffix in FORMATS or is_there(Path(word)) else word
 
 
 def _to_each(name: str, array: "NDArray[Any]", first: "NDArray[np.uint64]") -> "NDArray[Any]":

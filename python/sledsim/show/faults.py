@@ -155,7 +155,7 @@ def wrong(
         In what way it is wrong, as :attr:`sledsim.Fault.kind` has it.
     says
         The sentence; made of key, value and what is allowed where there is none. Parts ``(key,)`` of a list are keys,
-        which each reader has an own way to give: ``--sweep``.
+        which each reader has an own way to give: ``--sweep``. What begins with a colon goes on after ``path``.
     path, value
         The argument or key that is wrong, and what it is.
     known
@@ -168,6 +168,8 @@ def wrong(
         Where it is to be put right; the sentence begins with it.
     """
     names = None if known is None else list(known)
+    if isinstance(says, str) and path and says.startswith(":"):
+        says = [(path,), says]
     fault = _core.Fault(
         kind,
         _held(says) if isinstance(says, str) else [_held(part) if isinstance(part, str) else part for part in says],

@@ -45,9 +45,6 @@ PACKAGE_S = 0.2
 #: Runs in a package at most, and packages that wait for each thread of a worker.
 MOST_RUNS, WAITING = 500, 3
 
-#: How often a run is tried again when Dask gives it up because several workers died of it in turn.
-MOST_ROUNDS = 2
-
 #: How often to look how many threads the workers have, s.
 RECOUNT_S = 1.0
 
@@ -90,12 +87,12 @@ class Package:
     ----------
     runs
         The runs.
-    rounds
-        How often they have been given up because several workers had died of them.
+    is_suspect
+        Whether workers have died with it: nothing else is at work beside it then, so that it is known who is to blame.
     """
 
     runs: list[tuple[Task, Prepared]]
-    rounds: int = 0
+    is_suspect: bool = False
 
 
 class Cluster:
@@ -202,9 +199,9 @@ class Cluster:
         seconds_a_run = PACKAGE_S
         more = True
         while more or self._under_way or self._again:
-            while self._again and self._has_room():
+            while self._again and self._has_room(self._again[0]):
                 self._submit(self._again.popleft())
-            while more and self._has_room():
+            while more and not self._again and self._has_room():
                 package, skipped = _package(tasks, max(1, min(MOST_RUNS, int(PACKAGE_S / seconds_a_run))))
                 more = bool(package.runs or skipped)
                 if package.runs:
@@ -225,16 +222,18 @@ class Cluster:
                 # A worker's word counts half: runs differ.
                 seconds_a_run = 0.5 * (seconds_a_run + took_s)
                 if len(answer) < len(package.runs):
-                    self._again.append(Package(package.runs[len(answer) :], package.rounds))
+                    self._again.append(Package(package.runs[len(answer) :]))
                 for (task, prepared), outcome in zip(package.runs, answer, strict=False):
                     yield Finished(task, prepared, outcome)
             else:
                 yield from self._not_done(package, answer)
 
-    def _has_room(self) -> bool:
+    def _has_room(self, package: Package | None = None) -> bool:
         """Tell whether the workers could take another package before the ones that they have are done."""
         if time.monotonic() - self._counted_at > RECOUNT_S and self._client.status == "running":
             self._recount()
+        if (package and package.is_suspect) or any(each.is_suspect for each in self._under_way.values()):
+            return not self._under_way
         return len(self._under_way) < WAITING * max(1, self._size)
 
     def _recount(self) -> None:
@@ -270,12 +269,12 @@ class Cluster:
             self._check_reach()
             says = f"a worker could not run anything ({type(error).__name__}: {error}); it needs Sledsim "
             raise self._wrong("unsupported", f"{says}{_core.__version__}, and the same folders for traces")
-        if len(package.runs) > 1 or package.rounds < MOST_ROUNDS:
-            # Others may have died of one of them: each goes by itself.
-            self._again += [Package([each], package.rounds + 1) for each in package.runs]
+        if not package.is_suspect:
+            # Workers may have died of one of them, or of what waited beside them: each goes by itself.
+            self._again += [Package([each], is_suspect=True) for each in package.runs]
             return
         for task, prepared in package.runs:
-            says = f"every worker that it was given to died, {package.rounds} times several: {error}"
+            says = f"every worker that it was given to died of it: {error}"
             yield Finished(task, prepared, not_run(Fault("unsupported", says)))
 
     def _check_reach(self) -> None:
