@@ -141,7 +141,8 @@ class Cluster:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            # Any port: two sweeps may run at a time.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
             preload=[DEAF],
         )
