@@ -227,7 +227,9 @@ def system_of(word: str) -> str | Path:
     word
         What was typed; ``-`` is standard input.
     """
-    return Path(word) if Path(word).suffix in FORMATS or is_there(Path(word)) else word
+    path = Path(word)
+    is_path = path.suffix or path.parent != Path() or is_there(path)
+    return path if is_path else word
 
 
 def _to_each(name: str, array: "NDArray[Any]", first: "NDArray[np.uint64]") -> "NDArray[Any]":
