@@ -11,7 +11,7 @@ from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.models.model import Model
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
 from sledsim.scenario.texts import FORMATS
-from sledsim.show.faults import is_there
+from sledsim.show.faults import is_file_name, is_there
 
 if TYPE_CHECKING:
     import numpy as np
@@ -228,8 +228,7 @@ def system_of(word: str) -> str | Path:
         What was typed; ``-`` is standard input.
     """
     path = Path(word)
-    is_path = path.suffix or path.parent != Path() or is_there(path)
-    return path if is_path else word
+    return path if is_file_name(path) or is_there(path) else word
 
 
 def _to_each(name: str, array: "NDArray[Any]", first: "NDArray[np.uint64]") -> "NDArray[Any]":

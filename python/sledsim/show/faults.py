@@ -14,6 +14,7 @@ __all__ = [
     "brief",
     "facts_of",
     "fault_of",
+    "is_file_name",
     "is_one_of",
     "is_there",
     "missing_file",
@@ -94,6 +95,17 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def is_file_name(path: Path) -> bool:
+    """Tell whether a word can only mean a file or folder, there or not: it has an ending, or a folder before it.
+
+    Parameters
+    ----------
+    path
+        The word.
+    """
+    return bool(path.suffix) or path.parent != Path()
 
 
 def require_whole(error: type[_core.SledsimError], path: str, value: object, least: int = 0, most: int = MOST) -> None:

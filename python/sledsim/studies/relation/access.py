@@ -9,7 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import Sentence, require_whole, wrong
+from sledsim.show.faults import require_whole, wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
@@ -291,7 +291,7 @@ def relation(
     relation = Relation() if relation is None else relation
     given: object = relation
     if not isinstance(given, Relation):
-        says: Sentence = [("relation",), f": expected a Relation, not {type(given).__name__}"]
+        says = f": expected a Relation, not {type(given).__name__}"
         raise wrong(SledsimError, "wrong-type", says, path="relation", value=str(given))
     require_whole(SledsimError, "fetches", fetches, most=MOST_FETCHES)
     require_whole(SledsimError, "seed", seed)

@@ -14,7 +14,7 @@ from sledsim.scenario.disksim import DiskSimImport, LeftOut, import_disksim
 from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import missing_file, wrong
+from sledsim.show.faults import is_file_name, missing_file, wrong
 from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
@@ -326,7 +326,7 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
     if path.is_dir():
         says = "a folder; expected a file of DiskSim's parameters, or a device file"
         raise wrong(ScenarioError, "unreadable", says, path="drive", value=str(path), file=path)
-    if path.suffix or path.parent != Path():
+    if is_file_name(path):
         raise missing_file(ScenarioError, path)
     says = f"{name}: no such file, and no device of the catalogue"
     raise wrong(ScenarioError, "unknown-name", says, path="drive", value=name, known=devices.catalog())
