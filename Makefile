@@ -38,11 +38,13 @@ test: but := and not slow
 test test-all: export PROPTEST_RNG_SEED := 1
 # Each worker would compile the tests anew, a tenth of what it does.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
+# What converts and forwards has few tests of its own.
+doors := $(addprefix --package sledsim-,c compiled disksim nbd)
 # Only with this do test programs say how long each test took.
 report_time := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test test-all: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) test --locked --profile dev --package sledsim --package sledsim-disksim --package sledsim-c --package sledsim-compiled --package sledsim-nbd --lib
-	$(CARGO) test --locked --package sledsim-tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
+	$(CARGO) test --locked --profile dev --package sledsim --lib
+	$(CARGO) test --locked --package sledsim-tests $(doors) --lib --tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
 		| $(BIN)/python tools/slowest_tests.py
 	# What must end within a second or two has the machine to itself.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10 -m "not prompt $(but)"

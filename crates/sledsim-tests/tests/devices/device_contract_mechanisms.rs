@@ -327,7 +327,7 @@ fn simple_design() -> impl Strategy<Value = DeviceSpec> {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(size(100, 300)))]
 
     #[test]
     fn disks_account_for_every_nanosecond(design in disk_design(), drawn in 0_usize..1000) {

@@ -8,7 +8,7 @@ use sledsim::devices::disk::{DiskParameters, Layout, Mapping, Mechanics, Place, 
 use sledsim::scenario::DeviceSpec;
 use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
-use sledsim_testing::tiers::cases;
+use sledsim_testing::tiers::{cases, size};
 
 const SCHEMES: [Sparing; 11] = [
     Sparing::None,
@@ -168,7 +168,7 @@ fn written_out(p: &DiskParameters) -> Vec<(Place, Place)> {
 }
 
 proptest! {
-    #![proptest_config(cases(3000))]
+    #![proptest_config(cases(size(1000, 3000)))]
 
     #[test]
     fn every_lbn_lies_where_its_scheme_puts_it(p in designs()) {

@@ -195,7 +195,7 @@ fn the_catalogue_waits_for_the_platter() {
         println!("{name}");
         for actuators in [1, 2] {
             for rotation_error_percent in [0.0, -0.37, 4.9] {
-                check(&DiskParameters { actuators, rotation_error_percent, ..drive.clone() }, size(20, 100));
+                check(&DiskParameters { actuators, rotation_error_percent, ..drive.clone() }, size(8, 100));
             }
         }
     });

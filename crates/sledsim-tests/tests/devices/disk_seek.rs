@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskParameters, Seek};
 use sledsim::fault::Fault;
-use sledsim_testing::tiers::cases;
+use sledsim_testing::tiers::{cases, size};
 
 /// A curve of a drive of so many cylinders.
 fn seek(cylinders: u32, curve: &Value) -> Result<Seek, Fault> {
@@ -129,7 +129,7 @@ fn curve() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(size(500, 1500)))]
 
     /// The bound of a distance is the least time of all distances from it on.
     #[test]

@@ -339,7 +339,7 @@ fn every_kind_of_system_is_held_to_the_contract() {
 
 #[test]
 fn each_request_completes_once_and_time_never_runs_back() {
-    let count = size(300, 1500);
+    let count = size(150, 1500);
     every_component(|spec, builder, kind| {
         let mut system = builder(spec);
         let capacity = capacity(&system);
@@ -381,7 +381,7 @@ fn time_and_energy_are_accounted_for() {
         let mut system = builder(spec);
         let capacity = capacity(&system);
         let mut workload =
-            Listed { requests: requests(800, capacity, 4_000_000, false), capacity, ..Listed::default() };
+            Listed { requests: requests(size(300, 800), capacity, 4_000_000, false), capacity, ..Listed::default() };
         let mut heard = Heard::default();
         let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).unwrap();
         let measured = measured(&system, outcome.finished);
@@ -395,7 +395,7 @@ fn time_and_energy_are_accounted_for() {
 
 #[test]
 fn a_run_cut_in_two_equals_the_whole() {
-    let count = size(120, 360);
+    let count = size(60, 360);
     every_component(|spec, builder, _| {
         let capacity = capacity(&builder(spec));
         let all = requests(count, capacity, 900_000, false);

@@ -33,7 +33,7 @@ fn outcome(output: &RunOutput) -> Value {
 /// Runs a system both ways and compares all that is reported, and the logs.
 fn compare(system: &Value, rate_per_s: f64) -> RunOutput {
     // A time limit that is never reached takes the way through the events.
-    let requests = size(1000, 3000);
+    let requests = size(500, 3000);
     let (short, events) = (json!({"requests": requests}), json!({"requests": requests, "time_s": 1e9}));
     let (short, events) = (run_with(system, rate_per_s, &short), run_with(system, rate_per_s, &events));
     assert_eq!(outcome(&short), outcome(&events), "{system} at {rate_per_s}/s");

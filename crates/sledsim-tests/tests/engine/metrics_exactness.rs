@@ -29,7 +29,7 @@ fn close(a: f64, b: f64, relative: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(cases(size(64, 256)))]
+    #![proptest_config(cases(size(24, 256)))]
 
     #[test]
     fn moments_match_two_passes(values in durations()) {

@@ -24,7 +24,10 @@ fn covered_at_least() -> usize {
     size(2, 17)
 }
 
-const REQUESTS: u64 = 100_000;
+fn requests() -> u64 {
+    size(60_000, 100_000)
+}
+
 /// Left out at the start of each run, which begins with an empty queue.
 const WARMUP: u64 = 2_000;
 
@@ -73,7 +76,7 @@ fn closed(outstanding: u32, think_ms: f64) -> String {
 fn report(device: &[&str], settings: &[&str], seed: u64, warmup: u64) -> Report {
     let mut all: Vec<String> = device.iter().chain(settings).map(|&setting| setting.to_owned()).collect();
     all.push(format!("seed={seed}"));
-    all.push(format!("run.requests={}", REQUESTS + warmup));
+    all.push(format!("run.requests={}", requests() + warmup));
     all.push(format!("run.warmup_requests={warmup}"));
     scenario_runs::run(&all, false).report
 }
@@ -285,7 +288,7 @@ fn littles_law_and_the_utilisation_law_are_exact() {
 fn one_user_cycles_through_thinking_and_service() {
     let report = report(&ONE_ROW, &[ONE_BLOCK, &closed(1, 7.0)], 1, 1);
     let cycle_ms = 7.0 + block_ms();
-    let standard_error = 7.0 / cycle_ms / (REQUESTS as f64).sqrt();
+    let standard_error = 7.0 / cycle_ms / (requests() as f64).sqrt();
     let relative = report.throughput.requests_per_s * cycle_ms * 1e-3 - 1.0;
     assert!(relative.abs() <= 4.0 * standard_error, "{relative} {standard_error}");
     assert_eq!(wait(&report).max_ms, 0.0);
@@ -301,7 +304,7 @@ fn closed_throughput_keeps_its_bounds() {
         let s = report.service.as_ref().expect("requests were measured").mean_ms;
         let x = report.throughput.requests_per_s * 1e-3;
         // The window holds up to N requests more or fewer than completed in it.
-        let edge = 1.0 + 2.0 * n / REQUESTS as f64 + 4.0 / (REQUESTS as f64).sqrt();
+        let edge = 1.0 + 2.0 * n / requests() as f64 + 4.0 / (requests() as f64).sqrt();
         assert!(x <= (1.0 / s).min(n / (z + s)) * edge, "{users}: {x}");
         assert!(x >= n / (z + n * s) / edge, "{users}: {x}");
         let law_ms = n / x - z;

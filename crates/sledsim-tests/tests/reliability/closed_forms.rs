@@ -53,13 +53,13 @@ fn without_spares_and_repair_losses_are_binomial_whatever_the_lifetimes() {
             let exact = |age_h| more_than(parity, data + parity, fails_by(lifetime, 200_000.0, age_h));
             let what = format!("{lifetime:?}, {data} + {parity}");
             let late_h = 10.0 * YEAR_H;
-            let seen = outcome(&enclosure, &plain(&[late_h], size(50_000, 200_000), 1)).horizons[0].loss;
+            let seen = outcome(&enclosure, &plain(&[late_h], size(25_000, 200_000), 1)).horizons[0].loss;
             // Too few of the rarest are seen for a plain estimate.
             if exact(late_h) > 1e-3 {
                 assert_agrees(&what, seen, exact(late_h));
             }
             for horizon_h in [0.05 * YEAR_H, YEAR_H, late_h] {
-                let seen = outcome(&enclosure, &forced(&[horizon_h], 20_000, 1)).horizons[0].loss;
+                let seen = outcome(&enclosure, &forced(&[horizon_h], size(10_000, 20_000), 1)).horizons[0].loss;
                 assert_agrees(&format!("{what}, forced, {horizon_h} h"), seen, exact(horizon_h));
             }
         }

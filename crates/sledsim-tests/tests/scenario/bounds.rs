@@ -280,7 +280,7 @@ fn numbers_at_their_bounds_never_panic() {
             let mut document = leaf.document.clone();
             *document.pointer_mut(&leaf.pointer).unwrap() = leaf.number(end);
             let Ok(mut scenario) = scenarios::resolve(&document) else { return false };
-            let most = size(10, 30);
+            let most = size(5, 30);
             scenario.run.requests = Some(scenario.run.requests.unwrap_or(most).min(most));
             scenario.run.warmup_requests = scenario.run.warmup_requests.min(5);
             println!("{} = {end}", leaf.path);

@@ -77,7 +77,7 @@ const POLICIES: [SchedulerSpec; 4] = [
 fn deep_queues_on_the_catalogue_are_decided_as_by_an_exhaustive_search() {
     catalogue().par_iter().for_each(|disk| {
         for spec in &POLICIES {
-            decides(spec, disk, 1_000, size(100, 300));
+            decides(spec, disk, 1_000, size(60, 300));
             decides(spec, disk, 30, 300);
         }
     });
@@ -85,7 +85,7 @@ fn deep_queues_on_the_catalogue_are_decided_as_by_an_exhaustive_search() {
 
 #[test]
 fn very_deep_queues_too() {
-    catalogue().par_iter().for_each(|disk| decides(&sptf::POLICY.default, disk, 10_000, size(15, 50)));
+    catalogue().par_iter().for_each(|disk| decides(&sptf::POLICY.default, disk, 10_000, size(6, 50)));
 }
 
 proptest! {

@@ -140,11 +140,11 @@ fn reference_traces_survive_changes_and_cuts() {
         let content = whole_records(content, format);
         let options = TraceOptions::default();
         let whole = read(content.clone(), &options).unwrap_or_else(|error| panic!("{rel}: {error}"));
-        for _ in 0..size(200, 2000) {
+        for _ in 0..size(100, 2000) {
             let (at, value) = (spread.below(content.len()), spread.below(256) as u8);
             change(&content, at, value, whole, &options);
         }
-        for _ in 0..size(50, 500) {
+        for _ in 0..size(25, 500) {
             let mut cut = content.clone();
             cut.truncate(spread.below(content.len()));
             read_or_say_where(cut, &options);
@@ -173,7 +173,7 @@ fn damaged_compression_is_an_error_or_still_a_trace() {
         };
         let content = content.unwrap_or_else(|| format.example().to_vec());
         for raw in compressed(&content) {
-            for _ in 0..250 {
+            for _ in 0..size(80, 250) {
                 let mut damaged = raw.clone();
                 let at = spread.below(raw.len());
                 damaged[at] ^= 1 << spread.below(8);

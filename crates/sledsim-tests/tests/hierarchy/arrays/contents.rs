@@ -43,7 +43,7 @@ pub fn assert_right(ground: &Ground, what: &str) {
 
 /// Of each kind of array in each setting; where there are many, with the other tests here more than a million.
 fn operations() -> u64 {
-    tiers::size(4_000, 20_000)
+    tiers::size(2_000, 20_000)
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn whole_arrays_hold_what_was_written() {
 #[test]
 fn arrays_bear_failures_and_lose_nothing_that_redundancy_keeps() {
     for (level, count, most) in ARRAYS {
-        for seed in 0..8 {
+        for seed in 0..tiers::size(3, 8) {
             let (mut ground, built) = on_ground(level, count, &small(), seed);
             let span = load(ground.capacity_blocks());
             for member in 0..most {
@@ -210,7 +210,7 @@ fn arrays_of_arrays_hold_what_was_written() {
         add_part(&mut system, outer, inner);
         let mut ground = Ground::new(system, seed as u64);
         let capacity = ground.capacity_blocks();
-        ground.operate(4000, &load(capacity));
+        ground.operate(operations(), &load(capacity));
         ground.settle();
         ground.read_all();
         assert_right(&ground, &format!("{outer:?} of {inner:?}"));

@@ -8,6 +8,7 @@ use sledsim::hierarchy::ArraySpec;
 use sledsim::request::Op;
 use sledsim::time::Time;
 use sledsim_testing::ground::Ground;
+use sledsim_testing::tiers::size;
 
 use super::building::*;
 use super::contents::{assert_right, load, on_ground, small, BLOCK};
@@ -121,7 +122,7 @@ fn what_was_rebuilt_under_load_is_right() {
         (Level::Raid6, 4, Sparing::Distributed),
     ];
     for (level, count, sparing) in cases {
-        for seed in 0..20 {
+        for seed in 0..size(6, 20) {
             let rebuild = RebuildSpec {
                 rows: 1 + (seed % 3) as u32,
                 outstanding: 1 + (seed % 4) as u32,

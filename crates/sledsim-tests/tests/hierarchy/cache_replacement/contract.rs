@@ -153,7 +153,7 @@ impl Checked {
 }
 
 proptest! {
-    #![proptest_config(cases(size(50, 256)))]
+    #![proptest_config(cases(size(20, 256)))]
 
     #[test]
     fn keys_stay_where_they_are_until_they_leave(ops in ops(), capacity in 1_u32..24) {

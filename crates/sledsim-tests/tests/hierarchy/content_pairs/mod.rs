@@ -14,7 +14,7 @@ use sledsim_testing::tiers::size;
 
 /// Of each kind, and of each pair; so few find every drive that loses a write in a hundred.
 fn operations() -> u64 {
-    size(5_000, 1_000_000)
+    size(3_000, 1_000_000)
 }
 
 /// Blocks of every system under test.

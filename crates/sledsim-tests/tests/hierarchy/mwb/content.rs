@@ -5,6 +5,7 @@ use sledsim::hierarchy::{MwbCleanSpec, MwbSpec};
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::sptf;
 use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::tiers::size;
 
 use super::{buffer, constant, count, details, drive, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
@@ -26,7 +27,7 @@ fn check(system: System, operations: u64, load: &Load) -> System {
 #[test]
 fn a_small_log_over_constant_devices() {
     // Half the span fits the log; requests of 12 blocks do not fit a log of 8.
-    let system = check(over_constant(&spec(10, 8, 2)), 100_000, &LOAD);
+    let system = check(over_constant(&spec(10, 8, 2)), size(50_000, 100_000), &LOAD);
     assert!(["stalls", "disk_writes", "log_reads"].iter().all(|name| count(&system, name) > 1000.0));
     // Time enough for most writes to find a free log.
     let system = check(over_constant(&spec(10, 8, 2)), 50_000, &Load { gap_ns: 5_000_000, ..LOAD });
@@ -38,7 +39,7 @@ fn cleaning_in_idle_periods() {
     let clean = MwbCleanSpec { idle_ms: 0.5, outstanding: 3, ..MwbCleanSpec::default() };
     let spec = MwbSpec { clean, ..spec(40, 16, 4) };
     let load = Load { span_blocks: 600, gap_ns: 2_000_000, ..LOAD };
-    let system = check(over_constant(&spec), 100_000, &load);
+    let system = check(over_constant(&spec), size(30_000, 100_000), &load);
     assert!(count(&system, "disk_writes") > 1000.0 && count(&system, "blocks_per_disk_write") > 1.5);
 }
 
@@ -63,7 +64,7 @@ fn over_each_other() {
     let mems = small(MEMS_NS / 4, MEMS_NS, 4096);
     let disk = small(MEMS_NS / 2, DISK_NS, DISK_BLOCKS);
     buffer(&mut system, &spec(10, 8, 2), mems, disk);
-    check(system, 60_000, &LOAD);
+    check(system, size(20_000, 60_000), &LOAD);
 }
 
 /// Lets all writes pass reads: those wait for a while.
@@ -128,5 +129,5 @@ fn a_log_is_not_used_again_while_a_read_of_it_waits() {
     let late = system.add(Box::new(late), &[mems]);
     buffer(&mut system, &spec(6, 8, 2), late, disk);
     // What is overwritten makes logs free without a read.
-    check(system, 50_000, &Load { span_blocks: 20, most_blocks: 4, ..LOAD });
+    check(system, size(15_000, 50_000), &Load { span_blocks: 20, most_blocks: 4, ..LOAD });
 }

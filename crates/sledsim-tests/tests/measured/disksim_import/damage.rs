@@ -73,7 +73,7 @@ fn a_drives_file_cut_at_any_byte_gives_the_whole_drive_or_an_error() {
     for drive in DRIVES {
         let Some(folder) = reference(&format!("drives/{drive}")) else { return };
         let main = format!("{drive}.diskspecs");
-        let step = size(37, 1);
+        let step = size(97, 1);
         for file in files_of(&folder).iter().filter(|file| file.extension().is_none_or(|ending| ending != "parv")) {
             let accepted = cut(&folder, &main, file, step);
             // What may be missing are comments behind the last brace, and a last line's end.
