@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
 
 SCENARIO = """\
-workload.arrival = { kind = "poisson", rate_per_s = 500 }
+workload.arrival = {{ kind = "poisson", rate_per_s = 500 }}
 system.device = "g2"
-run.requests = 300_000
+run.requests = {requests}
 """
 
 KILLS = [pytest.param(1, id="quick"), pytest.param(25, id="all", marks=pytest.mark.slow)]
@@ -70,7 +70,7 @@ def kill_while_it_writes(command: list[str | Path], folder: Path, moments: rando
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a trace that takes some tenths of a second to convert."""
     path = tmp_path_factory.mktemp("trace") / "long.csv"
-    lines = (f"{i * 1000},0,{i % 5000 * 4096},4096,{'RW'[i % 3 == 0]}" for i in range(600_000))
+    lines = (f"{i * 1000},0,{i % 5000 * 4096},4096,{'RW'[i % 3 == 0]}" for i in range(size(300_000, 600_000)))
     path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *lines, ""]))
     return path
 
@@ -79,7 +79,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a scenario whose log takes some tenths of a second to be written."""
     path = tmp_path_factory.mktemp("scenario") / "long.toml"
-    path.write_text(SCENARIO)
+    path.write_text(SCENARIO.format(requests=size(150_000, 300_000)))
     return path
 
 

@@ -59,7 +59,7 @@ def table_of(store: Path, folder: Path) -> dict[str, bytes]:
 
 
 #: Runs of the sweep that is killed.
-RUNS = size(1_500, 10_000)
+RUNS = size(800, 10_000)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ import duckdb
 import pytest
 
 import sledsim
+from conftest import size
 from sledsim.show.files import UNFINISHED
 from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare, results, run
 from sledsim.sweep import status as status_of
@@ -285,8 +286,9 @@ def test_what_is_not_in_runs_is_in_no_table(tmp_path: Path) -> None:
 
 def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
     Store.create(tmp_path / "s")
+    each = size(20, 40)
     sweeps = [
-        Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, replications=40, name=f"n{number}")
+        Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, replications=each, name=f"n{number}")
         for number in range(3)
     ]
     errors: list[BaseException] = []
@@ -307,10 +309,10 @@ def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
         assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN metrics USING (key)") == []
         assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN parameters USING (key)") == []
     assert not errors
-    run(Sweep(BASE, sweeps[0].axes, replications=40, name="n0"), tmp_path / "alone")
+    run(Sweep(BASE, sweeps[0].axes, replications=each, name="n0"), tmp_path / "alone")
     assert everything(tmp_path / "s")["metrics"] == everything(tmp_path / "alone")["metrics"]
     for number in range(3):
-        assert len(results(tmp_path / "s", f"n{number}").keys) == 160
+        assert len(results(tmp_path / "s", f"n{number}").keys) == 4 * each
 
 
 WRITER = """
@@ -319,17 +321,17 @@ from sledsim.sweep import Sweep, run
 base, axes, name, store = json.loads(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
-run(Sweep(base, axes, replications=60, name=name), store, threads=1)
+run(Sweep(base, axes, replications=int(sys.argv[2]), name=name), store, threads=1)
 """
 
 
 def test_two_processes_write_into_one_store_while_others_read(tmp_path: Path) -> None:
-    store = tmp_path / "s"
+    store, each = tmp_path / "s", size(30, 60)
     axes: dict[str, Any] = {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}
     asked = [(axes, "common"), (axes, "common"), ({"scheduler": ["look"], RATE: [300, 900]}, "own")]
     writers = []
     for axes_of_one, name in asked:
-        command = [sys.executable, "-c", WRITER, json.dumps([BASE, axes_of_one, name, str(store)])]
+        command = [sys.executable, "-c", WRITER, json.dumps([BASE, axes_of_one, name, str(store)]), str(each)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         writers.append(subprocess.Popen(command, text=True, **pipes))
     for writer in writers:
@@ -352,7 +354,7 @@ def test_two_processes_write_into_one_store_while_others_read(tmp_path: Path) ->
     assert {process for process, *_ in spans} == {writer.pid for writer in writers}
     assert max(first for _, first, _ in spans) < min(last for *_, last in spans), "they did not write at the same time"
     for axes_of_one, name in asked[1:]:
-        run(Sweep(BASE, axes_of_one, replications=60, name=name), tmp_path / "alone")
+        run(Sweep(BASE, axes_of_one, replications=each, name=name), tmp_path / "alone")
     for table in ("metrics", "histograms", "parameters"):
         assert everything(store)[table] == everything(tmp_path / "alone")[table]
 
@@ -380,7 +382,7 @@ def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) ->
     file.write_text(json.dumps(tables))
     run(Sweep.load(file), tmp_path / "s")
     before = everything(tmp_path / "s")
-    tables["replications"] = 60
+    tables["replications"] = size(30, 60)
     file.write_text(json.dumps(tables))
     command = [sys.executable, "-c", FULL, "4000", "sweep", "run", str(file), "--store", str(tmp_path / "s")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -396,7 +398,7 @@ def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) ->
 
 
 def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
-    sweep = Sweep(BASE, {RATE: [500]}, replications=40, set=["run.requests=60000"])
+    sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), set=["run.requests=60000"])
     lags = []
 
     def look(progress: Progress) -> None:
@@ -405,7 +407,7 @@ def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
 
     started = time.monotonic()
     report = run(sweep, tmp_path / "s", threads=1, progress=look)
-    assert report.done == 40
+    assert report.done == size(20, 40)
     assert all(lag == 0 for lag in lags)
     # Writing takes a part of the second; a busy machine may take as much again.
     assert len(lags) >= (time.monotonic() - started) / 2
