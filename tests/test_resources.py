@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import resource
 import stat
@@ -316,3 +317,16 @@ def test_a_local_cluster_is_reached_from_this_machine_alone(tmp_path: Path) -> N
     listening = {tuple(line.split()) for line in done.stdout.splitlines()}
     assert listening, "nobody listens"
     assert listening <= {("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")}, listening
+
+
+def test_sleds_are_counted_before_they_are_made(tmp_path: Path) -> None:
+    # Each has a queue of its own: made first they would take more than a gigabyte. Without its kind, what is wrong with
+    # an array's members is looked for all the same, and there sleds may be out of range.
+    drive = {"kind": "drive", "device": {"name": "g1-paper", "sleds": 65536}, "scheduler": {"name": "asptf"}}
+    member = {"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216}
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 10.0}}
+    scenario = tmp_path / "sleds.json"
+    scenario.write_text(json.dumps({"workload": workload, "system": {"members": [{"count": 5, "system": member}]}}))
+    found = limited("RLIMIT_AS", 3 << 29, "validate", scenario)
+    assert found.status == 2
+    assert "more than 4096 components" in found.err

@@ -37,9 +37,9 @@ limits! {
     CYLINDERS = "cylinders", 1 << 27,
         "cylinders of all drives of a system",
         "schedulers that know the mechanism keep what waits by cylinder";
-    LATENT_ERRORS = "latent errors", 10_000_000,
-        "latent errors that a member has on average, from `latent_per_gb` and its size",
-        "each takes room";
+    LATENT_ERRORS = "latent errors", 1 << 18,
+        "latent errors that the members of a system have on average, from `latent_per_gb` and their sizes",
+        "each takes room, and time to be found whenever the system is built";
     PARTS_OF_A_REQUEST = "parts of a request", 1 << 18,
         "parts that a component may cut a request into: stripe units, lines of a cache, segments; where runs cut power, \
          stretches of 256 B. A longer request fails",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["LOSS", "MAX_STATES", "Chain", "Transition"]
 
 #: Most states that a chain may have: the matrices are dense, and powers of them are taken.
-MAX_STATES = 1_000
+MAX_STATES = 300
 
 
 class _Loss:

@@ -160,8 +160,12 @@ class Connection:
         Raises
         ------
         SledsimError
-            Where ``sql``, or a value as far as it is known by then, has half of a character.
+            Where ``sql`` has a character of code 0, or it, or a value as far as it is known by then, has half of a
+            character.
         """
+        if "\0" in sql:
+            says = f"sql: {sql!r} has a character of code 0, at which SQLite takes a statement for ended: leave it out"
+            raise wrong(SledsimError, "misfit", says, path="sql", value=sql)
         try:
             return self.sqlite.execute(sql, values)
         except UnicodeEncodeError as error:

@@ -4,7 +4,7 @@ use std::path::Path as File;
 
 use serde_json::{json, Value};
 use sledsim::fault::{Fault, Kind};
-use sledsim::limits::{ALL, LATENT_ERRORS, LOG_ROWS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
+use sledsim::limits::{ALL, COMPONENTS, LATENT_ERRORS, LOG_ROWS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
 use sledsim::scenario::{self, resolve, Notation, Report};
 use sledsim_testing::scenarios::{catalog, poisson, resolved};
 use sledsim_testing::tiers::size;
@@ -130,7 +130,7 @@ fn no_latent_errors_are_none_whatever_their_sign() {
 }
 
 #[test]
-fn more_latent_errors_than_a_member_may_have_are_refused() {
+fn more_latent_errors_than_members_may_have_are_refused() {
     let large = json!({"name": "simpledisk-constant", "capacity_blocks": 1_000_000_000_000_000_u64});
     let system = json!({
         "kind": "mirror", "members": [{"count": 2, "system": {"device": large}}],
@@ -141,6 +141,38 @@ fn more_latent_errors_than_a_member_may_have_are_refused() {
     let fault = found.expect_err("too many")[0].clone();
     assert_eq!((fault.kind, fault.path.to_string()), (Kind::Misfit, "system.faults.0.latent_per_gb".to_owned()));
     assert!(fault.to_string().contains(&LATENT_ERRORS.most.to_string()), "{fault}");
+}
+
+/// Each of three members may have them, not all.
+#[test]
+fn latent_errors_are_counted_over_all_members() {
+    let device = json!({"name": "simpledisk-constant", "capacity_blocks": 2_000_000});
+    let a_third = 0.4 * LATENT_ERRORS.most as f64 / (2e6 * 512e-9);
+    let refused = |members: u64| {
+        let faults: Vec<_> = (0..members).map(|member| json!({"member": member, "latent_per_gb": a_third})).collect();
+        let system =
+            json!({"kind": "mirror", "members": [{"count": 3, "system": {"device": device}}], "faults": faults});
+        let document = json!({"workload": poisson(10.0), "system": system});
+        resolve(&document.to_string(), Notation::Json, "it", &[], &catalog(), File::new(".")).err()
+    };
+    assert!(refused(2).is_none());
+    let fault = refused(3).expect("too many")[0].clone();
+    assert_eq!((fault.kind, fault.path.to_string()), (Kind::Misfit, "system.faults.2.latent_per_gb".to_owned()));
+}
+
+/// A sled is a component with a queue of its own. What a member is like is looked at where its array's kind is missing, too, and
+/// then sleds may be out of range.
+#[test]
+fn a_drive_of_more_sleds_than_a_system_may_have_components_is_refused() {
+    let drive =
+        json!({"kind": "drive", "device": {"name": "g1-paper", "sleds": 65536}, "scheduler": {"name": "asptf"}});
+    let member = json!({"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216});
+    let document = json!({"workload": poisson(10.0), "system": {"members": [{"count": 5, "system": member}]}});
+    let found = resolve(&document.to_string(), Notation::Json, "it", &[], &catalog(), File::new("."));
+    let faults = found.expect_err("too many");
+    let fault = faults.iter().find(|fault| fault.kind == Kind::Misfit).expect("one of them");
+    assert_eq!(fault.path.to_string(), "system.members.0.system.child");
+    assert!(fault.to_string().contains(&COMPONENTS.most.to_string()), "{fault}");
 }
 
 /// Sizes of gigabytes on stripe units of 512 bytes.

@@ -113,6 +113,12 @@ impl System {
         self.component(root).may_lose_writes(&self.below(root))
     }
 
+    /// How many components it has.
+    #[must_use]
+    pub fn components(&self) -> u64 {
+        self.components.len() as u64
+    }
+
     /// The component requests enter by.
     #[must_use]
     pub fn root(&self) -> ComponentId {

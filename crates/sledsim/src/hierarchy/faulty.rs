@@ -7,7 +7,6 @@ use super::parts::{BlockSet, Tickets};
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::fault::{Fault, Kind};
-use crate::limits::LATENT_ERRORS;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -47,6 +46,13 @@ pub struct FaultSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub latent_per_gb: f64,
+}
+
+impl FaultSpec {
+    /// Latent sector errors at random places that a child of so many blocks of so many bytes has on average.
+    pub(crate) fn latent_errors(&self, capacity_blocks: u64, block_bytes: u32) -> f64 {
+        self.latent_per_gb * (capacity_blocks as f64 * f64::from(block_bytes)) * 1e-9
+    }
 }
 
 /// A child that fails at a time, or has latent sector errors.
@@ -101,12 +107,6 @@ impl Faulty {
             faulty.unreadable.insert(lbn, end);
         }
         if spec.latent_per_gb > 0.0 {
-            let bytes = capacity_blocks as f64 * f64::from(block_bytes);
-            if spec.latent_per_gb * bytes * 1e-9 > LATENT_ERRORS.most as f64 {
-                let most = LATENT_ERRORS.most;
-                return Err(Fault::misfit("latent_per_gb", spec.latent_per_gb)
-                    .says(format!(": a member of {bytes} B has more than {most} latent errors then")));
-            }
             faulty.add_latent(1e9 / (spec.latent_per_gb * f64::from(block_bytes)), stream);
         }
         Ok(faulty)

@@ -14,7 +14,7 @@ use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Tiers, Volumes};
-use crate::limits::{COMPONENTS, PARTS_OF_A_REQUEST};
+use crate::limits::{COMPONENTS, LATENT_ERRORS, PARTS_OF_A_REQUEST};
 use crate::scenario::own;
 use crate::scenario::specs::arrays::MemberFaultSpec;
 use crate::scenario::specs::scenario::DeviceSpec;
@@ -75,6 +75,7 @@ fn build<'a>(
         overhead_ns: 0,
         found: Vec::new(),
         is_full: false,
+        latent_errors: 0.0,
     };
     builder.add(spec, written, SYSTEM, None);
     let Builder { system, nodes, overhead_ns, found, .. } = builder;
@@ -179,6 +180,8 @@ struct Builder<'a, 'b> {
     found: Vec<Fault>,
     /// Whether it has as many components as there may be.
     is_full: bool,
+    /// Of all members, on average.
+    latent_errors: f64,
 }
 
 impl<'a> Builder<'a, '_> {
@@ -202,6 +205,10 @@ impl<'a> Builder<'a, '_> {
         let place = self.nodes.len();
         self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
         let children = self.add_below(spec, written, path, place)?;
+        if let SystemSpec::Drive(drive) = spec {
+            // Before anything is made for each of its sleds.
+            self.check_room(u64::from(drive.device.mechanisms()), written)?;
+        }
         let ids = match spec {
             SystemSpec::Drive(drive) => {
                 let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
@@ -215,16 +222,22 @@ impl<'a> Builder<'a, '_> {
                 vec![self.system.add(made, &ids_of(&children))]
             }
         };
-        if u64::from(self.system.root().0) >= COMPONENTS.most {
-            let says = format!(": with it, the system has more than {} components", COMPONENTS.most);
-            self.is_full = true;
-            self.found.push(Fault::at(Kind::Misfit, written).says(says));
-            return None;
-        }
+        self.check_room(0, written)?;
         let id = ids[ids.len() - 1];
         self.nodes[place].ids = ids;
         let id = (self.between)(&mut self.system, id, path);
         Some(Below { child: Child::of(&self.system, id), path: path.to_owned() })
+    }
+
+    /// Checks that there is room for so many more components; where there is none, no more are added.
+    fn check_room(&mut self, more: u64, written: &Path) -> Option<()> {
+        if self.system.components() + more <= COMPONENTS.most {
+            return Some(());
+        }
+        let says = format!(": with it, the system has more than {} components", COMPONENTS.most);
+        self.is_full = true;
+        self.found.push(Fault::at(Kind::Misfit, written).says(says));
+        None
     }
 
     /// Adds what is below a component, in its order; all of it, so that everything that is wrong is found.
@@ -264,6 +277,12 @@ impl<'a> Builder<'a, '_> {
                 continue;
             };
             let Child { id, capacity_blocks, block_bytes } = below.child;
+            self.latent_errors += fault.latent_errors(capacity_blocks, block_bytes);
+            if self.latent_errors > LATENT_ERRORS.most as f64 {
+                let says = format!(": with it, the members have more than {} latent errors", LATENT_ERRORS.most);
+                found.push(Fault::misfit(key.step("latent_per_gb"), fault.latent_per_gb).says(says));
+                continue;
+            }
             // A stream for each: what befalls one member leaves the others as they were.
             let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
             let faulty = Faulty::new(id, (capacity_blocks, block_bytes), fault, &mut stream);
