@@ -3,6 +3,7 @@
 
 use serde_json::{json, Value};
 use sledsim::engine::random::Stream;
+use sledsim::engine::Progress;
 use sledsim::scenario::{Keep, Report, Scenario, SystemSpec};
 use sledsim_testing::kinds;
 use sledsim_testing::scenarios::{resolve, resolved};
@@ -170,4 +171,27 @@ fn random_cuts_need_a_run_of_known_length() {
     assert_eq!(cuts(json!({"power_cuts": {"random": 2}, "time_s": 5.0})), None);
     let error = cuts(json!({"power_cuts": {"times_s": [-1.0]}})).expect("it is before the run");
     assert!(error.contains("run.power_cuts.times_s"), "{error}");
+}
+
+/// What is found of each cut takes a run of its own: who has said no waits for none of those that are left.
+#[test]
+fn who_interrupts_while_losses_are_found_is_not_asked_again() {
+    let scenario = scenario(&kinds::drive(BLOCKS), 1, &json!({"random": 20}));
+    let keep = Keep::default();
+    // All of it has been taken once: what is asked then comes of looking for losses.
+    let look = |patience: u32| {
+        let mut asked = 0;
+        let mut goes_on = |progress: Progress| {
+            asked += u32::from(progress.fraction_taken == Some(1.0));
+            asked <= patience
+        };
+        let output = sledsim::scenario::run_keeping(&scenario, Vec::new(), &keep, &mut goes_on).expect("a run");
+        (output.report, asked)
+    };
+    let (whole, all) = look(u32::MAX);
+    assert!(whole.power_cuts.iter().all(|cut| cut.written_blocks.is_some()) && all >= 20, "{all}");
+    let (cut_short, asked) = look(all / 2);
+    assert_eq!(asked, all / 2 + 1);
+    assert!(!cut_short.run.complete && cut_short.power_cuts.len() == whole.power_cuts.len());
+    assert!(cut_short.power_cuts.last().is_some_and(|cut| cut.written_blocks.is_none()));
 }

@@ -112,23 +112,26 @@ pub fn run_keeping(
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     // What is left to be done is not told: it is the same requests again.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
+    let mut goes_on = !matches!(outcome.end, End::Interrupted | End::Failed);
     for (index, cut) in cuts.iter().enumerate() {
-        let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
-        let mut goes_on = true;
-        let mut keep_going = |_: Progress| {
-            goes_on = keep_going(done);
-            goes_on
-        };
+        // A system is made anew for each, which who has interrupted the run need not wait for.
         let losses = match &plan {
-            Some(plan) if !matches!(outcome.end, End::Interrupted | End::Failed) => {
-                engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
-                    .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?
+            Some(plan) if goes_on => {
+                let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
+                let mut keep_going = |_: Progress| {
+                    goes_on = keep_going(done);
+                    goes_on
+                };
+                let losses =
+                    engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
+                        .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
+                if !goes_on {
+                    report.run.interrupt();
+                }
+                losses
             }
             _ => None,
         };
-        if !goes_on {
-            report.run.interrupt();
-        }
         report.power_cuts.push(PowerCutReport::new(cut, losses));
     }
     is_logged?;
