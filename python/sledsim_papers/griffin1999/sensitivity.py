@@ -101,10 +101,14 @@ def velocity_optimum(study: Study) -> Finding:
         scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in (DEFAULT_MM_S, best_mm_s)),
         cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
         f"at the optimum. {EITHER_WAY}",
-        probes=(
-            Probe(ONE_WAY, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **UPWARD))[0]),
-            Probe(f"{ONE_WAY}, and {FLUID}", _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **UPWARD, **STREAM))[0]),
-            Probe(FLUID, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **STREAM))[0]),
+        probes=study.probes(
+            lambda: (
+                Probe(ONE_WAY, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **UPWARD))[0]),
+                Probe(
+                    f"{ONE_WAY}, and {FLUID}", _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **UPWARD, **STREAM))[0]
+                ),
+                Probe(FLUID, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **STREAM))[0]),
+            )
         ),
     )
 

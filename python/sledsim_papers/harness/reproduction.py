@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sledsim import SledsimError
@@ -62,7 +62,7 @@ class Answer:
     error
         What Sledsim could not do, where that is why it failed.
     seconds
-        The processor's time for it.
+        The processor's time for it, and for what is found beside it.
     time_optimal
         What is found with sleds that move by that model; ``None`` where that was not asked for, or it is not done.
     by_seed
@@ -281,27 +281,33 @@ def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: As
     if experiment is None:
         return Answer(claim, reason="no experiment yet")
     try:
-        finding, seconds = study.seconds(lambda: experiment(study))
-        verdict = claim.verdict(finding)
-        # The verdict is that under the paper's model, whatever comes of this one.
-        beside = _time_optimal(experiment, study) if asked.time_optimal else None
-        later = range(1, asked.seeds if finding.simulates else 1)
-        others = [claim.verdict(experiment(study.reseeded(each))) for each in later]
-        doubt = doubts().get(claim.name) if asked.doubt else None
-        return Answer(
-            claim,
-            finding,
-            verdict,
-            seconds=seconds,
-            time_optimal=beside,
-            by_seed=(verdict, *others) if others else (),
-            doubted=_doubted(claim, experiment, study, doubt) if doubt else None,
-        )
+        answer, seconds = study.seconds(lambda: _done(claim, experiment, study, asked))
+        return replace(answer, seconds=seconds)
     except MissingTraceError as error:
         return Answer(claim, reason=str(error))
     except Exception as error:
         own = error if isinstance(error, SledsimError) else None
         return Answer(claim, reason=_said(error), failed=True, error=own)
+
+
+def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> Answer:
+    """Return what comes of a claim, and of what else is asked of it."""
+    finding = experiment(study)
+    verdict = claim.verdict(finding)
+    # Beside the verdict figures are enough.
+    bare = study.unprobed()
+    later = range(1, asked.seeds if finding.simulates else 1)
+    others = [claim.verdict(experiment(bare.reseeded(each))) for each in later]
+    doubt = doubts().get(claim.name) if asked.doubt else None
+    return Answer(
+        claim,
+        finding,
+        verdict,
+        # The verdict is that under the paper's model, whatever comes of this one.
+        time_optimal=_time_optimal(experiment, bare) if asked.time_optimal else None,
+        by_seed=(verdict, *others) if others else (),
+        doubted=_doubted(claim, experiment, bare, doubt) if doubt else None,
+    )
 
 
 def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:

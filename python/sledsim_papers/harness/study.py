@@ -17,6 +17,7 @@ from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
 from sledsim.studies.design import Drawing, design
 from sledsim_papers.harness.doubts import Doubt
+from sledsim_papers.harness.finding import Probe
 from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
 from sledsim_papers.harness.settings import Settings
 
@@ -76,6 +77,7 @@ class Study:
         self.doubt: Doubt | None = None
         self.later_seeds = 0
         self.settings: Settings | None = None
+        self.probing = True
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -139,6 +141,22 @@ class Study:
         view = copy.copy(self)
         view.settings = settings
         return view
+
+    def unprobed(self) -> Self:
+        """Return this study without probes, where figures alone are asked for; as for :meth:`under`."""
+        view = copy.copy(self)
+        view.probing = False
+        return view
+
+    def probes(self, make: Callable[[], tuple[Probe, ...]]) -> tuple[Probe, ...]:
+        """Return the probes of an experiment, none where figures alone are asked for.
+
+        Parameters
+        ----------
+        make
+            Makes them.
+        """
+        return make() if self.probing else ()
 
     def sled(self, name: str, **changes: Any) -> MemsStorage:
         """Return MEMS storage by itself, moving by the model of this study.
@@ -274,7 +292,8 @@ class Study:
         make
             Makes it. It may not ask for the same key.
         """
-        named = ("once", self.motion, self.settings, self.doubt and self.doubt.claim, self.later_seeds, key)
+        view = (self.motion, self.settings, self.doubt and self.doubt.claim, self.later_seeds, self.probing)
+        named = ("once", *view, key)
         with self._lock:
             mine = named not in self._made
             future: Future[Found] = self._made.setdefault(named, Future())

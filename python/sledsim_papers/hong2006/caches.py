@@ -75,7 +75,7 @@ def by_technique(study: Study, technique: str, *loads: str) -> Finding:
             for load, (share, ms) in gains.items()
         ),
         cause=SHORTCUT_CAUSE if differs else "",
-        probes=(*probes, *_shortcut_probes(study)) if differs else probes,
+        probes=(*probes, *study.probes(lambda: _shortcut_probes(study))) if differs else probes,
     )
 
 
@@ -166,7 +166,7 @@ def segments(study: Study, load: str) -> Finding:
         scenarios=ends,
         curve=rows,
         cause=cause,
-        probes=(Probe(change, probe(study)),) if probe else (),
+        probes=study.probes(lambda: (Probe(change, probe(study)),)) if probe else (),
     )
 
 
@@ -271,9 +271,11 @@ def cello_factor(study: Study) -> Finding:
         cause="At the load of the stand-in, 5.4 requests/s, hardly anything queues for the disk, so that what misses "
         "either waits as long, and a cache is ahead by what it holds alone. Where requests come closer together what "
         "it keeps from the disk shortens the queue as well; where popularity is more skewed it holds more.",
-        probes=(
-            Probe("requests come five times faster", ratio_of(study, "cello", "mwb", "mcd_all", time_scale=0.2)),
-            Probe("popularity by Zipf's law with exponent 1.2", _skewed(study)),
+        probes=study.probes(
+            lambda: (
+                Probe("requests come five times faster", ratio_of(study, "cello", "mwb", "mcd_all", time_scale=0.2)),
+                Probe("popularity by Zipf's law with exponent 1.2", _skewed(study)),
+            )
         ),
         shape_holds=all(ratio > 1 for ratio in ratios),
     )

@@ -163,7 +163,6 @@ def tpcd_mcd(study: Study) -> Finding:
         return ratio_of(study, "tpcd", "mcd_all", "disk", size_bytes={"kind": "fixed", "value": size}, location=scans)
 
     longer = {"mcd": controlled(mcd(512 * KIB, buffer_bytes=8 * MIB)), "disk": systems(PROBED["tpcd"])["disk"]}
-    segments = responses(study, PROBED["tpcd"], longer)
     return Finding(
         mean(ratios),
         said(study, "tpcd"),
@@ -174,12 +173,17 @@ def tpcd_mcd(study: Study) -> Finding:
         "at once, and after each of them the drive reads ahead, which costs the next one time, however long the "
         "segments of its buffer are. With a drive that reads nothing ahead the caching disk is inside the published "
         "range. The paper does not say how long the requests of its trace are, nor how its drive reads ahead.",
-        probes=(
-            Probe("a drive that does not read ahead", with_drive(study, read_ahead="none")),
-            Probe("a drive with a buffer of 2 MB a segment", with_drive(study, segment_blocks=4096)),
-            Probe("requests of 256 KB", with_requests(256 * KIB)),
-            Probe("requests of 512 KB", with_requests(512 * KIB)),
-            Probe("segments of 512 KB, buffer of 8 MB", compared(segments, "mcd", "disk")),
+        probes=study.probes(
+            lambda: (
+                Probe("a drive that does not read ahead", with_drive(study, read_ahead="none")),
+                Probe("a drive with a buffer of 2 MB a segment", with_drive(study, segment_blocks=4096)),
+                Probe("requests of 256 KB", with_requests(256 * KIB)),
+                Probe("requests of 512 KB", with_requests(512 * KIB)),
+                Probe(
+                    "segments of 512 KB, buffer of 8 MB",
+                    compared(responses(study, PROBED["tpcd"], longer), "mcd", "disk"),
+                ),
+            )
         ),
         shape_holds=all(ratio > 1 for ratio in ratios),
     )
@@ -198,8 +202,12 @@ def cello_mwb(study: Study) -> Finding:
     """Compare the plain disk with the write buffer (Figure 8(c))."""
     found = all_responses(study, "cello")
     gains = found["disk"].over(found["mwb"])
-    through = systems(PROBED["cello"], write="through")
-    exposed = responses(study, PROBED["cello"], {name: through[name] for name in ("disk", "mwb")})
+
+    def exposed() -> float:
+        through = systems(PROBED["cello"], write="through")
+        found = responses(study, PROBED["cello"], {name: through[name] for name in ("disk", "mwb")})
+        return compared(found, "disk", "mwb")
+
     return Finding(
         mean(gains),
         said(study, "cello"),
@@ -211,10 +219,12 @@ def cello_mwb(study: Study) -> Finding:
         "so that what is behind it makes a difference to reads alone. Where writes reach it the write buffer "
         "gains as much as published, and more where one disk can't keep up. The load of the paper's trace is not "
         "at hand.",
-        probes=(
-            Probe("controller that writes through", compared(exposed, "disk", "mwb")),
-            Probe("requests come 20 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.05)),
-            Probe("requests come 25 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.04)),
+        probes=study.probes(
+            lambda: (
+                Probe("controller that writes through", exposed()),
+                Probe("requests come 20 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.05)),
+                Probe("requests come 25 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.04)),
+            )
         ),
         shape_holds=all(gain > 1 for gain in gains),
     )
@@ -255,7 +265,6 @@ def hplajw_order(study: Study) -> Finding:
         return order({name: found[name].mean_ms for name in ("disk_ram", "mems", "mcd_all", "mwb", "disk")})
 
     found, load = all_responses(study, "hplajw"), LOADS["hplajw"]
-    through = responses(study, load, systems(load, write="through"))
     return Finding(
         ordered(found),
         said(study, "hplajw"),
@@ -264,12 +273,16 @@ def hplajw_order(study: Study) -> Finding:
         cause="Within the week all that misses the RAM cache is read for the first time: that takes 3 ms of the "
         "disk, which MEMS by itself does without. The paper does not say how much of the trace it replays. Once "
         "the caches hold the working set the order is that of the paper.",
-        probes=(
-            Probe(
-                "the week replayed twice, the first time as warm-up",
-                ordered(responses(study, load, systems(load), repeat=2)),
-            ),
-            Probe("controller that writes through", ordered(through)),
+        probes=study.probes(
+            lambda: (
+                Probe(
+                    "the week replayed twice, the first time as warm-up",
+                    ordered(responses(study, load, systems(load), repeat=2)),
+                ),
+                Probe(
+                    "controller that writes through", ordered(responses(study, load, systems(load, write="through")))
+                ),
+            )
         ),
     )
 
@@ -285,7 +298,6 @@ def techniques_gain(study: Study) -> Finding:
         name: controlled(mcd(LOADS["hplajw"].segment_bytes, techniques=name == "mcd_all", mems_bytes=64 * MIB))
         for name in ("mcd_none", "mcd_all")
     }
-    missing = responses(study, LOADS["hplajw"], small)
     return Finding(
         tuple(mean(each) for each in gains.values()),
         f"{all_loads(study)}; {SET_UP}",
@@ -296,11 +308,16 @@ def techniques_gain(study: Study) -> Finding:
         "that shortens the queue for the disk. Of the trace's week hardly any miss in 256 MB; those of the stand-in "
         "for TPC-D wait for 512 KB and 1 MB from the disk; those for TPC-C and cello keep the disk busy. None of this "
         "is published of the paper's traces.",
-        probes=(
-            Probe("TPC-D, requests of 256 KB", 1 - ratio_of(study, "tpcd", "mcd_all", "mcd_none", **pieces)),
-            Probe("TPC-C, a fifth slower", 1 - ratio_of(study, "tpcc", "mcd_all", "mcd_none", time_scale=1.25)),
-            Probe("cello, half as fast", 1 - ratio_of(study, "cello", "mcd_all", "mcd_none", time_scale=2.0)),
-            Probe("hplajw, 64 MiB of MEMS", 1 - compared(missing, "mcd_all", "mcd_none")),
+        probes=study.probes(
+            lambda: (
+                Probe("TPC-D, requests of 256 KB", 1 - ratio_of(study, "tpcd", "mcd_all", "mcd_none", **pieces)),
+                Probe("TPC-C, a fifth slower", 1 - ratio_of(study, "tpcc", "mcd_all", "mcd_none", time_scale=1.25)),
+                Probe("cello, half as fast", 1 - ratio_of(study, "cello", "mcd_all", "mcd_none", time_scale=2.0)),
+                Probe(
+                    "hplajw, 64 MiB of MEMS",
+                    1 - compared(responses(study, LOADS["hplajw"], small), "mcd_all", "mcd_none"),
+                ),
+            )
         ),
         shape_holds=all(gain > 0 for each in gains.values() for gain in each),
     )
@@ -334,12 +351,14 @@ def lru_lfuda(study: Study) -> Finding:
         cause="A stand-in draws each place anew from popularities that never change: to count references is then the "
         "best that can be done, and what came last tells nothing. LFUDA has its way under such a workload; it has no "
         "advantage where places are as popular as each other, or where requests stay near those before them.",
-        probes=(
-            Probe("cello, all places as likely", cello_at({"kind": "uniform", "align_bytes": 8 * KIB})),
-            Probe(
-                "cello, each stream a random walk in steps of 1 MB",
-                cello_at(walk),
-            ),
+        probes=study.probes(
+            lambda: (
+                Probe("cello, all places as likely", cello_at({"kind": "uniform", "align_bytes": 8 * KIB})),
+                Probe(
+                    "cello, each stream a random walk in steps of 1 MB",
+                    cello_at(walk),
+                ),
+            )
         ),
     )
 
@@ -399,10 +418,12 @@ def cost_performance(study: Study) -> Finding:
         "times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross earlier; "
         "the paper does not say how much of its trace it replays. Of the stand-in for cello a cache of a third of the "
         "size still holds most: it crosses earlier where popularity is less even, or where the disk is busier.",
-        probes=(
-            *(Probe(f"hplajw, {size} MiB of MEMS", smaller(size)) for size in (64, 32)),
-            Probe("cello, popularity by Zipf's law with exponent 1.2", cello_with(streams=cello_streams(skewed))),
-            Probe("cello, twice as fast", cello_with(time_scale=0.5)),
+        probes=study.probes(
+            lambda: (
+                *(Probe(f"hplajw, {size} MiB of MEMS", smaller(size)) for size in (64, 32)),
+                Probe("cello, popularity by Zipf's law with exponent 1.2", cello_with(streams=cello_streams(skewed))),
+                Probe("cello, twice as fast", cello_with(time_scale=0.5)),
+            )
         ),
         shape_holds=all(_behind_then_ahead(found[name]) for name in ("tpcc", "cello", "hplajw")),
     )

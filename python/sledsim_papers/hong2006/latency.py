@@ -13,6 +13,7 @@ from sledsim_papers.hong2006.systems import (
     LABELS,
     LOADS,
     MIB,
+    PROBED,
     Load,
     controlled,
     mcd,
@@ -44,6 +45,11 @@ def _shares(study: Study, load: Load, chosen: Mapping[str, Mapping[str, Any]]) -
     return {name: saved(found[name], without[name]) for name in chosen}
 
 
+def _small_shares(study: Study) -> tuple[float, ...]:
+    """Return the shares with smaller caches."""
+    return tuple(mean(found) for load in PROBED.values() for found in _shares(study, load, _small(load)).values())
+
+
 def _small(load: Load) -> dict[str, dict[str, Any]]:
     """Return the architectures with smaller caches."""
     ram = {"kind": "ram-cache", "bytes": SMALL_BYTES, "volatile": False, "child": DISK}
@@ -58,9 +64,6 @@ def disk_latency(study: Study) -> Finding:
         for load in LOADS
         for name, found in _shares(study, LOADS[load], {each: systems(LOADS[load])[each] for each in CACHED}).items()
     }
-    small = [
-        mean(found) for load in LOADS for found in _shares(study, LOADS[load], _small(LOADS[load])).values()
-    ]  # fmt: skip
     rows = tuple(
         {
             "workload": LOADS[load].label,
@@ -81,5 +84,5 @@ def disk_latency(study: Study) -> Finding:
         cause="What the user of hplajw works with in a week fits 256 MiB, so that of the caching disk's responses more "
         "are those of MEMS than of the disk; with RAM in its place nothing but the disk takes time. Caches in which a "
         "week does not fit leave most of a response to the disk under all four.",
-        probes=(Probe(f"caches of {SMALL_BYTES // MIB} MiB", tuple(small)),),
+        probes=study.probes(lambda: (Probe(f"caches of {SMALL_BYTES // MIB} MiB", _small_shares(study)),)),
     )

@@ -110,7 +110,7 @@ def tpcc_order(study: Study) -> Finding:
         "copies in the log are outdated before they are cleaned. It is neither the MEMS device, of which no time "
         "would make no difference, nor how many logs are cleaned together. The paper says neither at what rate its "
         "requests come nor how popular its places are.",
-        probes=_order_probes(study),
+        probes=study.probes(lambda: _order_probes(study)),
     )
 
 
@@ -150,7 +150,9 @@ def mean_response(study: Study, name: str) -> Finding:
         intervals=(found.interval.ends,) if found.interval else (),
         scenarios=shown(study, "tpcc", name),
         cause=CAUSE,
-        probes=_mean_probes(study, lambda with_all, without: with_all if name == "mcd_all" else without),
+        probes=study.probes(
+            lambda: _mean_probes(study, lambda with_all, without: with_all if name == "mcd_all" else without)
+        ),
     )
 
 
@@ -168,6 +170,6 @@ def techniques_gain(study: Study) -> Finding:
         cause="Most of what the techniques save is what a miss waits for until a changed segment is evicted, of which "
         "immediate report relieves it. Where the rows that are changed are more skewed they stay in the cache, fewer "
         "of those evicted are changed, and the gain is that of the paper.",
-        probes=_mean_probes(study, lambda with_all, without: 1 - with_all / without),
+        probes=study.probes(lambda: _mean_probes(study, lambda with_all, without: 1 - with_all / without)),
         shape_holds=all(gain > 0 for gain in gains),
     )

@@ -174,7 +174,7 @@ def subsector_last_block(study: Study) -> Finding:
         cause="A third of the stand-in's requests are of 1 or 2 KB, of which half a block is a large part; requests "
         "of 8 KB each would save one in 32 of the energy of data, less by what seeks take. Of the energy of data "
         f"{saved(accessing_j(whole), accessing_j(part)):.4f} is saved here.",
-        probes=(Probe("requests of 8 KB", _last_block_of(study, 8192)),),
+        probes=study.probes(lambda: (Probe("requests of 8 KB", _last_block_of(study, 8192)),)),
         shape_holds=ours < of_metadata,
     )
 
@@ -246,9 +246,11 @@ def subsector_metadata(study: Study) -> Finding:
         cause=f"Servo bursts and data are {accessing:.0%} of servicing, metadata is 72 % of the requests and leaves "
         "out nearly all of their joules. The stand-in's requests of metadata are as long as the others, of which "
         "nothing is published; the paper's savings fit shorter ones.",
-        probes=tuple(
-            Probe(f"requests of metadata of {size // 1024} KB", _short_metadata(study, size))
-            for size in (6144, 4096, 2048)
+        probes=study.probes(
+            lambda: tuple(
+                Probe(f"requests of metadata of {size // 1024} KB", _short_metadata(study, size))
+                for size in (6144, 4096, 2048)
+            )
         ),
         shape_holds=savings[66] > _last_block_saving(study),
     )
@@ -274,12 +276,14 @@ def subsector_metadata_extremes(study: Study) -> Finding:
         intervals=intervals,
         scenarios=tuple(_metadata_day(TENFOLD, size, subsector=True) for size in EXTREMES_BYTES),
         cause="See subsector-metadata: the stand-in's requests of metadata are as long as the others.",
-        probes=tuple(
-            Probe(
-                f"requests of metadata of {size // 1024} KB",
-                tuple(_short_metadata(study, size, write_bytes) for write_bytes in EXTREMES_BYTES),
+        probes=study.probes(
+            lambda: tuple(
+                Probe(
+                    f"requests of metadata of {size // 1024} KB",
+                    tuple(_short_metadata(study, size, write_bytes) for write_bytes in EXTREMES_BYTES),
+                )
+                for size in (4096,)
             )
-            for size in (4096,)
         ),
         shape_holds=ours[0] > ours[1],
     )

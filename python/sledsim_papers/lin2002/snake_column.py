@@ -59,7 +59,7 @@ def _finding(
         intervals=tuple(mean_interval(each).ends for each in zip(*several, strict=True)),
         scenarios=(COLUMN,),
         cause=CAUSE,
-        probes=_probed(study, figure),
+        probes=study.probes(lambda: _probed(study, figure)),
         shape_holds=shape is not None and all(map(shape, runs)),
     )
 

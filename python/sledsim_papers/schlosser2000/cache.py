@@ -31,6 +31,8 @@ ARRANGEMENTS: dict[str, float | None] = {
     "one cache for all, 8 KiB segments": 4.66,
     "one large disk": None,
 }
+#: Those of the paper; the others are for probes.
+OWN = tuple(ARRANGEMENTS)[:4]
 
 
 def _cached(disk: Any, segment_bytes: int) -> dict[str, Any]:
@@ -79,8 +81,9 @@ def _rows(study: Study) -> dict[str, dict[str, Any]]:
 
     def run() -> dict[str, dict[str, Any]]:
         days = range(1, study.requests(5, 3) + 1)
-        runs = iter(study.runs([(arrangement(name, day), ()) for name in ARRANGEMENTS for day in days]))
-        return {name: _row(name, [next(runs) for _ in days]) for name in ARRANGEMENTS}
+        names = tuple(ARRANGEMENTS) if study.probing else OWN
+        runs = iter(study.runs([(arrangement(name, day), ()) for name in names for day in days]))
+        return {name: _row(name, [next(runs) for _ in days]) for name in names}
 
     return study.once("schlosser2000 arrangements", run)
 
@@ -104,7 +107,7 @@ def mems_cache(study: Study) -> Finding:
         how,
         decimals=2,
         intervals=(mean_interval(ratios).ends,),
-        scenarios=tuple(arrangement(name) for name in list(ARRANGEMENTS)[:4]),
+        scenarios=tuple(arrangement(name) for name in OWN),
         curve=tuple({key: value for key, value in row.items() if key != "days"} for row in rows.values()),
         shape_holds=cached["ours, ms"] < disk["ours, ms"],
     )
@@ -141,7 +144,7 @@ def cache_with(study: Study) -> Finding:
         study,
         "disk with cache",
         cause="Reads that miss wait for a whole segment of 64 KiB. The paper does not name a size.",
-        probes=(Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),),
+        probes=study.probes(lambda: (Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),)),
         shape_holds=_rising(rows, "MEMS alone", "disk with cache", "disk"),
     )
 
@@ -149,14 +152,18 @@ def cache_with(study: Study) -> Finding:
 @experiment("schlosser2000.cache-mems-alone")
 def cache_mems_alone(study: Study) -> Finding:
     """MEMS storage in place of each disk."""
-    rows, faster = _rows(study), {"workload.time_scale": 0.25}
-    quicker = study.run(arrangement("MEMS alone"), faster)
+    rows = _rows(study)
+
+    def faster() -> tuple[Probe, ...]:
+        run = study.run(arrangement("MEMS alone"), {"workload.time_scale": 0.25})
+        return (Probe("the day four times faster", float(run.response.mean_ms)),)
+
     return _of(
         study,
         "MEMS alone",
         cause="2.76 ms are three services of a G2, most of it waiting: the paper's day has longer bursts than the "
         "stand-in, which was fitted to the disk's response alone.",
-        probes=(Probe("the day four times faster", float(quicker.response.mean_ms)),),
+        probes=study.probes(faster),
         shape_holds=_rising(rows, "MEMS alone", "disk with cache"),
     )
 
@@ -171,7 +178,7 @@ def cache_shared(study: Study) -> Finding:
         "one cache for all",
         cause="One disk has to move the segments of eight, and with 64 KiB each that keeps it busy. The paper names "
         "neither their size nor what its larger disk is.",
-        probes=(Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),),
+        probes=study.probes(lambda: (Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),)),
         shape_holds=_rising(rows, "disk with cache", "one cache for all", "disk"),
     )
 

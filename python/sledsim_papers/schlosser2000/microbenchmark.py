@@ -87,10 +87,12 @@ def mems_cov(study: Study) -> Finding:
         scenarios=tuple(microbenchmark(name) for name in SLEDS.values()),
         cause="The size of requests is not stated, and it decides how much of an access is positioning, which is what "
         "varies. Command overhead, which the paper does not name, makes the variation less.",
-        probes=(
-            Probe("requests of 512 B", tuple(map(variation, _on_sleds(study, size_bytes=512).values()))),
-            Probe("requests of 16 KB", tuple(map(variation, _on_sleds(study, size_bytes=16384).values()))),
-            Probe("DiskSim's command overheads", tuple(map(variation, _with_overhead(study).values()))),
+        probes=study.probes(
+            lambda: (
+                Probe("requests of 512 B", tuple(map(variation, _on_sleds(study, size_bytes=512).values()))),
+                Probe("requests of 16 KB", tuple(map(variation, _on_sleds(study, size_bytes=16384).values()))),
+                Probe("DiskSim's command overheads", tuple(map(variation, _with_overhead(study).values()))),
+            )
         ),
     )
 
