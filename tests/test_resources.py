@@ -216,6 +216,8 @@ def test_a_part_that_is_none_is_named_and_left(
         found = sledsim_cli(*arguments)
         assert found.status == 2
         assert "damaged.parquet" in found.err
+        # DuckDB names a file that it can't read, not every one that it reads well and that has other columns.
+        assert damage != "foreign" or "is no part of a store" in found.err
     assert part.read_bytes() == before
     part.unlink()
     assert sledsim_cli("sweep", "run", sweep_file, "--store", tmp_path / "s").status == 0
@@ -261,7 +263,8 @@ def test_what_cannot_be_written_is_said(
     assert found.err.startswith("error: ") or "\nerror: " in found.err
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "trace.csv", "trace.parquet"])
+# DuckDB writes logs, the core writes traces as text, and Python writes the rest.
+@pytest.mark.parametrize("name", ["log.parquet", "trace.csv", "chart.html", *size([], ["log.csv", "trace.parquet"])])
 def test_a_full_disk_leaves_what_was_there(scenario_file: Path, tmp_path: Path, name: str) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     folder = tmp_path / "full"
@@ -274,6 +277,8 @@ def test_a_full_disk_leaves_what_was_there(scenario_file: Path, tmp_path: Path, 
     arguments: list[str | Path] = ["run", scenario_file, "--log", target]
     if name.startswith("trace"):
         arguments = ["trace", "convert", trace, "-o", target]
+    if name.startswith("chart"):
+        arguments = ["run", scenario_file, "--plot", target]
     found = limited("RLIMIT_FSIZE", 20_000, *arguments)
     assert found.status == 2
     assert found.err.startswith("error: ")
