@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import claims_page
+from sledsim import machine
 from sledsim_papers.harness import claims, experiments
 from sledsim_papers.harness.registry import pictures
-from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
+from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
-from sledsim_papers.schlosser2000 import application_claims
+from sledsim_papers.schlosser2000 import application_claims, applications
 from sledsim_papers.schlosser2000.application_replays import single_changes, spent_on_turns
-from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, all_runs
+from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, all_runs, found, make
 from test_papers_schlosser2000 import APPLICATION_CLAIMS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, float]
             "waiting_ms": wait,
             "kernel_ms": 2.0,
         }
-        return {**times, "starts_s": 0.0, "trace": str(tmp_path / "trace.csv")}
+        return {**times, "starts_s": 0.0, "trace": str(tmp_path / "trace.csv"), "is_recorded": False}
 
     monkeypatch.setattr(application_claims, "found", found)
     return waiting
@@ -150,6 +150,7 @@ def test_without_runs_claims_are_not_done_and_say_what_makes_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
+    monkeypatch.setattr(applications, "_recorded", lambda: {"packages": {}, "runs": {}})
     found = reproduce("schlosser2000.andrew-order", draw=True)
     assert [answer.reason for answer in found.answers] == [NO_MACHINES]
     assert [each.reason for each in found.redrawn] == [NO_MACHINES]
@@ -163,10 +164,52 @@ def test_other_motion_or_a_change_is_not_answered_from_runs_without(made_up: dic
         experiments()["schlosser2000.andrew-order"](study.reseeded(1))
 
 
-def test_the_page_keeps_rows_whose_runs_are_not_at_hand() -> None:
-    claim = claims()["schlosser2000.andrew-order"]
-    found = Reproduction([Answer(claim, reason=NO_MACHINES)], [], quick=True)
-    row = claims_page.written_row("schlosser2000", "andrew-order")
-    assert row[0] == "andrew-order"
-    assert claims_page.row(found.answers[0]) == row
-    assert claims_page.kept(found).answers[0].verdict == row[5]
+def test_every_run_that_a_claim_asks_for_is_recorded_as_it_is_made_today() -> None:
+    recorded = applications._recorded()
+    assert {run.key() for run in all_runs()} == set(recorded["runs"])
+    for times in recorded["runs"].values():
+        assert set(times) == set(applications.FIGURES)
+        # What is neither the program nor the kernel in its name is waiting; clocks of the guest go by microseconds.
+        assert times["processor_ms"] + times["waiting_ms"] == pytest.approx(times["run_ms"], abs=0.01)
+    traces = {path.stem for path in applications.RECORDS.glob("*.csv")}
+    assert traces == {run.key() for run in applications.REPLAYED}
+
+
+def test_without_a_machine_claims_rest_on_what_is_recorded_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, study: Study
+) -> None:
+    monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
+    for name in APPLICATION_CLAIMS:
+        found = experiments()[f"schlosser2000.{name}"](study)
+        assert f"Runs as recorded {applications.made_when()}" in found.how
+        assert claims()[f"schlosser2000.{name}"].verdict(found) in {"reproduced", "shape only", "differs"}
+
+
+def test_runs_of_a_machine_of_other_packages_are_not_mixed_with_those_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    of = applications._recorded()["packages"]
+    monkeypatch.setattr(applications, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(machine, "is_there", lambda: True)
+    monkeypatch.setattr(machine, "packages", lambda: {**of, "tcc": "another"})
+    assert found(Run("andrew", "g1"))["is_recorded"], "none was made with it"
+    (tmp_path / "another.json").write_text("{}")
+    with pytest.raises(MissingRunsError):
+        found(Run("andrew", "g1"))
+    monkeypatch.setattr(machine, "packages", lambda: of)
+    assert found(Run("andrew", "g1"))["is_recorded"]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_made_here_is_the_one_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if not machine.is_there():
+        pytest.skip("no machine is assembled: make machine")
+    run = Run("tpcd-q6", "g1")
+    if machine.packages() != applications._recorded()["packages"]:
+        pytest.skip("the machine is assembled from other packages than those recorded")
+    recorded = applications._recorded()["runs"][run.key()]
+    monkeypatch.setattr(applications, "_folder", lambda: tmp_path / "applications")
+    assert make(run)
+    made = found(run)
+    assert not made["is_recorded"]
+    assert {name: made[name] for name in recorded} == pytest.approx(recorded, abs=1e-3)

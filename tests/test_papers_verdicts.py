@@ -22,7 +22,7 @@ from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.stand_ins import stand_ins
-from sledsim_papers.harness.study import NO_MACHINES, Study
+from sledsim_papers.harness.study import Study
 from test_papers_motion import sleds_of
 from test_readme import COMMANDS
 from test_report import WIDTHS, check_drawn, check_page
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
     from sledsim_papers.harness.reproduction import Reproduction
 
-#: What rests on runs on whole machines, which are not at hand everywhere.
+#: What rests on runs on whole machines, which were made with sleds that move by the paper's model.
 RUN_ON_MACHINES = {f"schlosser2000.{name}" for name in test_papers_schlosser2000.APPLICATION_CLAIMS}
-#: Processor's seconds of a quick run in all, on which a machine a fifth slower takes five minutes with two cores.
-QUICK_S = 480.0
 
 
 @pytest.fixture(
@@ -77,9 +75,7 @@ def as_readme_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproducti
 def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
     assert {name for name in experiments() if name.startswith(f"{paper}.")} == set(claims(paper))
     assert {f"{paper}.{row.claim}" for row in documented(paper)} == set(claims(paper))
-    listed = {f"{paper}.{row.claim}" for row in documented(paper) if row.verdict == "not done"}
-    # Runs on whole machines are made by and by.
-    assert listed <= RUN_ON_MACHINES
+    assert not [row.claim for row in documented(paper) if row.verdict == "not done"]
 
 
 def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:
@@ -88,15 +84,12 @@ def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None
     assert not [(str(each), each.reason) for each in found.failures]
     asked = [name for name, claim in claims().items() if claim.paper in found.papers()]
     assert [answer.claim.name for answer in found.answers] == asked
-    left_out = {answer.claim.name for answer in found.answers if answer.verdict == "not done"}
-    machines = {answer.claim.name for answer in found.answers if answer.reason == NO_MACHINES}
-    assert left_out == machines <= RUN_ON_MACHINES
+    assert not [answer.claim.name for answer in found.answers if answer.verdict == "not done"]
 
 
 def test_every_figure_is_redrawn(quick_run: tuple[Reproduction, Path]) -> None:
     missing = [each for each in quick_run[0].redrawn if each.drawn is None and each.picture.draw]
-    assert not [each.picture.stem for each in missing if each.reason != NO_MACHINES]
-    assert {each.picture.where for each in missing} <= {f"Figure {number}" for number in range(8, 12)}
+    assert not [each.picture.stem for each in missing]
     assert len(quick_run[0].redrawn) == sum(len(pictures(paper)) for paper in quick_run[0].papers())
 
 
@@ -186,12 +179,6 @@ def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]
         if "workload" in json.loads(path.read_text(encoding="utf-8")):
             # Each sled moves by the model of its paper.
             assert {*sleds_of(resolve(path).values)} <= {motion(path.name.partition(".")[0].partition("-")[0])}
-
-
-def test_the_quick_run_is_quick(quick_run: tuple[Reproduction, Path]) -> None:
-    found = quick_run[0]
-    spent_s = sum(answer.seconds for answer in found.answers) + sum(each.seconds for each in found.redrawn)
-    assert spent_s < QUICK_S
 
 
 def test_the_page_of_claims_has_the_rows_that_were_found(quick_run: tuple[Reproduction, Path]) -> None:

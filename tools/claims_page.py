@@ -14,16 +14,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim.show.progress import ProgressBar
-from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import VERDICTS, motion, title
+from sledsim_papers.harness.ledger import motion, title
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
-from sledsim_papers.harness.study import NO_MACHINES
 from sledsim_papers.harness.wording import ours_text, published_text, rests_text, time_optimal_text
 from sledsim_papers.schlosser2000.application_claims import robust_orders
 
@@ -81,32 +78,8 @@ def sentences(texts: Iterable[str]) -> str:
     return " ".join(text if text.endswith((".", "?")) else f"{text}." for text in texts if text)
 
 
-def written_row(paper: str, claim: str) -> list[str]:
-    """Return the row of a claim as the page has it."""
-    page = PAGE.read_text(encoding="utf-8").partition(f"<!-- computed: {paper} -->")[2]
-    [line] = re.findall(rf"^\| {claim} \|.*$", page.partition("<!-- end -->")[0], flags=re.MULTILINE)
-    return [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-
-
-def kept(found: Reproduction) -> Reproduction:
-    """Return what was found, and what the page says of claims whose runs on whole machines are not at hand."""
-    return replace(found, answers=[_kept(answer) for answer in found.answers])
-
-
-def _kept(answer: Answer) -> Answer:
-    if answer.reason != NO_MACHINES:
-        return answer
-    cell = written_row(answer.claim.paper, answer.claim.id)[5]
-    [verdict] = [each for each in VERDICTS if each == cell]
-    # They rest on runs, which the page counts apart.
-    finding = Finding((), "", scenarios=({"workload": {}},)) if verdict != "not done" else None
-    return replace(answer, verdict=verdict, finding=finding)
-
-
 def row(answer: Answer) -> list[str]:
     """Return the row of a claim."""
-    if answer.reason == NO_MACHINES:
-        return written_row(answer.claim.paper, answer.claim.id)
     claim, finding = answer.claim, answer.finding
     ours = ours_text(finding.ours, finding) if finding else "–"
     how = sentences(reasons(answer))
@@ -159,16 +132,13 @@ def by_seed(found: Reproduction) -> str:
 
 def page(found: Reproduction) -> str:
     """Return the page with what was found."""
-    on_machines = all(answer.reason != NO_MACHINES for answer in found.answers)
-    found = kept(found)
     blocks = {
         "totals": totals(found),
         "not_done": not_done(found),
         # Where nothing was contradicted, what became of it before stays.
         **({"doubted": doubted(found)} if any(answer.doubted for answer in found.answers) else {}),
         **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
-        # As the rows of claims, where runs on whole machines are not at hand.
-        **({"robust": robust()} if on_machines and "schlosser2000" in found.papers() else {}),
+        **({"robust": robust()} if "schlosser2000" in found.papers() else {}),
         **{paper: claims_table(found, paper) for paper in found.papers()},
     }
     text = PAGE.read_text(encoding="utf-8")

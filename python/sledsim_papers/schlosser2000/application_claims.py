@@ -1,6 +1,7 @@
 """Schlosser et al. 2000, section 4.2 and Figures 8 to 11: what applications take on each device."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -23,9 +24,10 @@ from sledsim_papers.schlosser2000.applications import (
     found,
     inner,
     machines_of,
+    made_when,
 )
 
-__all__ = ["MACHINE", "OURS", "robust_orders", "run_times"]
+__all__ = ["MACHINE", "OURS", "robust_orders", "run_times", "whence"]
 
 #: What of our machine is another than the paper's, beside each figure.
 MACHINE = (
@@ -60,6 +62,19 @@ def run_times(application: str, **guest: Any) -> dict[str, dict[str, Any]]:
         Where the runs were not made here.
     """
     return {device: found(Run(application, device, {}, guest)) for device in EVERY}
+
+
+def whence() -> str:
+    """Say whether runs were made here or are those recorded.
+
+    Raises
+    ------
+    MissingRunsError
+        Where there are none.
+    """
+    if found(Run("andrew", SLEDS[0]))["is_recorded"]:
+        return f"Runs as recorded {made_when()}; `make machine applications` makes them here"
+    return "Runs made here"
 
 
 def _scenario(run: Run) -> Mapping[str, Any]:
@@ -413,10 +428,11 @@ CAUSES: Mapping[str, str] = {
 
 
 def _as_made(work: Callable[[Study], Finding], study: Study) -> Finding:
-    """Do an experiment, whose runs were made by the paper's motion and with nothing changed."""
+    """Do an experiment, whose runs were made by the paper's motion and with nothing changed; say whence they are."""
     if study.motion not in {None, SLED["seek_model"]} or study.doubt or study.later_seeds or study.settings:
         raise MissingRunsError
-    return work(study)
+    done = work(study)
+    return replace(done, how=f"{done.how}. {whence()}")
 
 
 _EXPERIMENTS: dict[str, Callable[[Study], Finding]] = {

@@ -2,13 +2,14 @@
 
 A run boots a whole machine and takes a quarter of a minute of a processor or more; so each is made once, by
 `make applications`, and kept beside what `make machine` has assembled. Each is known by its content: storage, program,
-machine, and packages.
+machine, and packages. What was found once is recorded here, for those who have made none: see :func:`found`.
 """
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ __all__ = [
     "all_runs",
     "found",
     "machines_of",
+    "made_when",
     "make",
+    "record",
 ]
 
 #: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
@@ -103,13 +106,17 @@ class Run:
         )
         return {"device": {**own, **self.changes}}
 
-    @property
-    def key(self) -> str:
-        """Its content's hash, after its name."""
+    def key(self, packages: Mapping[str, str] | None = None) -> str:
+        """Return the hash of its content, after its name.
+
+        Parameters
+        ----------
+        packages
+            What the machine is assembled from; left out where the same run of any machine is meant.
+        """
         resolved = resolve({"workload": {"kind": "session"}, "system": self.system}).values["system"]
-        packages = machine.packages()
-        content = [resolved, APPLICATIONS[self.application], {**GUEST, **self.guest}, packages]
-        text = json.dumps(content, sort_keys=True)
+        content = [resolved, APPLICATIONS[self.application], {**GUEST, **self.guest}]
+        text = json.dumps([*content, packages] if packages else content, sort_keys=True)
         return f"{self.application}-{self.device}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -117,8 +124,33 @@ def _folder() -> Path:
     return machine.folder() / "applications"
 
 
+#: What runs of ours found, and the traces of those whose requests are replayed.
+RECORDS = Path(__file__).with_name("recorded")
+#: What of a run is recorded.
+FIGURES = (
+    *("run_ms", "user_ms", "system_ms", "processor_ms", "waiting_ms", "kernel_ms", "sync_ms", "requests", "path_us"),
+    *("starts_s", "ends_s"),
+)
+
+
+@cache
+def _recorded() -> dict[str, Any]:
+    recorded: dict[str, Any] = json.loads((RECORDS / "runs.json").read_text(encoding="utf-8"))
+    return recorded
+
+
+def made_when() -> str:
+    """Say when and with which kernel the recorded runs were made."""
+    packages = _recorded()["packages"].items()
+    [kernel] = [version for name, version in packages if name.startswith("linux-image")]
+    return f"{_recorded()['made']} with Linux {kernel}"
+
+
 def found(run: Run) -> dict[str, Any]:
-    """Return what a run found: times, what the storage did, and the path of its ``trace``.
+    """Return what a run found: its times, and the path of its ``trace`` where that is kept.
+
+    It is that of a run made here, or else the one recorded, of the same storage, program and machine. Where some were
+    made here with a machine of other packages, what was recorded is not mixed with them.
 
     Parameters
     ----------
@@ -128,16 +160,42 @@ def found(run: Run) -> dict[str, Any]:
     Raises
     ------
     MissingRunsError
-        Where it was not made here.
+        Where it was not made here, and none is recorded.
     """
-    if not machine.is_there():
+    recorded, name = _recorded(), run.key()
+    if machine.is_there() and any(_folder().glob("*.json")):
+        packages = machine.packages()
+        path = _folder() / f"{run.key(packages)}.json"
+        if path.exists():
+            made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return {**made, "trace": str(path.with_suffix(".csv")), "is_recorded": False}
+        if packages != recorded["packages"]:
+            raise MissingRunsError
+    if name not in recorded["runs"]:
         raise MissingRunsError
-    path = _folder() / f"{run.key}.json"
-    try:
-        made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise MissingRunsError from None
-    return {**made, "trace": str(path.with_suffix(".csv"))}
+    return {**recorded["runs"][name], "trace": str(RECORDS / f"{name}.csv"), "is_recorded": True}
+
+
+def record(made: str) -> int:
+    """Record the runs that were made here; return how many.
+
+    Parameters
+    ----------
+    made
+        The day.
+    """
+    packages, runs = machine.packages(), {}
+    RECORDS.mkdir(exist_ok=True)
+    for run in all_runs():
+        path = _folder() / f"{run.key(packages)}.json"
+        if path.exists():
+            found = json.loads(path.read_text(encoding="utf-8"))
+            runs[run.key()] = {name: found[name] for name in FIGURES}
+            if run in REPLAYED:
+                (RECORDS / f"{run.key()}.csv").write_bytes(path.with_suffix(".csv").read_bytes())
+    text = json.dumps({"made": made, "packages": packages, "runs": runs}, indent=1)
+    (RECORDS / "runs.json").write_text(text + "\n", encoding="utf-8")
+    return len(runs)
 
 
 def make(run: Run) -> bool:
@@ -148,7 +206,7 @@ def make(run: Run) -> bool:
     run
         Which one.
     """
-    folder, key = _folder(), run.key
+    folder, key = _folder(), run.key(machine.packages())
     folder.mkdir(exist_ok=True)
     if (folder / f"{key}.json").exists():
         return False
@@ -207,3 +265,11 @@ def all_runs() -> Iterator[Run]:
         for guest in list(machines_of(application).values())[1:]
         for device in devices
     )
+
+
+#: Those whose requests claims replay.
+REPLAYED = (
+    *(Run("andrew", device) for device in SLEDS),
+    *(Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD),
+    Run("postmark", "atlas10k"),
+)

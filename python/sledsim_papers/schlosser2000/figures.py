@@ -10,7 +10,7 @@ from sledsim_papers.harness.charts import beside, stated
 from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
-from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS, run_times
+from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS, run_times, whence
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, SLEDS, microbenchmark, variation
@@ -79,7 +79,7 @@ def _run_times(title: str, application: str, study: Study) -> Drawn:
     if said := _stated_run(application, times):
         shown += stated(said, "device:N", "time", mark="tick")
     panel = shown.properties(width=420, height=280)
-    how = " ".join(filter(None, [f"{OURS[application]}. {MACHINE}.", STATED.get(application)]))
+    how = " ".join(filter(None, [f"{OURS[application]}. {MACHINE}. {whence()}.", STATED.get(application)]))
     return Drawn(beside([panel], f"Run time of {title}", OURS[application]), how, stand_in=True)
 
 
