@@ -374,11 +374,14 @@ const told = setInterval(() => {
     beyond_page: page.scrollWidth - page.clientWidth, width: page.clientWidth,
     beside: seen("[data-label]").filter((each) => !inside(each)).length,
     bar: Math.round(document.querySelector(".bar").getBoundingClientRect().top),
+    cut: seen(".filter button").filter((each) => !inside(each)).length,
     dark: getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)",
   };
   document.querySelector('.filter [data-verdict="differs"]').click();
   const after = seen("main [data-verdict]");
   summary.filtered = after.length < before && after.every((each) => each.dataset.verdict === "differs");
+  summary.told = document.querySelector(".told").textContent === `${after.length} of ${before} claims`;
+  summary.empty = seen("main .claims").filter((each) => !after.some((row) => each.contains(row))).length;
   console.log("MEASURED " + JSON.stringify(summary) + " END");
 }, 100);
 </script></body>"""
@@ -407,8 +410,9 @@ def check_drawn(chromium: str, page: Path, width: int, tmp_path: Path, *, dark: 
     expected = text.count('<div class="chart"')
     # The frame's border takes nothing from its width; a scroll bar does.
     assert width - 20 <= measured[0].pop("width") <= width
-    within = {"beyond_box": 0, "beyond_page": 0, "beside": 0, "bar": 0}
-    assert measured[0] == {"charts": expected, "drawn": expected, **within, "dark": dark, "filtered": True}
+    within = {"beyond_box": 0, "beyond_page": 0, "beside": 0, "bar": 0, "cut": 0}
+    filtered = {"filtered": True, "told": True, "empty": 0}
+    assert measured[0] == {"charts": expected, "drawn": expected, **within, "dark": dark, **filtered}
 
 
 @pytest.mark.parametrize(

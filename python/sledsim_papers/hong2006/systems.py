@@ -14,7 +14,6 @@ from sledsim.runs import Interval, Result
 from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
 from sledsim.traces import open_trace
 from sledsim.workloads import workload_entry
-from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -201,13 +200,8 @@ def streams_of(load: str) -> list[dict[str, Any]]:
 
 
 def seeds_of(study: Study, load: Load) -> Sequence[int]:
-    """Return the seeds that a workload is run with.
-
-    What a quick study finds with sleds that move otherwise stands beside a figure, and no verdict rests on it: one seed
-    is enough for it.
-    """
-    quick = 1 if study.motion == TIME_OPTIMAL else load.quick_seeds
-    return range(1, 1 + (quick if study.quick else load.seeds))
+    """Return the seeds that a workload is run with."""
+    return range(1, 1 + (load.quick_seeds if study.quick else load.seeds))
 
 
 def scenario(study: Study, load: Load, system: Mapping[str, Any], seed: int = 1, **workload: Any) -> dict[str, Any]:
