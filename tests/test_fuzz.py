@@ -33,6 +33,7 @@ SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
 def test_every_fault_that_is_to_be_planted_has_its_place() -> None:
     assert len(FAULTS) >= 100
     for name, file, old, _, which in FAULTS:
+        assert "=>" not in old, f"{name!r}: an arm is no expression, so no condition chooses between two"
         code = (ROOT / planted_faults.place_of(file)).read_text(encoding="utf-8")
         assert code.count(old) > which, f"{file} has no {old!r}: {name!r} can't be planted"
 
