@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,12 @@ SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
 
 def test_every_fault_that_is_to_be_planted_has_its_place() -> None:
     assert len(FAULTS) >= 100
-    for name, file, old, _, which in FAULTS:
+    for number, (name, file, old, new, which) in enumerate(FAULTS, 1):
         assert "=>" not in old, f"{name!r}: an arm is no expression, so no condition chooses between two"
         code = (ROOT / planted_faults.place_of(file)).read_text(encoding="utf-8")
         assert code.count(old) > which, f"{file} has no {old!r}: {name!r} can't be planted"
+        if file.endswith(".py"):
+            ast.parse(code.replace(old, planted_faults.switched(number, file, old, new)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

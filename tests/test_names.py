@@ -11,6 +11,7 @@ import pytest
 import sledsim
 from conftest import TOML
 from sledsim.show import Table
+from sledsim.show.pages import chart_page, notebook_bundle
 from sledsim.sweep import Store
 
 if TYPE_CHECKING:
@@ -106,6 +107,18 @@ def test_titles_are_text_wherever_they_are_shown(
     ET.parse(tmp_path / "title.svg")
     compared = sledsim.compare({MARKUP: scenario_file, "other": scenario_file}, set=["run.requests=50"])
     assert "<script" not in "".join(table._repr_html_() for table in compared.tables())
+
+
+def test_pages_show_what_would_act_in_them() -> None:
+    import altair
+
+    table = Table([MARKUP], [[MARKUP]], title=MARKUP, notes=[MARKUP])
+    title = altair.TitleParams(MARKUP, subtitle=[MARKUP])
+    chart = altair.Chart(altair.InlineData(values=[{"a": MARKUP}]), title=title).mark_point().encode(x="a:N")
+    for page in (table._repr_html_(), chart_page(chart), notebook_bundle(chart.to_dict())["text/html"]):
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "onerror=alert(1)" in page
 
 
 def test_tables_show_what_would_act_on_a_terminal() -> None:

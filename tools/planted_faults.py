@@ -23,6 +23,7 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -76,9 +77,11 @@ def switched(number: int, file: str, old: str, new: str) -> str:
         What stands there, and what the fault is.
     """
     if file.endswith(".py"):
-        word, _, rest = old.partition(" ")
-        other = new.partition(" ")[2]
         asks = f'__import__("os").environ.get("{VARIABLE}") == "{number}"'
+        word, _, rest = old.partition(" ")
+        if not iskeyword(word):
+            return f"(({new}) if {asks} else ({old}))"
+        other = new.partition(" ")[2]
         colon = ":" if rest.endswith(":") else ""
         return f"{word} ({other.removesuffix(':')}) if {asks} else ({rest.removesuffix(':')}){colon}"
     asks = f"crate::planted::on({number})"

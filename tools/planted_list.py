@@ -216,7 +216,7 @@ FAULTS: list[tuple[str, str, str, str, int]] = [
     ("any name of a figure will do", "runs/result.py", "if not is_one_of(value, allowed):", "if False:", 0),
     ("a trace need not exist", "traces/trace.py", "if not is_there(path):", "if False:", 0),
     ("any number of pages will do", "studies/hit_ratio/ratios.py",
-     "        require_whole(ScenarioError, name, size, 1)\n", "        pass\n", 0),
+     "require_whole(ScenarioError, name, size, 1)", "None", 0),
     ("times may be negative", "reliability/duration.py",
      "if not (value > 0 and math.isfinite(value)):", "if False:", 0),
     ("chains may have any number of states", "reliability/models.py", "if count > MAX_STATES:", "if False:", 0),

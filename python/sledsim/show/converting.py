@@ -10,11 +10,13 @@ import os
 import subprocess
 import sys
 from base64 import b64decode
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
+from sledsim.show.fitting import visible
 from sledsim.show.frames import need
 
 __all__ = ["converted", "converted_text"]
@@ -124,10 +126,19 @@ def converted(name: str, *given: Any, **options: Any) -> bytes:
         It is not installed, can't draw the chart, or ended over it.
     """
     need("vl_convert", "plots")
-    answer = _converter.ask(json.dumps([name, given, options]))
+    answer = _converter.ask(json.dumps([name, _drawable(given), options]))
     if "wrong" in answer:
         raise wrong(SledsimError, "unsupported", f"the chart can't be drawn: {answer['wrong']}")
     return b64decode(answer["made"])
+
+
+def _drawable(given: Any) -> Any:
+    """Return the same with escapes for what is unseen: no XML holds it, and the engine ends where a chart does."""
+    if isinstance(given, str):
+        return visible(given)
+    if isinstance(given, Mapping):
+        return {_drawable(key): _drawable(value) for key, value in given.items()}
+    return [_drawable(each) for each in given] if isinstance(given, list | tuple) else given
 
 
 def converted_text(name: str, *given: Any, **options: Any) -> str:
