@@ -1,10 +1,13 @@
 """Whether a claim notices that the model is wrong, and whether its verdict depends on the seed."""
 
+import time
 from typing import Any
 
 import pytest
 
+from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.doubts import Doubt, doubts
+from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.ledger import PAPERS, claims
 from sledsim_papers.harness.overview import tables
 from sledsim_papers.harness.pages import Pages
@@ -111,3 +114,32 @@ def test_verdicts_by_seed_and_what_is_weak_stand_in_table_report_and_json(study:
     assert said["doubted"]["change"] == "the same bits, whichever are asked for"
     Pages(tmp_path).write(weak)
     assert "the claim is weakly held" in (tmp_path / "schlosser2000.html").read_text(encoding="utf-8")
+
+
+def test_probes_are_made_once_however_much_is_found_beside_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Finding] = []
+
+    def probed(study: Study) -> Finding:
+        probes = study.probes(lambda: (Probe("no springs", 1.8),))
+        found.append(Finding(0.72, "formula", scenarios=({"workload": {}},), probes=probes))
+        return found[-1]
+
+    monkeypatch.setattr(reproduction, "experiments", lambda: {"griffin1999.settle-time": probed})
+    [answer] = reproduce("griffin1999.settle-time", time_optimal=True, seeds=3, doubt=True).answers
+    assert answer.finding is found[0]
+    assert [len(each.probes) for each in found] == [1, 0, 0, 0, 0]
+    assert (len(answer.by_seed), answer.time_optimal) == (3, 0.72)
+    assert answer.doubted
+    assert answer.doubted.ours == 0.72
+
+
+def test_the_time_of_a_claim_has_all_that_is_found_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(_: Study) -> Finding:
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+        return Finding(0.72, "formula", scenarios=({"workload": {}},))
+
+    monkeypatch.setattr(reproduction, "experiments", lambda: {"griffin1999.settle-time": busy})
+    [answer] = reproduce("griffin1999.settle-time", time_optimal=True, seeds=2, doubt=True).answers
+    assert answer.seconds >= 4 * 0.05

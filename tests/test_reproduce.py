@@ -247,39 +247,6 @@ def test_json_is_the_same_for_programs(
     assert by_name["griffin1999.seek-std"]["reason"].startswith("no experiment")
 
 
-def test_probes_are_made_once_however_much_is_found_beside_the_verdict(
-    made_up_experiments: Callable[[dict[str, Experiment]], None],
-) -> None:
-    found: list[Finding] = []
-
-    def probed(study: Study) -> Finding:
-        probes = study.probes(lambda: (Probe("no springs", 1.8),))
-        found.append(Finding(0.72, "formula", scenarios=({"workload": {}},), probes=probes))
-        return found[-1]
-
-    made_up_experiments({"griffin1999.settle-time": probed})
-    [answer] = reproduce("griffin1999.settle-time", time_optimal=True, seeds=3, doubt=True).answers
-    assert answer.finding is found[0]
-    assert [len(each.probes) for each in found] == [1, 0, 0, 0, 0]
-    assert (len(answer.by_seed), answer.time_optimal) == (3, 0.72)
-    assert answer.doubted
-    assert answer.doubted.ours == 0.72
-
-
-def test_the_time_of_a_claim_has_all_that_is_found_for_it(
-    made_up_experiments: Callable[[dict[str, Experiment]], None],
-) -> None:
-    def busy(_: Study) -> Finding:
-        until = time.thread_time() + 0.05
-        while time.thread_time() < until:
-            pass
-        return Finding(0.72, "formula", scenarios=({"workload": {}},))
-
-    made_up_experiments({"griffin1999.settle-time": busy})
-    [answer] = reproduce("griffin1999.settle-time", time_optimal=True, seeds=2, doubt=True).answers
-    assert answer.seconds >= 4 * 0.05
-
-
 def test_an_experiment_that_fails_does_not_stop_the_others(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:

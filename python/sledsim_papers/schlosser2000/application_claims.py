@@ -423,12 +423,12 @@ CAUSES: Mapping[str, str] = {
     "tpcd-q4-inner-tracks": "Further inward the transfer of the same data takes longer, as the paper says; but "
     "the pieces that SQLite reads lie apart, so that rotation before them takes several times as long, and how far "
     "the disk has to turn for each hangs on where it lies.",
-    "gnuld-order": "G1 reads rows one way only, and comes back for each; it and the Atlas 10K are a few per cent apart, and "
-    "which comes first hangs on the machine: with a processor twice as fast G1 does.",
-    "postmark-write-back": "When the file system writes metadata hangs on moments: on machines that differ in memory or "
-    "processor alone PostMark sends 55 requests more or less without write-back, and waits a quarter less or more. Runs "
-    "with some write-back differ by no more than that; where the file system itself caches writes, hardly any wait is "
-    "left.",
+    "gnuld-order": "G1 reads rows one way only, and comes back for each; it and the Atlas 10K are a few per cent "
+    "apart, and which comes first hangs on the machine: with a processor twice as fast G1 does.",
+    "postmark-write-back": "When the file system writes metadata hangs on moments: on machines that differ in memory "
+    "or processor alone PostMark sends 55 requests more or less without write-back, and waits a quarter less or more. "
+    "Runs with some write-back differ by no more than that; where the file system itself caches writes, hardly any "
+    "wait is left.",
     "postmark-rotations": "ext2 spreads directories over the whole disk, so that more than half of the time is seeks, "
     "and it writes other blocks between two writes of the same: looked for further back, and seeks left out, turns "
     "take more than the rest.",
