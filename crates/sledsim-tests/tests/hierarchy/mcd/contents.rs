@@ -12,6 +12,10 @@ use super::{
 
 const LOAD: Load = Load { span_blocks: 300, most_blocks: 20, writes: 0.5, gap_ns: 150_000, outstanding: 12 };
 
+fn operations() -> u64 {
+    size(4_000, 10_000)
+}
+
 fn check(system: System, seed: u64, operations: u64, load: &Load, what: &str) -> System {
     let mut ground = Ground::new(system, seed);
     let span_blocks = ground.capacity_blocks().min(load.span_blocks);
@@ -31,15 +35,15 @@ fn check(system: System, seed: u64, operations: u64, load: &Load, what: &str) ->
 fn what_is_read_is_what_was_written_in_every_combination() {
     for combination in 0..8 {
         let spec = techniques(combination);
-        let few = check(constant(&spec, 6, 38), 1, size(4_000, 10_000), &LOAD, &format!("{spec:?}"));
+        let few = check(constant(&spec, 6, 38), 1, operations(), &LOAD, &format!("{spec:?}"));
         assert!(count(&few, "slot_stalls") > 0.0 && count(&few, "dirty_evictions") > 1000.0, "{spec:?}");
         let spec = McdSpec { buffer_bytes: 64 * 1024, ..spec };
         let load = Load { most_blocks: 6, gap_ns: 500_000, ..LOAD };
-        let more = check(constant(&spec, 30, 38), 2, size(4_000, 10_000), &load, &format!("{spec:?}"));
+        let more = check(constant(&spec, 30, 38), 2, operations(), &load, &format!("{spec:?}"));
         assert!(count(&more, "hit_ratio") > 0.6, "{spec:?}: {:?}", details(&more));
         if spec.partial_write {
             let spec = units(&spec);
-            let parts = check(constant(&spec, 10, 38), 7, size(4_000, 10_000), &load, &format!("{spec:?}"));
+            let parts = check(constant(&spec, 10, 38), 7, operations(), &load, &format!("{spec:?}"));
             assert!(count(&parts, "unit_changes") > 5.0 && count(&parts, "fills") > 500.0, "{:?}", details(&parts));
         }
     }
@@ -49,9 +53,9 @@ fn what_is_read_is_what_was_written_in_every_combination() {
 fn what_is_read_is_what_was_written_with_every_policy() {
     for policy in policies() {
         let spec = McdSpec { policy: policy.into(), ..techniques(7) };
-        check(constant(&spec, 10, 38), 3, size(4_000, 10_000), &LOAD, &format!("{spec:?}"));
+        check(constant(&spec, 10, 38), 3, operations(), &LOAD, &format!("{spec:?}"));
         let spec = McdSpec { policy: policy.into(), ..techniques(0) };
-        check(constant(&spec, 10, 38), 4, size(4_000, 10_000), &LOAD, &format!("{spec:?}"));
+        check(constant(&spec, 10, 38), 4, operations(), &LOAD, &format!("{spec:?}"));
     }
 }
 
@@ -64,7 +68,7 @@ fn what_is_read_is_what_was_written_over_devices_that_reorder() {
         let mems = add_constant(&mut system, 12 * (SEGMENT + 1), MEMS_NS, &sptf::POLICY.default);
         let disk = add_constant(&mut system, 300, DISK_NS, &sptf::POLICY.default);
         add_mcd(&mut system, &spec, mems, disk);
-        check(system, 5, size(4_000, 10_000), &LOAD, &format!("{spec:?}"));
+        check(system, 5, operations(), &LOAD, &format!("{spec:?}"));
 
         let spec = McdSpec { mems_bytes: Some(40 * (SEGMENT + 1) * 512), ..spec };
         let mut system = System::default();
