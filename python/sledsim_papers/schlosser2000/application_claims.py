@@ -24,10 +24,10 @@ from sledsim_papers.schlosser2000.applications import (
     found,
     inner,
     machines_of,
-    made_when,
+    whence,
 )
 
-__all__ = ["MACHINE", "OURS", "robust_orders", "run_times", "whence"]
+__all__ = ["MACHINE", "OURS", "robust_orders", "run_times"]
 
 #: What of our machine is another than the paper's, beside each figure.
 MACHINE = (
@@ -62,19 +62,6 @@ def run_times(application: str, **guest: Any) -> dict[str, dict[str, Any]]:
         Where the runs were not made here.
     """
     return {device: found(Run(application, device, {}, guest)) for device in EVERY}
-
-
-def whence() -> str:
-    """Say whether runs were made here or are those recorded.
-
-    Raises
-    ------
-    MissingRunsError
-        Where there are none.
-    """
-    if found(Run("andrew", SLEDS[0]))["is_recorded"]:
-        return f"Runs as recorded {made_when()}; `make machine applications` makes them here"
-    return "Runs made here"
 
 
 def _scenario(run: Run) -> Mapping[str, Any]:
@@ -338,11 +325,10 @@ def _turns(study: Study) -> Finding:
 def _write_back(study: Study) -> Finding:
     runs = [Run("postmark", "atlas10k", each) for each in WRITE_BACK]
     waits = [float(found(each)["waiting_ms"]) for each in runs]
-    cached = float(found(Run("postmark", "atlas10k", {}, WRITTEN_LATER))["waiting_ms"])
     told = ", ".join(f"{ms:,.0f}" for ms in waits)
 
     def waited(**guest: Any) -> float:
-        return float(found(Run("postmark", "atlas10k", {}, guest))["waiting_ms"])
+        return _figures("postmark", "waiting_ms", ("atlas10k",), **guest)["atlas10k"]
 
     return Finding(
         trend(waits),
@@ -350,7 +336,10 @@ def _write_back(study: Study) -> Finding:
         f"it: waiting {told} ms. {MACHINE}",
         scenarios=tuple(map(_scenario, runs)),
         cause=CAUSES.get("postmark-write-back", ""),
-        probes=(Probe("ms where the file system caches them", cached), *_under_variations("postmark", waited)),
+        probes=(
+            Probe("ms where the file system caches them", waited(**WRITTEN_LATER)),
+            *_under_variations("postmark", waited),
+        ),
     )
 
 

@@ -29,9 +29,9 @@ __all__ = [
     "all_runs",
     "found",
     "machines_of",
-    "made_when",
     "make",
     "record",
+    "whence",
 ]
 
 #: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
@@ -139,18 +139,24 @@ def _recorded() -> dict[str, Any]:
     return recorded
 
 
-def made_when() -> str:
-    """Say when and with which kernel the recorded runs were made."""
+def _are_made_here() -> bool:
+    return machine.is_there() and any(_folder().glob("*.json"))
+
+
+def whence() -> str:
+    """Say whether runs were made here, or when and with which kernel those recorded were."""
+    if _are_made_here():
+        return "Runs made here"
     packages = _recorded()["packages"].items()
     [kernel] = [version for name, version in packages if name.startswith("linux-image")]
-    return f"{_recorded()['made']} with Linux {kernel}"
+    return f"Runs as recorded {_recorded()['made']} with Linux {kernel}; `make machine applications` makes them here"
 
 
 def found(run: Run) -> dict[str, Any]:
     """Return what a run found: its times, and the path of its ``trace`` where that is kept.
 
-    It is that of a run made here, or else the one recorded, of the same storage, program and machine. Where some were
-    made here with a machine of other packages, what was recorded is not mixed with them.
+    It is that of a run made here; where none of all was, the one recorded, of the same storage, program and machine.
+    The two are not mixed: another build of the server in the guest takes other moments, and a disk may turn between.
 
     Parameters
     ----------
@@ -160,20 +166,18 @@ def found(run: Run) -> dict[str, Any]:
     Raises
     ------
     MissingRunsError
-        Where it was not made here, and none is recorded.
+        Where it was not made here though others were, or none is recorded.
     """
-    recorded, name = _recorded(), run.key()
-    if machine.is_there() and any(_folder().glob("*.json")):
-        packages = machine.packages()
-        path = _folder() / f"{run.key(packages)}.json"
-        if path.exists():
-            made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return {**made, "trace": str(path.with_suffix(".csv")), "is_recorded": False}
-        if packages != recorded["packages"]:
+    if _are_made_here():
+        path = _folder() / f"{run.key(machine.packages())}.json"
+        if not path.exists():
             raise MissingRunsError
-    if name not in recorded["runs"]:
+        made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return {**made, "trace": str(path.with_suffix(".csv"))}
+    name = run.key()
+    if name not in _recorded()["runs"]:
         raise MissingRunsError
-    return {**recorded["runs"][name], "trace": str(RECORDS / f"{name}.csv"), "is_recorded": True}
+    return {**_recorded()["runs"][name], "trace": str(RECORDS / f"{name}.csv")}
 
 
 def record(made: str) -> int:

@@ -10,7 +10,8 @@ from sledsim_papers.harness.charts import beside, stated
 from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
-from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS, run_times, whence
+from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS, run_times
+from sledsim_papers.schlosser2000.applications import whence
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, SLEDS, microbenchmark, variation

@@ -205,12 +205,10 @@ impl<'a> Builder<'a, '_> {
         let place = self.nodes.len();
         self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
         let children = self.add_below(spec, written, path, place)?;
-        if let SystemSpec::Drive(drive) = spec {
-            // Before anything is made for each of its sleds.
-            self.check_room(u64::from(drive.device.mechanisms()), written)?;
-        }
         let ids = match spec {
             SystemSpec::Drive(drive) => {
+                // Before anything is made for each of its sleds.
+                self.check_room(u64::from(drive.device.mechanisms()), written)?;
                 let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
                 let built = self.kept(built, written)?;
                 self.overhead_ns = built.overhead_ns;
