@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Requests of a run, at most: enough for queues, rebuilds and flushes, over in hundredths of a second.
 REQUESTS = 300
 #: Processor time after which a run that goes on is ended from within, s; the watchdog ends what does not listen.
-PATIENCE_S = 2.0
+PATIENCE_S = 1.0
 
 
 def stopper(limit_s: float = PATIENCE_S) -> Callable[..., None]:

@@ -38,7 +38,7 @@ def folder() -> Path:
 
 
 def packages() -> dict[str, str]:
-    """Return the packages that a machine was assembled from, with their versions.
+    """Return the packages that a machine was assembled from, with their versions; of ``sledsim-nbd`` its build's hash.
 
     Raises
     ------
