@@ -17,7 +17,9 @@ rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
 python_code := python tests tools examples docs $(wildcard bench)
-pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+# pip compiles with one processor, compileall with all of them; some libraries bring files that no Python of today can read.
+pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-compile
+compile := $(BIN)/python -m compileall -q -j 0
 
 .PHONY: help
 help:
@@ -66,11 +68,13 @@ planted: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/planted_faults.py table
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
-.PHONY: check
-check: $(STAMPS)/extension $(STAMPS)/dev
+.PHONY: check check-rust check-python
+check: check-rust check-python
+check-rust: $(STAMPS)/base
 	$(CARGO) fmt --all --check -- bench/floor.rs $(listed_rust)
 	$(CARGO) fmt --manifest-path examples/rust-parts/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+check-python: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/ruff check $(python_code)
 	$(BIN)/ruff format --check $(python_code)
 	$(BIN)/mypy $(python_code)
@@ -168,14 +172,16 @@ $(STAMPS)/venv:
 
 $(STAMPS)/base: requirements/base.txt $(STAMPS)/venv
 	$(pip_install) -r requirements/base.txt
+	@$(compile) $(VENV)/lib >/dev/null || true
 	@touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
+	@$(compile) $(VENV)/lib >/dev/null || true
 	@touch $@
 
 $(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	# Where Python must not write what it compiles, every command would compile the package anew.
-	$(BIN)/python -m compileall -q python
+	$(compile) python
 	@touch $@

@@ -30,7 +30,7 @@ system.device = "g2"
 run.requests = {requests}
 """
 
-KILLS = [pytest.param(1, id="quick"), pytest.param(25, id="all", marks=pytest.mark.slow)]
+KILLS = [size(1, 10)]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -115,7 +115,7 @@ def test_a_file_is_whole_or_what_it_was(
     assert contents(folder) == {name: whole}
 
 
-@pytest.mark.parametrize("kills", [pytest.param(1, id="quick"), pytest.param(12, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", KILLS)
 def test_a_report_is_made_whole_by_asking_again(tmp_path: Path, kills: int) -> None:
     command: list[str | Path] = [*COMMAND, "reproduce", "griffin1999.settle-time", "--report"]
     subprocess.run(list(map(str, [*command, tmp_path / "undisturbed"])), check=True, capture_output=True)
@@ -131,7 +131,7 @@ def test_a_report_is_made_whole_by_asking_again(tmp_path: Path, kills: int) -> N
     assert contents(report) == undisturbed
 
 
-@pytest.mark.parametrize("kills", [pytest.param(1, id="quick"), pytest.param(10, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", KILLS)
 def test_a_search_goes_on_to_the_same_end(tmp_path: Path, kills: int) -> None:
     search: dict[str, Any] = {
         "scenario": {

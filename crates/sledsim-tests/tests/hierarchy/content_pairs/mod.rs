@@ -1,5 +1,6 @@
-//! What is read is what was written: a million random operations, or a few thousand, for every kind of component that scenarios
-//! know and for every kind over every kind, through failures, rebuilds, latent errors, idle periods and full buffers.
+//! What is read is what was written: a million random operations for every kind of component that scenarios know and a quarter
+//! of that for every kind over every kind, or a few thousand, through failures, rebuilds, latent errors, idle periods and full
+//! buffers.
 //!
 //! Kinds come from the schema: a new one fails these tests until [`kinds::over`] says how to build it.
 
@@ -12,10 +13,13 @@ use sledsim_testing::kinds;
 use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::tiers::size;
 
-/// Of each kind, and of each pair; so few find every drive that loses a write in a hundred.
-fn operations() -> u64 {
-    size(3_000, 1_000_000)
+/// Operations of a kind alone, and of a pair; so few find every drive that loses a write in a hundred.
+fn operations(is_pair: bool) -> u64 {
+    size(3_000, if is_pair { 250_000 } else { MOST })
 }
+
+/// Operations in whose time all that is to fail does so, and is rebuilt.
+const MOST: u64 = 1_000_000;
 
 /// Blocks of every system under test.
 const BLOCKS: u64 = 72;
@@ -30,22 +34,51 @@ fn ground(system: &Value, between: Between<'_>) -> Ground {
     Ground::new(system, 7)
 }
 
-/// Every kind alone and over every other, with what it is called.
-fn systems() -> Vec<(String, Value)> {
+/// A system under test.
+struct Case {
+    name: String,
+    document: Value,
+    operations: u64,
+}
+
+/// Every kind alone and over every other.
+fn cases() -> Vec<Case> {
     let kinds = kinds::all();
-    let alone = kinds.iter().map(|kind| (kind.clone(), kinds::over(kind, BLOCKS, &kinds::drive)));
+    let case = |name: String, mut document: Value, is_pair: bool| {
+        let operations = operations(is_pair);
+        hurry(&mut document, MOST as f64 / operations as f64);
+        Case { name, document, operations }
+    };
+    let alone = kinds.iter().map(|kind| case(kind.clone(), kinds::over(kind, BLOCKS, &kinds::drive), false));
     let pair = |outer: &String, inner: &String| {
         let below = |blocks| kinds::over(inner, blocks, &kinds::drive);
-        (format!("{outer} over {inner}"), kinds::over(outer, BLOCKS, &below))
+        case(format!("{outer} over {inner}"), kinds::over(outer, BLOCKS, &below), true)
     };
     let composite: Vec<&String> = kinds.iter().filter(|kind| *kind != "drive").collect();
     let pairs = composite.iter().flat_map(|outer| composite.iter().map(move |inner| pair(outer, inner)));
     alone.chain(pairs).collect()
 }
 
+/// Has members fail so many times as early, and be rebuilt so many times as fast.
+fn hurry(document: &mut Value, times: f64) {
+    match document {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                match (key.as_str(), value.as_f64()) {
+                    ("fails_at_s", Some(at_s)) => *value = (at_s / times).into(),
+                    ("rebuild", _) => value["mb_per_s"] = (value["mb_per_s"].as_f64().expect("a rate") * times).into(),
+                    _ => hurry(value, times),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| hurry(item, times)),
+        _ => {}
+    }
+}
+
 /// So many random operations, with an idle period after every thousand; ends early when something is found wrong.
-fn operate(ground: &mut Ground) {
-    for _ in 0..operations() / 1000 {
+fn operate(ground: &mut Ground, operations: u64) {
+    for _ in 0..operations / 1000 {
         ground.operate(1000, &LOAD);
         ground.settle();
         ground.idle(5_000_000);
@@ -56,24 +89,24 @@ fn operate(ground: &mut Ground) {
     ground.read_all();
 }
 
-fn check(name: &str, document: &Value) {
+fn check(Case { name, document, operations }: &Case) {
     let mut ground = ground(document, &mut |_, id, _| id);
     assert!(ground.capacity_blocks() >= BLOCKS, "{name}");
-    operate(&mut ground);
+    operate(&mut ground, *operations);
     assert!(ground.wrong.is_empty(), "{name}: {:?}", ground.wrong.first());
     assert!(ground.lost.is_empty(), "{name}: {:?}", ground.lost);
-    assert!(ground.checked > operations() / 2, "{name}: {} blocks", ground.checked);
+    assert!(ground.checked > operations / 2, "{name}: {} blocks", ground.checked);
 }
 
 #[test]
 fn what_is_read_is_what_was_written() {
-    systems().par_iter().for_each(|(name, document)| check(name, document));
+    cases().par_iter().for_each(check);
 }
 
 /// Every drive loses one write in a hundred: wherever it is, it is found.
 #[test]
 fn writes_that_drives_lose_are_found() {
-    systems().par_iter().for_each(|(name, document)| {
+    cases().par_iter().for_each(|Case { name, document, operations }| {
         let mut ground = ground(document, &mut |system, id, _| {
             let is_drive = system.children(id).next().is_none();
             if is_drive {
@@ -82,7 +115,7 @@ fn writes_that_drives_lose_are_found() {
                 id
             }
         });
-        operate(&mut ground);
+        operate(&mut ground, *operations);
         assert!(!ground.wrong.is_empty(), "{name}: nothing was found wrong");
     });
 }
