@@ -32,7 +32,7 @@ run: $(STAMPS)/extension
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
 
 #: make test              set up, then run every test of the core and of the package, at sizes that find every planted bug
-#: make test-all          the same at full size: a million operations of content pairs, every claim, the site, the wheel
+#: make test-all          the same at full size: a million operations of components, every claim, the site, the wheel
 .PHONY: test test-all
 test-all: export SLEDSIM_TESTS := all
 test: but := and not slow
