@@ -152,20 +152,20 @@ def velocity_below_10(study: Study) -> Finding:
 def velocity_above_20(study: Study) -> Finding:
     """Figure 7: beyond 20 mm/s."""
     times_ms = by_speed(study, DEFAULT_M_S2, BEYOND_MM_S)
-    changed = {
-        ONE_WAY: _alone_ms(study, BEYOND_MM_S, **UPWARD),
-        f"{ONE_WAY}, and {FLUID}": _alone_ms(study, BEYOND_MM_S, **UPWARD, **STREAM),
-    }
+    changes: dict[str, dict[str, Any]] = {ONE_WAY: UPWARD, f"{ONE_WAY}, and {FLUID}": {**UPWARD, **STREAM}}
+
+    def probe(change: str) -> Probe:
+        found = _alone_ms(study, BEYOND_MM_S, **changes[change])
+        said = f"{change}: {found[0]:.3f} to {found[-1]:.3f} ms, of which any rise counts"
+        return Probe(said, trend(found, COMPUTED))
+
     return Finding(
         trend(times_ms),
         f"20 to 40 mm/s at 114.8 m/s², {HOW}: {times_ms[0]:.3f} to {times_ms[-1]:.3f} ms.",
         curve=curve("access velocity, mm/s", BEYOND_MM_S, times_ms),
         scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in _ends(BEYOND_MM_S)),
         cause=EITHER_WAY,
-        probes=tuple(
-            Probe(f"{change}: {found[0]:.3f} to {found[-1]:.3f} ms, of which any rise counts", trend(found, COMPUTED))
-            for change, found in changed.items()
-        ),
+        probes=study.probes(lambda: tuple(map(probe, changes))),
     )
 
 

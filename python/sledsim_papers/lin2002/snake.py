@@ -79,9 +79,7 @@ READS_GO_ON = {"continuation": {"reads": 0.95, "writes": 0.1}}
 def merge_finding(study: Study, which: int) -> Finding:
     """Figure 6: what is found for energy or response; of the energy the paper says that longer queues save more."""
     longest = TIME_SCALES[-1]
-    ours, beyond = _savings(study), _savings(study, "beyond")
-    mixed = _saving(merging(study, longest)["none"], *snake(study, [day(longest, merge=MIXED)]))
-    go_on = snake(study, [day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
+    ours = _savings(study)
     queue = merging(study, longest)["none"]["queue"]
     rows = tuple(
         {
@@ -93,6 +91,16 @@ def merge_finding(study: Study, which: int) -> Finding:
         for time_scale, (energy, response) in zip(TIME_SCALES, ours, strict=True)
     )
     series = [saving[which] for saving in ours]
+
+    def probes() -> tuple[Probe, ...]:
+        go_on = snake(study, [day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
+        mixed = _saving(merging(study, longest)["none"], *snake(study, [day(longest, merge=MIXED)]))
+        return (
+            Probe("95 % of the reads go on where the one before them ends", _saving(*go_on)[which]),
+            Probe("any 16 requests merged, writes too, wherever they wait", _savings(study, "beyond")[-1][which]),
+            Probe("the same, and reads with writes", mixed[which]),
+        )
+
     repeated = [merging(study, longest, seed) for seed in SEEDS]
     interval = mean_interval([_saving(each["none"], each["paper"])[which] for each in repeated]).ends
     return Finding(
@@ -108,11 +116,7 @@ def merge_finding(study: Study, which: int) -> Finding:
         "small part of what an 8 KB request takes on G3; the joules of the tips remain. A quarter of 43 % of the "
         "requests are reads that go on, so a tenth of the requests can be second in a pair. The paper's savings "
         "can't come from pairs of 8 KB reads.",
-        probes=(
-            Probe("95 % of the reads go on where the one before them ends", _saving(*go_on)[which]),
-            Probe("any 16 requests merged, writes too, wherever they wait", beyond[-1][which]),
-            Probe("the same, and reads with writes", mixed[which]),
-        ),
+        probes=study.probes(probes),
         shape_holds=all(saving > 0 for saving in series) and (which == RESPONSE or trend(series) == "+"),
     )
 
