@@ -17,9 +17,7 @@ rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
 python_code := python tests tools examples docs $(wildcard bench)
-# pip compiles with one processor, compileall with all of them; some libraries bring files that no Python of today can read.
-pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-compile
-compile := $(BIN)/python -m compileall -q -j 0
+pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
 .PHONY: help
 help:
@@ -172,16 +170,14 @@ $(STAMPS)/venv:
 
 $(STAMPS)/base: requirements/base.txt $(STAMPS)/venv
 	$(pip_install) -r requirements/base.txt
-	@$(compile) $(VENV)/lib >/dev/null || true
 	@touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
-	@$(compile) $(VENV)/lib >/dev/null || true
 	@touch $@
 
 $(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	# Where Python must not write what it compiles, every command would compile the package anew.
-	$(compile) python
+	$(BIN)/python -m compileall -q python
 	@touch $@

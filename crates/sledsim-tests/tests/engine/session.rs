@@ -56,7 +56,7 @@ fn for_a_while() -> impl FnMut(Progress) -> bool {
     let mut looks = 0;
     move |_| {
         looks += 1;
-        looks < 20
+        looks < 200
     }
 }
 
