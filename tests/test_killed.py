@@ -30,8 +30,6 @@ system.device = "g2"
 run.requests = {requests}
 """
 
-KILLS = [size(1, 10)]
-
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Return the files below a folder that are no unfinished ones, but for how long things took."""
@@ -85,10 +83,9 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize("name", ["log.parquet", "trace.csv", *size([], ["log.csv", "trace.csv.zst", "trace.parquet"])])
 def test_a_file_is_whole_or_what_it_was(
-    scenario: Path, trace: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str, kills: int
+    scenario: Path, trace: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str
 ) -> None:
     folder = tmp_path / "written"
     folder.mkdir()
@@ -102,7 +99,7 @@ def test_a_file_is_whole_or_what_it_was(
     whole = target.read_bytes()
     target.unlink()
     moments, killed = random.Random(1), 0
-    for turn in range(kills):
+    for turn in range(size(1, 25)):
         before = b"an earlier one" if turn % 2 else None
         if before is not None:
             target.write_bytes(before)
@@ -115,15 +112,14 @@ def test_a_file_is_whole_or_what_it_was(
     assert contents(folder) == {name: whole}
 
 
-@pytest.mark.parametrize("kills", KILLS)
-def test_a_report_is_made_whole_by_asking_again(tmp_path: Path, kills: int) -> None:
+def test_a_report_is_made_whole_by_asking_again(tmp_path: Path) -> None:
     command: list[str | Path] = [*COMMAND, "reproduce", "griffin1999.settle-time", "--report"]
     subprocess.run(list(map(str, [*command, tmp_path / "undisturbed"])), check=True, capture_output=True)
     undisturbed = contents(tmp_path / "undisturbed")
     assert {"index.html", "verdicts.json"} <= undisturbed.keys()
     report, moments, killed = tmp_path / "report", random.Random(2), 0
     report.mkdir()
-    for turn in range(kills):
+    for turn in range(size(1, 12)):
         killed += kill_while_it_writes([*command, report], report, moments, 1.0 if turn else 0.0)
         assert contents(report).items() <= undisturbed.items()
     assert killed, "it was always done before"
@@ -131,8 +127,7 @@ def test_a_report_is_made_whole_by_asking_again(tmp_path: Path, kills: int) -> N
     assert contents(report) == undisturbed
 
 
-@pytest.mark.parametrize("kills", KILLS)
-def test_a_search_goes_on_to_the_same_end(tmp_path: Path, kills: int) -> None:
+def test_a_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
     search: dict[str, Any] = {
         "scenario": {
             "workload": {"arrival": {"kind": "poisson", "rate_per_s": 300}},
@@ -149,7 +144,7 @@ def test_a_search_goes_on_to_the_same_end(tmp_path: Path, kills: int) -> None:
     file.write_text(json.dumps(search))
     store, moments, killed = tmp_path / "store", random.Random(3), 0
     store.mkdir()
-    for turn in range(kills):
+    for turn in range(size(1, 10)):
         command: list[str | Path] = [*COMMAND, "optimise", file, "--store", store]
         # Of what a batch writes this comes last: what lacks anything then stays so.
         killed += kill_while_it_writes(command, store, moments, 0.5 if turn else 0.0, "runs/*.parquet")

@@ -96,7 +96,7 @@ def test_a_batch_of_too_many_blocks_is_refused_before_it_is_begun() -> None:
 
 
 def test_no_small_system_whose_members_fail_hangs() -> None:
-    count = size(60, 500)
+    count = size(60, 760)
     numbers = [str(number) for number in range(count)]
     tools = Path(__file__).parents[1] / "tools"
     # Each takes some hundredths of a second.
