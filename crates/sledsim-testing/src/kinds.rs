@@ -95,3 +95,22 @@ fn faults(failing: &[u32]) -> Value {
 
 /// When members fail, s: the second one after the first has been rebuilt.
 const FAIL_S: [f64; 3] = [10.0, 60.0, 70.0];
+/// When the last of them has failed, s.
+pub const FAILED_BY_S: f64 = FAIL_S[2];
+
+/// Has members fail so many times as early, and be rebuilt so many times as fast.
+pub fn hurry(document: &mut Value, times: f64) {
+    match document {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                match (key.as_str(), value.as_f64()) {
+                    ("fails_at_s", Some(at_s)) => *value = (at_s / times).into(),
+                    ("rebuild", _) => value["mb_per_s"] = (value["mb_per_s"].as_f64().expect("a rate") * times).into(),
+                    _ => hurry(value, times),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| hurry(item, times)),
+        _ => {}
+    }
+}

@@ -46,7 +46,7 @@ fn cases() -> Vec<Case> {
     let kinds = kinds::all();
     let case = |name: String, mut document: Value, is_pair: bool| {
         let operations = operations(is_pair);
-        hurry(&mut document, MOST as f64 / operations as f64);
+        kinds::hurry(&mut document, MOST as f64 / operations as f64);
         Case { name, document, operations }
     };
     let alone = kinds.iter().map(|kind| case(kind.clone(), kinds::over(kind, BLOCKS, &kinds::drive), false));
@@ -57,23 +57,6 @@ fn cases() -> Vec<Case> {
     let composite: Vec<&String> = kinds.iter().filter(|kind| *kind != "drive").collect();
     let pairs = composite.iter().flat_map(|outer| composite.iter().map(move |inner| pair(outer, inner)));
     alone.chain(pairs).collect()
-}
-
-/// Has members fail so many times as early, and be rebuilt so many times as fast.
-fn hurry(document: &mut Value, times: f64) {
-    match document {
-        Value::Object(keys) => {
-            for (key, value) in keys {
-                match (key.as_str(), value.as_f64()) {
-                    ("fails_at_s", Some(at_s)) => *value = (at_s / times).into(),
-                    ("rebuild", _) => value["mb_per_s"] = (value["mb_per_s"].as_f64().expect("a rate") * times).into(),
-                    _ => hurry(value, times),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| hurry(item, times)),
-        _ => {}
-    }
 }
 
 /// So many random operations, with an idle period after every thousand; ends early when something is found wrong.
@@ -96,6 +79,8 @@ fn check(Case { name, document, operations }: &Case) {
     assert!(ground.wrong.is_empty(), "{name}: {:?}", ground.wrong.first());
     assert!(ground.lost.is_empty(), "{name}: {:?}", ground.lost);
     assert!(ground.checked > operations / 2, "{name}: {} blocks", ground.checked);
+    let failed_by_s = kinds::FAILED_BY_S * *operations as f64 / MOST as f64;
+    assert!(ground.system.now().seconds() > failed_by_s, "{name}: over before the last member fails");
 }
 
 #[test]
