@@ -32,6 +32,16 @@ def test_the_crate_is_built_of_what_the_simulator_is_built_of() -> None:
     assert packages(CRATE) - packages(ROOT) == {("rust-parts", "0.1.0")}
 
 
+def test_what_the_simulators_build_has_made_serves_the_crate() -> None:
+    ours, theirs = (tomllib.loads((folder / "Cargo.toml").read_text())["profile"]["dev"] for folder in (ROOT, CRATE))
+    locked = {package["name"] for package in tomllib.loads((CRATE / "Cargo.lock").read_text())["package"]}
+    packages = {name: each for name, each in ours.pop("package").items() if name in locked}
+    # Of these the simulator's tests build none.
+    own = {name: {"opt-level": 0} for name in ("rust-parts", "sledsim-python")}
+    assert theirs.pop("package") == packages | own
+    assert theirs == ours
+
+
 @pytest.mark.parametrize(
     ("core", "says"),
     [
