@@ -74,15 +74,15 @@ def main() -> int:
     keep_only(tree, {each for files in contents.values() for each in files})
     shutil.copy(options.server, made / "sledsim-nbd")
     # Another build of it takes other moments: it is told from others as a package is by its version.
-    versions["sledsim-nbd"] = f"sha256:{hashlib.sha256(options.server.read_bytes()).hexdigest()}"
+    server = {"sledsim-nbd": f"sha256:{hashlib.sha256(options.server.read_bytes()).hexdigest()}"}
     objects(tree, made / "objects")
     database(made)
     loaded = {"modules": modules, "disk_modules": disk_modules}
-    said = {"packages": versions, **loaded, "programs": contents, "tpch_scale": SCALE}
+    said = {"packages": {**versions, **server}, **loaded, "programs": contents, "tpch_scale": SCALE}
     (made / "contents.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     made.rename(folder)
-    print(f"{folder} is there: {versions[next(iter(versions))]} and {len(versions) - 2} packages")
+    print(f"{folder} is there: {versions[next(iter(versions))]} and {len(versions) - 1} packages")
     return 0
 
 
