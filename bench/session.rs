@@ -1,7 +1,6 @@
 //! A session in Rust beside a run, of the same requests: random 4 KB reads on `g2`, FCFS, open at 500 a second.
 //!
-//! The run goes from event to event, as a session has to: its end is a time, too. One whose end is a number of requests alone looks
-//! ahead to what arrives next, and takes little more than half as long; of a session nobody knows what will be handed in.
+//! A run looks ahead to what arrives next; of a session nobody knows what will be handed in.
 //!
 //!     session run 1000000          the run loop takes requests from the workload
 //!     session session 1000000      so does this program, and hands them to a session one by one
@@ -50,7 +49,7 @@ fn main() -> ExitCode {
     let Ok(requests) = requests.parse() else { return ExitCode::FAILURE };
     let scenario = resolved(&json!({
         "workload": poisson(500.0), "system": {"device": "g2", "scheduler": "fcfs"},
-        "run": {"requests": requests, "time_s": 1e9},
+        "run": {"requests": requests},
     }));
     let back = match way.as_str() {
         "run" => run(&scenario),

@@ -92,13 +92,13 @@ const SETTLE_EVERY: u64 = 256;
 
 /// Counts work, and says when it is time to look up.
 #[derive(Clone, Default)]
-struct Work {
+pub(super) struct Work {
     steps: u64,
 }
 
 impl Work {
     #[inline]
-    fn is_due(&mut self) -> bool {
+    pub(super) fn is_due(&mut self) -> bool {
         self.steps += 1;
         if self.steps < CHECK_EVERY {
             return false;
@@ -109,7 +109,7 @@ impl Work {
 
     /// A large request is a lot of work at once.
     #[inline]
-    fn charge(&mut self, request: &Request) {
+    pub(super) fn charge(&mut self, request: &Request) {
         self.steps += u64::from(request.blocks / BLOCKS_PER_STEP);
     }
 }
@@ -147,8 +147,8 @@ pub fn run_with_cuts(
 }
 
 #[derive(Clone, Default)]
-struct Counts {
-    submitted: u64,
+pub(super) struct Counts {
+    pub(super) submitted: u64,
     completed: u64,
     failed: u64,
     lost: u64,
@@ -157,12 +157,28 @@ struct Counts {
     warmup: u64,
 }
 
+impl Counts {
+    /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
+    #[inline]
+    pub(super) fn book(&mut self, completion: &Completion, observer: &mut impl Observer) {
+        if completion.served() {
+            self.completed += 1;
+            if completion.request.id >= self.warmup {
+                observer.served(&completion.request, &completion.service);
+            }
+        } else {
+            self.failed += 1;
+            self.lost += u64::from(completion.status != Status::Refused);
+        }
+    }
+}
+
 /// How far a run has come: what it keeps where it pauses.
 #[derive(Clone, Default)]
 pub(super) struct Standing {
-    counts: Counts,
-    measured_from: Option<Time>,
-    work: Work,
+    pub(super) counts: Counts,
+    pub(super) measured_from: Option<Time>,
+    pub(super) work: Work,
     /// Whether nothing has happened since somebody looked whether it is due: where the loop pauses, it is not counted twice.
     has_looked: bool,
     /// How often it was due.
@@ -455,7 +471,7 @@ impl<O: Observer> Run<'_, O> {
 
 /// More is under way than is allowed.
 #[cold]
-fn fell_behind(at: Time) -> Fault {
+pub(super) fn fell_behind(at: Time) -> Fault {
     Fault::new(Kind::Unsupported).says(format!(
         "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests fewer, \
          smaller or later",
@@ -464,7 +480,7 @@ fn fell_behind(at: Time) -> Fault {
     ))
 }
 
-/// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
+/// Books one completion and tells whoever asked.
 #[inline]
 fn settle(
     completion: &Completion,
@@ -476,14 +492,6 @@ fn settle(
     if let Some(course) = course {
         course.completed(completion);
     }
-    if completion.served() {
-        counts.completed += 1;
-        if completion.request.id >= counts.warmup {
-            observer.served(&completion.request, &completion.service);
-        }
-    } else {
-        counts.failed += 1;
-        counts.lost += u64::from(completion.status != Status::Refused);
-    }
+    counts.book(completion, observer);
     workload.heard(completion);
 }

@@ -16,6 +16,8 @@ use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
 
+mod turns;
+
 /// A system whose requests and whose clock come from outside.
 ///
 /// ```
@@ -47,19 +49,28 @@ pub struct Session<O> {
     warmup: Limits,
     standing: Standing,
     desk: Desk,
+    horizon: Horizon,
+    /// Whether requests can be served by [`turns`].
+    has_turns: bool,
+    /// Whether they are, since it was at rest.
+    by_turns: bool,
 }
 
 /// Where requests are handed in and completions fetched.
 #[derive(Clone, Default)]
 struct Desk {
-    /// Handed in, and not arrived yet.
+    /// Handed in, and not arrived yet; where they are served by turns, not begun to be served yet.
     ahead: VecDeque<Request>,
-    /// Come back, and not fetched yet.
+    /// Come back, and not fetched yet; by turns after these those under service, in the order in which they come back.
     back: VecDeque<Completion>,
+    /// How many can be fetched.
+    came_back: usize,
     /// How many have been handed in.
     taken: u64,
     /// The latest arrival.
     latest: Time,
+    /// The number after that of the last request that has no turn: a flush, or one that the system does not take.
+    without_turn: u64,
     /// Whether nothing more comes than has been handed in.
     is_closed: bool,
 }
@@ -93,6 +104,7 @@ impl Workload for Desk {
     #[inline]
     fn heard(&mut self, completion: &Completion) {
         self.back.push_back(*completion);
+        self.came_back += 1;
     }
 }
 
@@ -101,7 +113,9 @@ impl<O: Observer> Session<O> {
     #[must_use]
     pub fn new(system: System, limits: &Limits, observer: O) -> Self {
         let warmup = Limits { requests: None, until: None, ..*limits };
-        let mut session = Self { system, observer, warmup, standing: Standing::default(), desk: Desk::default() };
+        let (horizon, has_turns) = (Horizon::of(system.root()), system.has_turns());
+        let (standing, desk) = (Standing::default(), Desk::default());
+        let mut session = Self { system, observer, warmup, standing, desk, horizon, has_turns, by_turns: false };
         session.run(&warmup).begin();
         session
     }
@@ -124,6 +138,10 @@ impl<O: Observer> Session<O> {
         let id = self.desk.taken;
         self.desk.taken += 1;
         self.desk.latest = request.arrival;
+        if self.has_turns && (request.is_flush() || self.system.refusal(&request).is_some()) {
+            self.desk.without_turn = self.desk.taken;
+            self.leave_turns();
+        }
         self.desk.ahead.push_back(Request { id, ..request });
         Ok(id)
     }
@@ -132,6 +150,9 @@ impl<O: Observer> Session<O> {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
+        if self.by_turns {
+            return self.next_by_turns();
+        }
         let arrival = self.desk.ahead.front().map(|request| request.arrival);
         arrival.into_iter().chain(self.system.next_time()).min()
     }
@@ -156,7 +177,10 @@ impl<O: Observer> Session<O> {
         if until < self.system.now() {
             return Err(runs_back("time is to pass until", until, self.system.now()));
         }
-        Horizon::of(self.system.root()).reaches(until)?;
+        self.horizon.reaches(until)?;
+        if self.goes_by_turns() {
+            return self.advance_by_turns(until, keep_going);
+        }
         let limits = Limits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);
@@ -175,6 +199,9 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// As for [`Session::advance`].
     pub fn drain(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, Fault> {
+        if self.goes_by_turns() {
+            return self.drain_by_turns(keep_going);
+        }
         let limits = self.warmup;
         self.desk.is_closed = true;
         let end = self.run(&limits).go_on(keep_going);
@@ -187,6 +214,7 @@ impl<O: Observer> Session<O> {
     /// Fetches the completion that came first, of those not fetched yet.
     #[inline]
     pub fn completion(&mut self) -> Option<Completion> {
+        self.desk.came_back = self.desk.came_back.checked_sub(1)?;
         self.desk.back.pop_front()
     }
 
@@ -222,6 +250,7 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// A rule of the simulator is broken, where it is checked.
     pub fn end(mut self, end: End) -> Result<(Outcome, System, O), Fault> {
+        self.leave_turns();
         let limits = self.warmup;
         let outcome = self.run(&limits).outcome(end)?;
         Ok((outcome, self.system, self.observer))

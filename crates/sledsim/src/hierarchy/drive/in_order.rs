@@ -30,18 +30,37 @@ impl Ahead {
         let ready = request.arrival + station.overhead_ns;
         let free = station.window.busy_until().filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
+        station.settle_idle_beginning(start);
         let completion = Completion::of(*request, station.device.serve(start, request));
         station.served(start, request, &completion.service);
-        // Those that waited when this request became ready, and this one if it has to.
+        if free.is_some() {
+            station.window.count_one(start - ready);
+        }
+        self.watch(station, ready, free);
+        completed(&completion);
+    }
+
+    /// Watches the queue as a request becomes ready, which has to wait until then if there is a time.
+    #[inline]
+    fn watch(&mut self, station: &mut Station, ready: Time, until: Option<Time>) {
         while self.waited.front().is_some_and(|&dispatched| dispatched < ready) {
             self.waited.pop_front();
         }
-        if free.is_some() {
-            station.window.count_one(start - ready);
-            self.waited.push_back(start);
+        if let Some(until) = until {
+            self.waited.push_back(until);
             station.window.watch_queue(self.waited.len());
         }
-        completed(&completion);
+    }
+
+    /// From now on, `now`, there are events: `waiting` have not been heard of, but some may have been ready when others were
+    /// dispatched.
+    pub(super) fn leave(&mut self, station: &mut Station, now: Time, waiting: &[Request]) {
+        let overhead_ns = station.overhead_ns;
+        let ready = waiting.iter().map(|request| request.arrival + overhead_ns);
+        for ready in ready.take_while(|&ready| ready <= now) {
+            self.watch(station, ready, Some(Time::MAX));
+        }
+        self.waited.clear();
     }
 
     /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.

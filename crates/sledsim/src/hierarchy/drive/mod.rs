@@ -139,6 +139,12 @@ impl Drive {
         self
     }
 
+    /// Whether what comes of a request is known as soon as it is heard of in the order of arrival.
+    #[inline]
+    fn serves_at_once(&self) -> bool {
+        self.station.merging.is_none() && self.station.delay.is_none()
+    }
+
     fn dispatch(&mut self, context: &mut Context<'_>) {
         // It may have failed to hear of a request, or of a completion.
         self.heed_policy(context);
@@ -259,10 +265,35 @@ impl Component for Drive {
 
     #[inline]
     fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        if self.station.merging.is_some() || self.station.delay.is_some() {
+        if !self.serves_at_once() {
             self.ahead.serve_ahead(&mut self.station, next, completed);
         } else if let Some(request) = next {
             self.ahead.serve_at_once(&mut self.station, request, completed);
+        }
+    }
+
+    fn has_turns(&self) -> bool {
+        self.in_order() && self.serves_at_once()
+    }
+
+    #[inline]
+    fn turn(&self, request: &Request) -> Time {
+        self.station.turn(request)
+    }
+
+    fn go_on_by_events(&mut self, under_service: &[Completion], waiting: &[Request], context: &mut Context<'_>) {
+        let now = context.now();
+        self.ahead.leave(&mut self.station, now, waiting);
+        self.station.wait_on(now, waiting);
+        for completion in under_service {
+            self.under_service.begin(completion.request, &completion.service, completion.status, context);
+        }
+        match self.station.window.busy_until().filter(|&free| free > now) {
+            Some(free) => self.occupy(free, under_service.iter().any(|it| it.service.end == free), context),
+            None => {
+                self.mechanism_busy = false;
+                self.await_ready(context);
+            }
         }
     }
 

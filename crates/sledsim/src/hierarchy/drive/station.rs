@@ -93,6 +93,21 @@ impl Station {
         }
     }
 
+    /// When a request that comes next in the order of arrival is dispatched.
+    #[inline]
+    pub(super) fn turn(&self, request: &Request) -> Time {
+        let ready = request.arrival + self.overhead_ns;
+        self.window.busy_until().map_or(ready, |free| free.max(ready))
+    }
+
+    /// Requests that have arrived by `now`, and wait in the order of arrival, are known from now on; those that are ready are
+    /// pending.
+    pub(super) fn wait_on(&mut self, now: Time, waiting: &[Request]) {
+        self.incoming.extend(waiting.iter().map(|request| (request.arrival + self.overhead_ns, *request)));
+        self.count_queue(now);
+        self.take_ready(now);
+    }
+
     /// A request that is ready joins the queue.
     #[inline]
     pub(super) fn push(&mut self, ready: Time, request: Request) {
@@ -137,9 +152,7 @@ impl Station {
         // An empty queue is looked at too: a service has ended, or nobody is ready yet.
         let Some(picked) = self.pick(turn, now) else { return Look::Nothing };
         self.watch_queue();
-        if self.window.began_idle {
-            self.settle_beginning(now);
-        }
+        self.settle_idle_beginning(now);
         if self.merging.is_some() && self.serve_together(now, picked) {
             return Look::Together;
         }
@@ -170,6 +183,14 @@ impl Station {
         self.delay.as_mut().is_some_and(|delay| delay.waits(now, pending, || device.wake_ns(now) > 0))
     }
 
+    /// A request is dispatched at `now`, perhaps the first of a window that began in an idle period.
+    #[inline]
+    pub(super) fn settle_idle_beginning(&mut self, now: Time) {
+        if self.window.began_idle {
+            self.settle_beginning(now);
+        }
+    }
+
     /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
     /// which it did.
     #[cold]
@@ -180,9 +201,7 @@ impl Station {
 
     /// The device, free at `now`, serves a flush, as it owes writes to its medium.
     pub(super) fn serve_flush(&mut self, now: Time, request: &Request) -> Service {
-        if self.window.began_idle {
-            self.settle_beginning(now);
-        }
+        self.settle_idle_beginning(now);
         let service = self.device.serve(now, request);
         self.served(now, request, &service);
         service
