@@ -95,3 +95,20 @@ fn so_it_does_where_requests_join_others_or_wait_for_others() {
     }
     assert!(together > 10, "requests were served together in only {together} runs");
 }
+
+/// Every other request arrives as another is dispatched.
+#[test]
+fn so_it_does_where_requests_arrive_as_others_are_dispatched() {
+    for (rate_per_s, most) in [(2000.0, 10), (1000.0, 1)] {
+        let both = [json!({"requests": 20}), json!({"requests": 20, "time_s": 1e9})].map(|limits| {
+            let scenario = resolved(&json!({
+                "workload": {"arrival": {"kind": "constant", "rate_per_s": rate_per_s}},
+                "system": {"device": {"name": "simpledisk-constant", "access_ms": 1.0}},
+                "run": limits,
+            }));
+            scenario::run(&scenario, Vec::new(), false, &mut |_| true).expect("the scenario runs")
+        });
+        assert_eq!(outcome(&both[0]), outcome(&both[1]));
+        assert_eq!(both[0].report.queue.max, most, "at {rate_per_s}/s");
+    }
+}

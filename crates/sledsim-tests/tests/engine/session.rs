@@ -7,6 +7,7 @@ use serde_json::{json, Value};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Next, Progress, Status, Workload};
 use sledsim::fault::Kind;
+use sledsim::limits::PARTS_UNDER_WAY;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
 use sledsim::time::{s_to_ns, Time};
@@ -265,6 +266,54 @@ fn so_it_does_where_requests_flush() {
     }
 }
 
+/// A trace of as many requests, most of which arrive together with others or with what a device of constant times does. Some flush,
+/// if they may.
+fn together(stream: &mut Stream, flushes: bool) -> String {
+    let (mut at_us, mut trace) = (0, "t_ns,device,offset_bytes,bytes,op\n".to_owned());
+    for _ in 0..300 {
+        at_us += [0, 250, 500, 1000, 1000, 2750, 10_000 * stream.below(2)][stream.below(7) as usize];
+        let (offset_bytes, bytes) = (stream.below(1 << 20) * 4096, 512 * (1 + stream.below(64)));
+        let op = if flushes && stream.chance(0.02) { "F" } else { ["W", "R", "R"][stream.below(3) as usize] };
+        trace += &format!("{at_us}000,0,{offset_bytes},{bytes},{op}\n");
+    }
+    trace
+}
+
+#[test]
+fn so_it_does_where_a_drive_serves_by_turns() {
+    let systems = [
+        json!({"device": {"name": "simpledisk-constant", "access_ms": 1.0}}),
+        json!({"device": {"name": "g2", "overhead_ms": 0.0}}),
+        json!({"device": "g2", "spin_down": "immediate"}),
+        json!({"device": {"name": "g3", "overhead_ms": 0.25}}),
+        json!({"device": "atlas10k"}),
+        json!({"device": "travelstar", "spin_down": "adaptive"}),
+        json!({"device": "hp_c2247a"}),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut stream = Stream::new(2, "turns");
+    let mut scenarios = Vec::new();
+    for number in 0..size(70, 700) {
+        let path = folder.path().join(format!("{number}.csv"));
+        std::fs::write(&path, together(&mut stream, number % 3 == 0)).expect("it can be written");
+        let workload = json!({"kind": "trace", "path": path, "fit": "wrap"});
+        let mut run = json!({});
+        // A time at which requests wait, are under service, or both.
+        if number % 4 > 0 {
+            run["time_s"] = json!((20 + stream.below(400)) as f64 / 1e3 + [0.0, 0.000_123][number % 2]);
+        }
+        if number % 5 == 0 {
+            run["warmup_s"] = json!(0.015);
+        }
+        let system = &systems[number % systems.len()];
+        scenarios.push(resolved(&json!({"workload": workload, "system": system, "run": run})));
+    }
+    let (failed, outputs) = compare(&scenarios);
+    assert_eq!((failed, outputs.len()), (0, scenarios.len()));
+    let waiting = outputs.iter().filter(|output| output.report.requests.in_flight > 1).count();
+    assert!(waiting > scenarios.len() / 8, "in {waiting} only requests waited at the end");
+}
+
 fn drive_of(device: &str) -> Scenario {
     resolved(&json!({"workload": {"kind": "session"}, "system": {"device": device}}))
 }
@@ -309,21 +358,94 @@ fn a_session_tells_what_came_of_each_request() {
 
 #[test]
 fn a_snapshot_goes_on_as_the_session_does() {
-    let system = json!({"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]});
-    let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": system}));
-    let mut session = Session::new(&scenario, &KEEP).expect("a mirror");
-    let mut stream = Stream::new(5, "requests");
-    for number in 0..200_u64 {
-        let (op, arrival) = (if stream.chance(0.5) { Op::Read } else { Op::Write }, Time::from_ns(number * 2_000_000));
-        session.submit(Request { op, arrival, ..Request::read(stream.below(1_000_000), 16) }).expect("in order");
+    let mirror = json!({"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]});
+    for system in [mirror, json!({"device": "atlas10k"})] {
+        let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": system}));
+        let mut session = Session::new(&scenario, &KEEP).expect("a system");
+        let mut stream = Stream::new(5, "requests");
+        for number in 0..200_u64 {
+            let op = if stream.chance(0.5) { Op::Read } else { Op::Write };
+            let arrival = Time::from_ns(number * 2_000_000);
+            session.submit(Request { op, arrival, ..Request::read(stream.below(1_000_000), 16) }).expect("in order");
+        }
+        session.advance(Time::from_ns(100_000_000), &mut |_| true).expect("half of it");
+        assert!(session.result(Vec::new()).expect("a result so far").report.requests.in_flight > 2);
+        let mut snapshot = session.clone();
+        session.drain(&mut |_| true).expect("the rest");
+        let later = session.clone();
+        snapshot.drain(&mut |_| true).expect("the rest once more");
+        let results = [session, later, snapshot].map(|it| told(&it.result(Vec::new()).expect("a result")));
+        assert!(results[0] == results[1] && results[0] == results[2]);
     }
-    session.advance(Time::from_ns(100_000_000), &mut |_| true).expect("half of it");
-    let mut snapshot = session.clone();
-    session.drain(&mut |_| true).expect("the rest");
-    let later = session.clone();
-    snapshot.drain(&mut |_| true).expect("the rest once more");
-    let results = [session, later, snapshot].map(|it| told(&it.result(Vec::new()).expect("a result")));
-    assert!(results[0] == results[1] && results[0] == results[2]);
+}
+
+/// More handed in than may be under way is fine as long as what has come back makes room: where they arrive in 2 ms, two have.
+#[test]
+fn a_session_falls_behind_by_what_is_under_way_and_not_by_what_is_handed_in() {
+    let scenario = resolved(&json!({
+        "workload": {"kind": "session"}, "system": {"device": {"name": "simpledisk-constant", "access_ms": 1.0}},
+    }));
+    let most = PARTS_UNDER_WAY.most;
+    for (apart_ns, more) in [(1_000_000, 9), (1, 2), (1, 3)] {
+        let mut session = Session::new(&scenario, &Keep::default()).expect("a drive");
+        for number in 0..most + more {
+            let arrival = Time::from_ns(number * apart_ns);
+            session.submit(Request { arrival, ..Request::read(number, 1) }).expect("in order");
+        }
+        let drained = session.drain(&mut |_| true);
+        if more != 3 {
+            assert!(drained.expect("all come back"));
+            assert_eq!(session.now(), Time::from_ns(1_000_000 * (most + more)));
+        } else {
+            let told = drained.expect_err("too many").to_string();
+            assert!(told.contains("fallen far behind"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_request_at_the_end_of_time_is_refused_with_a_word_on_it() {
+    for device in [json!("g2"), json!({"name": "g2", "overhead_ms": 0.0})] {
+        let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": {"device": device}}));
+        for earlier in [0, 1] {
+            let mut session = Session::new(&scenario, &Keep::default()).expect("a drive");
+            for arrival in [Time::ZERO, Time::from_ns(u64::MAX)].into_iter().skip(1 - earlier) {
+                session.submit(Request { arrival, ..Request::read(7, 8) }).expect("in order");
+            }
+            let told = session.drain(&mut |_| true).expect_err("beyond the horizon").to_string();
+            assert!(told.contains("simulated time goes beyond"), "{told}");
+            assert_eq!(session.completion().is_some(), earlier == 1, "those before are served");
+            let told = session.advance(Time::from_ns(u64::MAX), &mut |_| true).expect_err("once more").to_string();
+            assert!(told.contains("simulated time goes beyond"), "{told}");
+        }
+    }
+}
+
+/// Where one is refused while others wait, and a flush comes after them, all come back in the order of time.
+#[test]
+fn what_has_no_turn_comes_back_in_its_order_too() {
+    let mut session = Session::new(&drive_of("g2"), &KEEP).expect("a drive");
+    let beyond = session.capacity_blocks();
+    let at = |us: u64| Time::from_ns(us * 1000);
+    for (us, lbn) in [(0, 0), (0, beyond / 2), (100, 5), (3_000_000, 9)] {
+        session.submit(Request { arrival: at(us), ..Request::read(lbn, 8) }).expect("in order");
+        session.advance(at(us), &mut |_| true).expect("forwards");
+        if us == 100 {
+            session.submit(Request { arrival: at(us), ..Request::read(beyond, 8) }).expect("it comes back refused");
+            session.submit(Request { arrival: at(us), ..Request::read(6, 8) }).expect("in order");
+            session.submit(Request { arrival: at(us + 1), ..Request::flush() }).expect("in order");
+        }
+    }
+    session.drain(&mut |_| true).expect("all come back");
+    let mut came = Vec::new();
+    while let Some(completion) = session.completion() {
+        came.push((completion.service.end, completion.request.id, completion.status));
+    }
+    assert!(came.is_sorted_by_key(|&(end, ..)| end), "{came:?}");
+    let order: Vec<u64> = came.iter().map(|&(_, id, _)| id).collect();
+    assert_eq!(order, [3, 5, 0, 1, 2, 4, 6]);
+    let refused: Vec<u64> = came.iter().filter(|(.., status)| *status == Status::Refused).map(|it| it.1).collect();
+    assert_eq!(refused, [3]);
 }
 
 #[test]

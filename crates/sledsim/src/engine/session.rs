@@ -136,12 +136,12 @@ impl<O: Observer> Session<O> {
             return Err(runs_back("a request arrives", request.arrival, earliest));
         }
         let id = self.desk.taken;
+        if self.has_turns && (request.is_flush() || self.system.refusal(&request).is_some()) {
+            self.leave_turns();
+            self.desk.without_turn = id + 1;
+        }
         self.desk.taken += 1;
         self.desk.latest = request.arrival;
-        if self.has_turns && (request.is_flush() || self.system.refusal(&request).is_some()) {
-            self.desk.without_turn = self.desk.taken;
-            self.leave_turns();
-        }
         self.desk.ahead.push_back(Request { id, ..request });
         Ok(id)
     }

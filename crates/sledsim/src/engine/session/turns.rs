@@ -80,7 +80,14 @@ impl<O: Observer> Session<O> {
         if !self.serve_until(last, keep_going)? {
             return Ok(false);
         }
-        let beyond = self.desk.ahead.front().map(|request| self.system.turn(request).max(request.arrival));
+        let beyond = self.desk.ahead.front().map(|request| {
+            let has_turn = request.arrival <= last;
+            if has_turn {
+                self.system.turn(request)
+            } else {
+                request.arrival
+            }
+        });
         let ends = beyond.or(self.desk.back.back().map(|completion| completion.service.end));
         let ends = ends.map_or(self.system.now(), |end| end.max(self.system.now()));
         self.pass(ends.min(last))?;

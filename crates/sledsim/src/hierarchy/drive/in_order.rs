@@ -43,7 +43,9 @@ impl Ahead {
     /// Watches the queue as a request becomes ready, which has to wait until then if there is a time.
     #[inline]
     fn watch(&mut self, station: &mut Station, ready: Time, until: Option<Time>) {
-        while self.waited.front().is_some_and(|&dispatched| dispatched < ready) {
+        // What arrives at an instant comes after what is dispatched then; what becomes ready, before.
+        let arrives = station.overhead_ns == 0;
+        while self.waited.front().is_some_and(|&dispatched| dispatched < ready || arrives && dispatched == ready) {
             self.waited.pop_front();
         }
         if let Some(until) = until {
