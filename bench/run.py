@@ -81,7 +81,7 @@ PROMISES = [
     Promise("random 4 KB, FCFS on `g2`, one by one in Python", "session_one.each_s", "floor.mems", 8),
     Promise("the same as arrays", "session_arrays.each_s", "floor.mems", 4),
     Promise("random 4 KB, FCFS on `g2`, one by one from C", "session_c.each_s", "floor.mems", 3),
-    Promise("random 4 KB, FCFS on `g2`, a run by events in Rust", "rust_run.each_s", "floor.mems", INFINITE),
+    Promise("random 4 KB, FCFS on `g2`, a run in Rust", "rust_run.each_s", "floor.mems", INFINITE),
     # At least 0.8 of its rate: see session.rs.
     Promise("the same by a session, one by one", "rust_session.each_s", "rust_run.each_s", 1.25),
     Promise("CloudPhysics on a caching disk, over and over", "mcd.each_s", "floor.mems", 8.5),

@@ -269,9 +269,9 @@ impl System {
         root.in_order().then_some(InOrder { root, id, capacity_blocks, parts: &self.parts, ledger: &mut self.ledger })
     }
 
-    /// See [`Component::has_turns`] of the root.
+    /// See [`Component::has_turns`] of the root; data go by events.
     pub(super) fn has_turns(&self) -> bool {
-        self.component(self.root()).has_turns()
+        self.data.is_none() && self.component(self.root()).has_turns()
     }
 
     /// See [`Component::turn`] of the root.

@@ -80,18 +80,14 @@ impl<O: Observer> Session<O> {
         if !self.serve_until(last, keep_going)? {
             return Ok(false);
         }
-        let beyond = self.desk.ahead.front().map(|request| {
-            let has_turn = request.arrival <= last;
-            if has_turn {
-                self.system.turn(request)
-            } else {
-                request.arrival
-            }
-        });
-        let ends = beyond.or(self.desk.back.back().map(|completion| completion.service.end));
-        let ends = ends.map_or(self.system.now(), |end| end.max(self.system.now()));
-        self.pass(ends.min(last))?;
-        self.horizon.reaches(ends)?;
+        let (now, desk) = (self.system.now(), &self.desk);
+        let end = match desk.ahead.front() {
+            None => desk.back.back().map_or(now, |completion| completion.service.end.max(now)),
+            Some(request) if request.arrival > last => request.arrival,
+            Some(request) => self.system.turn(request),
+        };
+        self.pass(end.min(last))?;
+        self.horizon.reaches(end)?;
         Ok(true)
     }
 
