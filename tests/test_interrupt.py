@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import os
 import signal
 import subprocess
 import termios
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +22,7 @@ from sledsim.reliability import simulate
 from waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LONG = ["--set", "run.requests=4000000000"]
@@ -99,6 +102,59 @@ def test_a_run_in_python_returns_its_result(progress: object) -> None:
     assert not result.complete
     assert result.requests.completed > 1000
     assert str(result).startswith("INCOMPLETE")
+
+
+@pytest.fixture
+def pressed() -> Iterator[Callable[[float], None]]:
+    """Return what presses Ctrl-C after a while."""
+    timers = []
+
+    def press(after_s: float) -> None:
+        timers.append(threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT)))
+        timers[-1].start()
+
+    yield press
+    for timer in timers:
+        timer.cancel()
+        timer.join()
+
+
+@pytest.fixture(scope="module")
+def blank_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a trace of a request and then nothing but blank lines, which take seconds to pass."""
+    path = tmp_path_factory.mktemp("blank") / "blank.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as trace:
+        trace.write(b"t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n")
+        for _ in range(1_500):
+            trace.write(b"\n" * (1 << 20))
+    return path
+
+
+@pytest.mark.prompt
+@pytest.mark.parametrize("use", ["head", "info", "hit_ratio"])
+def test_lines_without_a_request_hold_nobody_up(use: str, blank_trace: Path, pressed: Callable[[float], None]) -> None:
+    uses: dict[str, Callable[[], object]] = {
+        "head": lambda: sledsim.open_trace(blank_trace).head(),
+        "info": lambda: sledsim.open_trace(blank_trace).info(),
+        "hit_ratio": lambda: sledsim.hit_ratio(blank_trace, ["lru"], [10]),
+    }
+    begun = time.process_time()
+    pressed(0.3)
+    with pytest.raises(KeyboardInterrupt):
+        uses[use]()
+    assert time.process_time() - begun < PROMPT_S
+
+
+@pytest.mark.prompt
+def test_a_replay_of_lines_without_a_request_is_interrupted(
+    blank_trace: Path, pressed: Callable[[float], None]
+) -> None:
+    begun = time.process_time()
+    pressed(0.3)
+    workload = {"kind": "trace", "path": str(blank_trace)}
+    result = sledsim.run({"workload": workload, "system": {"device": "g2"}})
+    assert not result.complete
+    assert time.process_time() - begun < PROMPT_S
 
 
 def strike(*_: object) -> None:

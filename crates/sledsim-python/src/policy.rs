@@ -27,7 +27,7 @@ use crate::parts;
 use crate::pending::{Pending, Request, Shared};
 use crate::replacement::PythonReplacement;
 use crate::spin_down::PythonSpinDown;
-use crate::values::{document_of, from_python, held, to_python};
+use crate::values::{arrays_ready, document_of, from_python, held, to_python};
 
 /// Characters of an answer that a message has room for.
 const LONGEST_SHOWN: usize = 80;
@@ -223,7 +223,7 @@ impl<M> Instance<M> {
     where
         V: Default + Into<PyClassInitializer<V>> + PyClass,
     {
-        let instance = Self::new(class, |python, _| python.import("numpy").map(drop), bind)?;
+        let instance = Self::new(class, |python, _| arrays_ready(python), bind)?;
         let view = Python::attach(|python| {
             Py::new(python, V::default()).map_err(|error| raised(python, &class.name, &error))
         })?;

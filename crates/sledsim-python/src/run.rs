@@ -21,7 +21,7 @@ use sledsim::units::ns_to_ms;
 use crate::errors;
 use crate::parts;
 use crate::scenario::Scenario;
-use crate::values::{held, parameters_of, to_python};
+use crate::values::{arrays_ready, held, parameters_of, to_python};
 use crate::watch::goes_on;
 
 /// How often a run looks whether a signal came.
@@ -158,7 +158,7 @@ impl RunOutput {
 
     /// The summary's histograms by quantity: lower edges of the bins that are not empty, upper ones, in ms, and requests.
     fn histograms<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        python.import("numpy")?;
+        arrays_ready(python)?;
         let histograms = PyDict::new(python);
         let of = &self.report.histogram;
         for (quantity, histogram) in [("response", &of.response), ("wait", &of.wait), ("service", &of.service)] {
@@ -187,7 +187,7 @@ impl RunOutput {
             "writes" => Which::Writes,
             other => return Err(errors::run(Fault::unknown_name("op", other, ["all", "reads", "writes"]))),
         };
-        python.import("numpy")?;
+        arrays_ready(python)?;
         let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);
         let edges_ms: Vec<f64> = bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect();
         Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
@@ -195,7 +195,7 @@ impl RunOutput {
 
     /// What mechanisms did by column, those of one mechanism after those of another; empty unless it was asked for.
     fn timeline<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        python.import("numpy")?;
+        arrays_ready(python)?;
         let columns = PyDict::new(python);
         let all = || self.timeline.spans.iter().flatten();
         let numbers = self.timeline.spans.iter().zip(0_u32..).flat_map(|(spans, n)| spans.iter().map(move |_| n));
@@ -221,7 +221,7 @@ impl RunOutput {
 
     /// The request log by column; empty unless it was asked for.
     fn log<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        python.import("numpy")?;
+        arrays_ready(python)?;
         let columns = PyDict::new(python);
         if let Some(log) = self.recorder.log() {
             fill_log(&columns, log, &self.recorder, self.report.energy.is_some())?;

@@ -16,6 +16,7 @@ use crate::device::same_length;
 use crate::errors;
 use crate::run::{run_error, stretch, RunOutput, Watch};
 use crate::scenario::Scenario;
+use crate::values::arrays_ready;
 
 /// A system whose requests and whose clock come from Python.
 #[pyclass(subclass, module = "sledsim._core")]
@@ -320,7 +321,7 @@ impl Session {
         python: Python<'py>,
         #[pyo3(from_py_with = until_ns_of)] until_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        python.import("numpy")?;
+        arrays_ready(python)?;
         let session = self.held();
         let back = python.detach(|| {
             watched(|keep_going| match until_ns {

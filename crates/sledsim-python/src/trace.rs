@@ -16,7 +16,7 @@ use sledsim::traces::{
 use sledsim::workloads::trace::{self, TraceSpec};
 
 use crate::errors;
-use crate::values::{held, to_python};
+use crate::values::{arrays_ready, held, to_python};
 
 /// Column names by meaning.
 pub type Columns = BTreeMap<String, String>;
@@ -106,8 +106,7 @@ impl TraceReader {
 
     /// The next `n` records by column; empty at the end.
     fn read<'py>(&self, python: Python<'py>, n: usize) -> PyResult<Bound<'py, PyDict>> {
-        // The first array needs the module; a signal during its import must not meet the array code.
-        python.import("numpy")?;
+        arrays_ready(python)?;
         let mut records = Vec::new();
         python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(failed)?;
         let format = self.lock().format();

@@ -1,5 +1,6 @@
 //! Values of documents to and from Python.
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use serde::Serialize;
@@ -8,6 +9,20 @@ use sledsim::fault::{self, Fault, Kind};
 use sledsim::limits::NESTING;
 
 use crate::errors;
+
+/// Loads what arrays are made with.
+///
+/// NumPy's module is Python, in which a signal may be seen that came before, and the array code takes whatever comes up then for
+/// a defect. So arrays are made ready before work that takes a while, and a signal before that is told as it should be.
+///
+/// # Errors
+/// NumPy can't be loaded, or a signal has come.
+pub fn arrays_ready(python: Python<'_>) -> PyResult<()> {
+    python.import("numpy")?;
+    python.check_signals()?;
+    PyArray1::<u8>::from_vec(python, Vec::new());
+    Ok(())
+}
 
 /// What a part of the core holds, as a value.
 pub fn held(part: &impl Serialize) -> Value {

@@ -313,6 +313,9 @@ def _show(result: "Result", wanted: Wanted) -> None:
         print_found(result, as_json=wanted.as_json)
     else:
         print_tables([result.brief()])
+    if not result.complete and (wanted.log or wanted.timeline):
+        # Of millions of requests that takes as long as they did.
+        complain("writing what was recorded so far; Ctrl-C leaves it out")
     if wanted.log:
         result.write_log(wanted.log)
     if wanted.timeline:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import SledsimError
 from sledsim.show.faults import unknown_kind, wrong
 from sledsim.show.files import unwritable, whole
+from sledsim.show.signals import signals_heard
 
 if TYPE_CHECKING:
     import duckdb
@@ -164,7 +165,7 @@ def copy_whole(
     import duckdb
 
     try:
-        with whole(path, lasting=lasting) as unfinished:
+        with whole(path, lasting=lasting) as unfinished, signals_heard():
             connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")
     except duckdb.Error as error:
         reason = unwritable(path.parent) or error

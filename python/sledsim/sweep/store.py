@@ -13,6 +13,7 @@ from sledsim._core import SledsimError
 from sledsim.show.faults import Sentence, missing_file, wrong
 from sledsim.show.files import UNFINISHED, files_at_once, write_whole
 from sledsim.show.frames import Framed, quoted_path
+from sledsim.show.signals import signals_heard
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
 
@@ -204,7 +205,8 @@ class Store(Framed):
         import duckdb
 
         try:
-            return self.connect().sql(sql)
+            with signals_heard():
+                return self.connect().sql(sql)
         except duckdb.Error as error:
             raise wrong(StoreError, "notation", f"{error}", path="sql", value=sql, file=self.path) from None
 
@@ -222,7 +224,7 @@ class Store(Framed):
 
         for attempt in range(ATTEMPTS):
             try:
-                with self.connect() as connection:
+                with signals_heard(), self.connect() as connection:
                     return connection.execute(sql, list(values)).fetchall()
             except duckdb.IOException as error:
                 # Another writer has just merged parts that were listed: the merged one has their rows.
@@ -366,7 +368,8 @@ class Writer:
                 continue
             select = f"SELECT DISTINCT * FROM {_files(small)} ORDER BY ALL"
             try:
-                self._connection.execute(f"SELECT count(*) FROM {_files(small)}")
+                with signals_heard():
+                    self._connection.execute(f"SELECT count(*) FROM {_files(small)}")
                 copy_part(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
             except (duckdb.Error, SledsimError):
                 # Somebody else merges them just now, or the disk has no room for both: they stay as they are.

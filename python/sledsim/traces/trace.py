@@ -14,6 +14,7 @@ from sledsim.scenario.texts import require_text
 from sledsim.show.faults import is_there, missing_file, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
+from sledsim.show.signals import signals_heard
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None =
     copy = folder / path.name
     source = f"read_parquet({quoted_path(path)})"
     try:
-        with duckdb.connect() as connection:
+        with signals_heard(), duckdb.connect() as connection:
             wanted = _wanted(connection, source, columns)
             copy_whole(connection, f"SELECT {wanted} FROM {source}", copy, COPY_OPTIONS[".csv"])
     except duckdb.Error as error:

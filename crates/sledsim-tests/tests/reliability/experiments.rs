@@ -60,6 +60,24 @@ fn a_no_is_heard_once_and_for_all() {
     }
 }
 
+/// Also with the last of the lives: who says it may have more to do.
+#[test]
+fn a_no_is_passed_on_when_all_is_over_anyway() {
+    // So much to draw that it is asked on the way; and whoever takes so long to answer is asked again by what comes next.
+    let mut slow = raid(400, 1, 5);
+    slow.device.tips = Some(Tips { count: 1000, mttf_h: YEAR_H, spares: 400, tolerated: 9, remap_h: 0.0 });
+    let experiment = plain(&[YEAR_H], 1000, 1);
+    let mut heard = 0;
+    let stopped = simulate(&slow, &experiment, &mut |lives| {
+        heard = lives;
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        lives < 1000
+    });
+    let stopped = stopped.expect("the enclosure and the experiment are sound");
+    assert_eq!((heard, stopped.lifetimes, stopped.interrupted), (1000, 1000, true));
+    assert_eq!(outcome(&slow, &experiment), Outcome { interrupted: false, ..stopped });
+}
+
 #[test]
 fn a_life_that_hardly_ends_is_stopped_in_its_midst() {
     let lasting = with(repaired(raid(10, 4, 2), Some(24.0), Some(24.0)), 1e6, 0.1);

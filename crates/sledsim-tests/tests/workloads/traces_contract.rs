@@ -296,6 +296,39 @@ fn options_that_do_not_fit_are_refused() {
 }
 
 /// What the content of two formats leaves open.
+/// Sectors of a size that was given, of which there are more than a number of bytes can say.
+#[test]
+fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
+    let size = 1 << 31;
+    let given = |sector_bytes| TraceOptions { sector_bytes, ..TraceOptions::default() };
+    let far = 1_u64 << 33;
+    for (format, line) in [
+        ("mqsim", format!("1 0 {far} 8 1")),
+        ("disksim-ascii", format!("1.5 0 0 {far} 1")),
+        ("spc", format!("0,{far},512,R,1.5")),
+        ("tencent", format!("1,{far},8,0,1")),
+        ("blkparse", format!("8,0 3 1 1.5 697 Q R {far} + 8 [x]")),
+        ("arc", format!("{far} 8 0 1")),
+        ("disksim-validate", format!("R Hit 0 {far} 1.0 2.0")),
+    ] {
+        let format = Some(format.parse().unwrap());
+        let content = format!("{line}\n");
+        let usual = TraceOptions { format, ..given(None) };
+        assert_eq!(read_as(content.as_bytes(), &usual).unwrap().0.len(), 1, "{line}");
+        let message = read_as(content.as_bytes(), &TraceOptions { format, ..given(Some(size)) })
+            .err()
+            .expect("too far")
+            .to_string();
+        assert!(message.contains("line 1: ") && message.contains("sector_bytes = 2147483648"), "{message}");
+    }
+    // Each of them has its place, and all together have not.
+    let content = "1 0 0 4294967295 1\n".repeat(3);
+    let format = Some(TraceFormat::Mqsim);
+    let message =
+        read_as(content.as_bytes(), &TraceOptions { format, ..given(Some(size)) }).err().expect("too far").to_string();
+    assert!(message.contains("line 3: field `bytes`") && message.contains("sector_bytes = 2147483648"), "{message}");
+}
+
 #[test]
 fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
     let times = |content: &[u8], options: &TraceOptions| -> Vec<u64> {

@@ -252,6 +252,10 @@ impl<O: Observer> Run<'_, O> {
             let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
                 Next::At(time) => (Some(time), false),
                 Next::Busy => {
+                    // What it looked through may have taken long, whatever else there is to do.
+                    if !keep_going(self.progress()) {
+                        return Ok(End::Interrupted);
+                    }
                     self.standing.has_looked = false;
                     continue;
                 }
@@ -327,8 +331,10 @@ impl<O: Observer> Run<'_, O> {
         let Standing { counts, work, .. } = &mut **standing;
         let mut end = End::Requests;
         if let Some(mut root) = system.in_order_root() {
+            let mut was_busy = false;
             while counts.submitted < last {
-                if work.is_due() {
+                let is_due = work.is_due();
+                if is_due || std::mem::take(&mut was_busy) {
                     let fraction_taken = workload.fraction_taken();
                     if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
                         end = End::Interrupted;
@@ -340,7 +346,10 @@ impl<O: Observer> Run<'_, O> {
                 }
                 match workload.peek()? {
                     Next::At(_) => {}
-                    Next::Busy => continue,
+                    Next::Busy => {
+                        was_busy = true;
+                        continue;
+                    }
                     Next::Waiting | Next::Ended => {
                         end = End::WorkloadEnded;
                         break;

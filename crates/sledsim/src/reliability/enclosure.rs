@@ -115,11 +115,13 @@ pub(super) struct Life<'a> {
     looks_left: u64,
     /// What a new device takes, in looks.
     draws: u64,
+    /// Whether nobody waits for it any more.
+    stop: &'a AtomicBool,
 }
 
 impl<'a> Life<'a> {
-    /// An enclosure whose lives take so many looks at devices at most, all together.
-    pub(super) fn new(enclosure: &'a Enclosure, horizon_h: f64, looks: u64) -> Self {
+    /// An enclosure whose lives take so many looks at devices at most, all together, until they are stopped.
+    pub(super) fn new(enclosure: &'a Enclosure, horizon_h: f64, looks: u64, stop: &'a AtomicBool) -> Self {
         Self {
             enclosure,
             delivery: Delivery::new(&enclosure.device),
@@ -138,6 +140,7 @@ impl<'a> Life<'a> {
             ratio: 1.0,
             looks_left: looks,
             draws: enclosure.device.draws(horizon_h),
+            stop,
         }
     }
 
@@ -147,7 +150,6 @@ impl<'a> Life<'a> {
         draw: Draw<'a>,
         stream: &mut Stream,
         visits: &mut Visits,
-        stop: &AtomicBool,
     ) -> Result<Fate, Unfinished> {
         self.begin(draw, stream);
         let event_looks = self.places.len() as u64 * if matches!(draw, Draw::AtBirth) { 1 } else { FORCING };
@@ -156,7 +158,7 @@ impl<'a> Life<'a> {
             unheard += event_looks;
             if unheard >= UNHEARD {
                 unheard = 0;
-                if stop.load(Ordering::Relaxed) {
+                if self.stop.load(Ordering::Relaxed) {
                     return Err(Unfinished::Stopped);
                 }
             }
@@ -368,7 +370,7 @@ impl<'a> Life<'a> {
     fn known_failure_h(&self, law: Law, stream: &mut Stream) -> f64 {
         let mut age_h = if matches!(self.draw, Draw::AtBirth) { law.sample_h(stream) } else { f64::INFINITY };
         if let Some(tips) = &self.enclosure.device.tips {
-            age_h = age_h.min(tips.sample_h(age_h.min(self.horizon_h - self.now_h), stream));
+            age_h = age_h.min(tips.sample_h(age_h.min(self.horizon_h - self.now_h), stream, self.stop));
         }
         self.now_h + age_h
     }

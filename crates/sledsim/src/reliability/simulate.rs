@@ -140,7 +140,7 @@ impl Experiment {
 /// Simulates lives of an enclosure.
 ///
 /// `keep_going` hears several times a second how many lives have been simulated; where it says no, the outcome is that of
-/// the lives so far. A seed gives the same outcome on any number of threads.
+/// the lives so far, and says so even where these are all. A seed gives the same outcome on any number of threads.
 ///
 /// # Errors
 /// All fields of the enclosure and of the experiment that cannot be used; lives that take too long, see [`DEVICE_LIVES`]
@@ -178,9 +178,10 @@ pub fn simulate(
         let Experiment { horizons_h, forced, to_loss, confidence, .. } = experiment;
         let outcome = tally.outcome(horizons_h, *forced, *to_loss, *confidence);
         let enough = finished && (to == whole || experiment.is_precise(&outcome));
-        // Who says no when a round is over anyway must not be asked again by the next.
-        if enough || !finished || !goes_on {
-            return Ok(Outcome { interrupted: !enough, ..outcome });
+        // A no that comes when all is over anyway is passed on, too: who said it may have more to do, and hears of it by this.
+        let interrupted = !finished || !goes_on;
+        if enough || interrupted {
+            return Ok(Outcome { interrupted, ..outcome });
         }
         from = to;
     }
@@ -235,14 +236,14 @@ impl Lives<'_> {
         let mut stream = Stream::new(*seed, &format!("enclosure lifetimes {chunk}"));
         let mut tally = Tally::new(horizons_h.len());
         let mut visits = Visits::new(horizons_h);
-        let mut life = Life::new(self.enclosure, self.experiment.until_h(), self.looks);
+        let mut life = Life::new(self.enclosure, self.experiment.until_h(), self.looks, stop);
         for _ in 0..CHUNK.min(lifetimes - chunk * CHUNK) {
             if stop.load(Ordering::Relaxed) {
                 return Err(Unfinished::Stopped);
             }
             let forced = self.prospects.is_some() && !stream.chance(UNFORCED_SHARE);
             let draw = self.prospects.map_or(Draw::AtBirth, |prospects| Draw::InWindows { prospects, forced });
-            let fate = life.live(draw, &mut stream, &mut visits, stop)?;
+            let fate = life.live(draw, &mut stream, &mut visits)?;
             tally.add(fate, forced, &mut visits);
         }
         Ok(tally)

@@ -137,7 +137,7 @@ impl Tally {
 pub struct Outcome {
     /// Enclosure lifetimes simulated.
     pub lifetimes: u64,
-    /// Whether it was stopped before it had what was asked for.
+    /// Whether it was stopped; that may have been in the moment in which it had what was asked for.
     pub interrupted: bool,
     /// What was found for each horizon, in their order.
     pub horizons: Vec<AtHorizon>,

@@ -212,6 +212,11 @@ pub enum Remedy {
     OtherFormat,
     /// Say how large its sectors are.
     NameSectors,
+    /// Say that they are of another size than was given.
+    OtherSectors {
+        /// What was given.
+        given: u32,
+    },
     /// Repair or tolerate the record.
     RepairRecord,
     /// Tolerate more than so many.
@@ -235,6 +240,11 @@ impl BadRecord {
             Remedy::RestoreHeader => fault.says("restore the header, or name another ").option("format"),
             Remedy::OtherFormat => fault.says("name another ").option("format"),
             Remedy::NameSectors => fault.says("name it: ").option("sector_bytes"),
+            Remedy::OtherSectors { given } => fault
+                .says("give the size that a sector of the trace has, instead of ")
+                .set("sector_bytes", given)
+                .says(", repair the record, or tolerate so many such records with ")
+                .option("skip_bad"),
             Remedy::RepairRecord => fault
                 .says("repair the record, tolerate so many such records with ")
                 .option("skip_bad")
@@ -276,6 +286,8 @@ pub(super) struct FieldFault {
     pub expected: Cow<'static, str>,
     /// What it is.
     pub found: String,
+    /// Whether it says more bytes than a number holds, which sectors of another size may be the cause of.
+    pub is_beyond: bool,
 }
 
 /// The result of parsing a field; the fault is boxed because it is rare and large.
@@ -288,7 +300,13 @@ impl FieldFault {
         expected: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
     ) -> Box<Self> {
-        Box::new(Self { field: field.into(), expected: expected.into(), found: found.into() })
+        Box::new(Self { field: field.into(), expected: expected.into(), found: found.into(), is_beyond: false })
+    }
+
+    /// The same of a field that says more bytes than a number holds.
+    pub fn beyond(mut self: Box<Self>) -> Box<Self> {
+        self.is_beyond = true;
+        self
     }
 
     /// A fault in a field of a text trace.

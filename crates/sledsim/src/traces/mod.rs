@@ -2,8 +2,8 @@
 //!
 //! Every reader works in constant memory, takes gzip, zstd, bzip2 and xz by their magic bytes, rebases time so that the
 //! first record stands at 0, and answers a malformed record with an error that names file, place, field, finding,
-//! expectation and remedy. Times must not run backwards, every request but a flush has at least one byte, and none ends beyond
-//! 2^64 bytes; all three are checked in one place, for every format.
+//! expectation and remedy. Times must not run backwards, every request but a flush has at least one byte, none ends beyond
+//! 2^64 bytes, and all together have fewer; all four are checked in one place, for every format.
 //!
 //! The formats are [`TraceFormat::ALL`]; what a record of each looks like its file says, and [`TraceFormat::description`].
 //!
@@ -56,6 +56,7 @@ pub use error::{BadRecord, Place, TraceError};
 pub use info::TraceInfo;
 pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TraceOptions};
 pub use reader::TraceReader;
+pub(crate) use reader::{Look, RECORDS_AT_ONCE};
 pub use text::TimeUnit;
 pub use writer::{convert, write, TraceWriter};
 
@@ -154,6 +155,8 @@ enum Step {
     Request(TraceRecord),
     /// A flush, and a request that comes with it.
     FlushAnd(TraceRecord),
+    /// A line without anything.
+    Blank,
     /// A well-formed record of something else: a discard, another event, a header line.
     Other,
     /// A record that its own trace marks as unreliable.

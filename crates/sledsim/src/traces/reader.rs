@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::error::{BadRecord, Failure, FieldFault, Place, Remedy, TraceError};
 use super::options::TraceOptions;
 use super::source::Input;
-use super::{RecordParser, Step, TraceFormat, TraceRecord};
+use super::{RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 use crate::time::Time;
 
@@ -22,14 +22,18 @@ pub struct TraceReader {
     format: TraceFormat,
     told_by: String,
     skip_bad: u64,
+    /// Size of a sector that options give.
+    sector_bytes: Option<u32>,
     skipped: u64,
     /// Bytes of the file read so far, and its size.
     file: Option<(Arc<AtomicU64>, u64)>,
     watch: Option<Box<dyn FnMut() -> bool + Send>>,
-    unwatched: u32,
+    unwatched: Stint,
     suspect: u64,
     other: u64,
     records: u64,
+    /// Bytes of all records given.
+    bytes: u64,
     base_ns: u64,
     last_ns: u64,
     done: bool,
@@ -37,8 +41,38 @@ pub struct TraceReader {
     held: Option<TraceRecord>,
 }
 
-/// Records between two looks at the watch.
-const UNWATCHED_RECORDS: u32 = 16_384;
+/// What comes next in a trace.
+pub(crate) enum Look {
+    /// A request.
+    Request(TraceRecord),
+    /// Something else, which has been passed.
+    Passed,
+    /// Nothing.
+    End,
+}
+
+/// Records, and lines that are none, after which who waits for a record gets a word in.
+pub(crate) const RECORDS_AT_ONCE: u32 = 4096;
+/// Bytes of the content after which the same holds: where lines are long, or slow to decompress.
+const BYTES_AT_ONCE: u64 = 1 << 22;
+
+/// How much may be read before somebody gets a word in.
+pub(crate) struct Stint {
+    records_left: u32,
+    until_byte: u64,
+}
+
+impl Stint {
+    fn from(input: &Input) -> Self {
+        Self { records_left: RECORDS_AT_ONCE, until_byte: input.offset().saturating_add(BYTES_AT_ONCE) }
+    }
+
+    #[inline]
+    fn goes_on(&mut self, input: &Input) -> bool {
+        self.records_left = self.records_left.saturating_sub(1);
+        self.records_left > 0 && input.offset() < self.until_byte
+    }
+}
 
 /// A file that counts the bytes read from it.
 struct Counted {
@@ -136,13 +170,15 @@ impl TraceReader {
             format,
             told_by,
             skip_bad: options.skip_bad,
+            sector_bytes: options.sector_bytes,
             skipped: 0,
             file: None,
             watch: None,
-            unwatched: 0,
+            unwatched: Stint { records_left: RECORDS_AT_ONCE, until_byte: BYTES_AT_ONCE },
             suspect: 0,
             other: 0,
             records: 0,
+            bytes: 0,
             base_ns: 0,
             last_ns: 0,
             done: false,
@@ -182,11 +218,10 @@ impl TraceReader {
     #[inline]
     fn look_up(&mut self) -> Result<(), TraceError> {
         let Some(keep_going) = &mut self.watch else { return Ok(()) };
-        self.unwatched += 1;
-        if self.unwatched < UNWATCHED_RECORDS {
+        if self.unwatched.goes_on(&self.input) {
             return Ok(());
         }
-        self.unwatched = 0;
+        self.unwatched = Stint::from(&self.input);
         if keep_going() {
             return Ok(());
         }
@@ -243,45 +278,68 @@ impl TraceReader {
     )]
     #[inline]
     pub fn next(&mut self) -> Result<Option<TraceRecord>, TraceError> {
-        if let Some(record) = self.held.take() {
-            self.records += 1;
-            return Ok(Some(record));
-        }
-        while !self.done {
+        loop {
             self.look_up()?;
-            match self.parser.next(&mut self.input) {
-                Ok(Some(Step::Request(record))) => match self.accept(record) {
-                    Ok(record) => return Ok(Some(record)),
-                    Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
-                },
-                Ok(Some(Step::FlushAnd(record))) => match self.accept(record) {
-                    Ok(record) => {
-                        self.held = Some(record);
-                        return Ok(Some(TraceRecord::flush(record.time.ns(), record.device)));
-                    }
-                    Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
-                },
-                Ok(Some(Step::Other)) => self.other += 1,
-                Ok(Some(Step::Suspect)) => self.suspect += 1,
-                Ok(None) => {
-                    self.done = true;
-                    if self.records == 0 {
-                        return Err(empty(&self.input, self.skipped));
-                    }
-                }
-                Err(Failure::Bad(place, fault)) => self.tolerate(place, *fault)?,
-                Err(Failure::Lost(place, fault)) => {
-                    self.done = true;
-                    let remedy = Remedy::RepairTrace;
-                    return Err(self.bad(place, *fault, remedy));
-                }
-                Err(Failure::Fatal(error)) => {
-                    self.done = true;
-                    return Err(*error);
-                }
+            match self.look()? {
+                Look::Request(record) => return Ok(Some(record)),
+                Look::Passed => {}
+                Look::End => return Ok(None),
             }
         }
-        Ok(None)
+    }
+
+    /// Begins a stint from here, for who has other things to see to and no watch.
+    pub(crate) fn stint(&self) -> Stint {
+        Stint::from(&self.input)
+    }
+
+    /// Whether a stint is not over yet, before a look.
+    #[inline]
+    pub(crate) fn goes_on(&self, stint: &mut Stint) -> bool {
+        stint.goes_on(&self.input)
+    }
+
+    /// Looks at what comes next, be it a request or not: a trace may have any number of lines that are none.
+    #[inline]
+    pub(crate) fn look(&mut self) -> Result<Look, TraceError> {
+        if let Some(record) = self.held.take() {
+            self.records += 1;
+            return Ok(Look::Request(record));
+        }
+        if self.done {
+            return Ok(Look::End);
+        }
+        match self.parser.next(&mut self.input) {
+            Ok(Some(Step::Request(record))) => match self.accept(record) {
+                Ok(record) => return Ok(Look::Request(record)),
+                Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
+            },
+            Ok(Some(Step::FlushAnd(record))) => match self.accept(record) {
+                Ok(record) => {
+                    self.held = Some(record);
+                    return Ok(Look::Request(TraceRecord::flush(record.time.ns(), record.device)));
+                }
+                Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
+            },
+            Ok(Some(Step::Blank)) => {}
+            Ok(Some(Step::Other)) => self.other += 1,
+            Ok(Some(Step::Suspect)) => self.suspect += 1,
+            Ok(None) => {
+                self.done = true;
+                return if self.records == 0 { Err(empty(&self.input, self.skipped)) } else { Ok(Look::End) };
+            }
+            Err(Failure::Bad(place, fault)) => self.tolerate(place, *fault)?,
+            Err(Failure::Lost(place, fault)) => {
+                self.done = true;
+                let remedy = Remedy::RepairTrace;
+                return Err(self.bad(place, *fault, remedy));
+            }
+            Err(Failure::Fatal(error)) => {
+                self.done = true;
+                return Err(*error);
+            }
+        }
+        Ok(Look::Passed)
     }
 
     /// Appends up to `count` requests to `batch`; fewer only at the end of the trace. Returns how many.
@@ -305,6 +363,7 @@ impl TraceReader {
         let time_ns = record.time.ns();
         if (record.bytes == 0) != (record.op == Op::Flush)
             || record.offset_bytes.checked_add(record.bytes).is_none()
+            || self.bytes.checked_add(record.bytes).is_none()
             || time_ns < self.last_ns
         {
             return Err(self.refuse(&record));
@@ -313,6 +372,7 @@ impl TraceReader {
             self.base_ns = time_ns;
         }
         self.last_ns = time_ns;
+        self.bytes += record.bytes;
         self.records += 1;
         record.time = Time::from_ns(time_ns - self.base_ns);
         Ok(record)
@@ -326,7 +386,11 @@ impl TraceReader {
         }
         if record.offset_bytes.checked_add(record.bytes).is_none() {
             let found = format!("offset {} plus length {}", record.offset_bytes, record.bytes);
-            return FieldFault::new("offset", "a request that ends within 2^64 bytes", found);
+            return FieldFault::new("offset", "a request that ends within 2^64 bytes", found).beyond();
+        }
+        if self.bytes.checked_add(record.bytes).is_none() {
+            let found = format!("{}, after {} of the requests before", record.bytes, self.bytes);
+            return FieldFault::new("bytes", "requests of less than 2^64 bytes together", found).beyond();
         }
         let back_ns = self.last_ns - record.time.ns();
         FieldFault::new(
@@ -344,8 +408,11 @@ impl TraceReader {
             return Ok(());
         }
         self.done = true;
-        let remedy =
-            if self.skipped == 0 { Remedy::RepairRecord } else { Remedy::SkipMore { tolerated: self.skip_bad } };
+        let remedy = match self.sector_bytes {
+            Some(given) if fault.is_beyond && given > DEFAULT_SECTOR_BYTES => Remedy::OtherSectors { given },
+            _ if self.skipped == 0 => Remedy::RepairRecord,
+            _ => Remedy::SkipMore { tolerated: self.skip_bad },
+        };
         Err(self.bad(place, fault, remedy))
     }
 

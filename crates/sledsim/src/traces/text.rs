@@ -90,15 +90,13 @@ pub(super) fn assert_wrong_fields<F: SectorLine>(cases: &[(&str, &str)]) {
 impl<P: LineParser> RecordParser for Lines<P> {
     #[inline]
     fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure> {
-        loop {
-            let Some(line) = input.line()? else { return Ok(None) };
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            return match self.0.line(line) {
-                Ok(step) => Ok(Some(step)),
-                Err(fault) => Err(Failure::Bad(Place::Line(input.line_number()), fault)),
-            };
+        let Some(line) = input.line()? else { return Ok(None) };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(Step::Blank));
+        }
+        match self.0.line(line) {
+            Ok(step) => Ok(Some(step)),
+            Err(fault) => Err(Failure::Bad(Place::Line(input.line_number()), fault)),
         }
     }
 
@@ -209,7 +207,7 @@ pub(super) fn digits(text: &[u8]) -> Option<u64> {
 #[inline]
 pub(super) fn sectors_to_bytes(field: impl Into<Cow<'static, str>>, count: u64, sector_bytes: u32) -> Parsed<u64> {
     count.checked_mul(u64::from(sector_bytes)).ok_or_else(|| {
-        FieldFault::new(field, format!("sectors of {sector_bytes} bytes within 2^64 bytes"), count.to_string())
+        FieldFault::new(field, format!("sectors of {sector_bytes} bytes within 2^64 bytes"), count.to_string()).beyond()
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::trace::TraceSpec;
 use crate::fault::Fault;
 use crate::time::s_to_ns;
-use crate::traces::{TraceOptions, TraceReader, TraceRecord};
+use crate::traces::{Look, TraceOptions, TraceReader, TraceRecord, RECORDS_AT_ONCE};
 
 /// A place in the trace, with what of it is chosen.
 pub(super) struct Cursor {
@@ -32,9 +32,12 @@ impl Cursor {
         if spec.records.is_some_and(|most| self.replayed >= most) {
             return Ok(Found::End);
         }
-        for _ in 0..RECORDS_AT_ONCE {
-            let Some(record) = self.reader.next()? else {
-                return Ok(Found::End);
+        let mut stint = self.reader.stint();
+        while self.reader.goes_on(&mut stint) {
+            let record = match self.reader.look()? {
+                Look::Request(record) => record,
+                Look::Passed => continue,
+                Look::End => return Ok(Found::End),
             };
             if self.until_ns.is_some_and(|until| record.time.ns() >= until) {
                 return Ok(Found::End);
@@ -60,9 +63,6 @@ pub(super) enum Found {
     NotYet,
     End,
 }
-
-/// Records to look at before the caller gets a word in.
-pub(super) const RECORDS_AT_ONCE: u32 = 4096;
 
 /// Records to look at for how far a trace reaches, a second's work or two, after which what was seen has to do.
 const RECORDS_FOR_REACH: u32 = 5_000_000;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
-use super::chosen::{Cursor, Found, Reach, RECORDS_AT_ONCE};
+use super::chosen::{Cursor, Found, Reach};
 use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::engine::workload::{Next, Workload};
@@ -131,7 +131,8 @@ impl Replay {
 
     /// Goes on to measure the address space of the chosen records.
     fn measure(&mut self, mut extent: Extent) -> Result<(), Fault> {
-        for _ in 0..RECORDS_AT_ONCE {
+        let mut stint = extent.cursor.reader.stint();
+        while extent.cursor.reader.goes_on(&mut stint) {
             match extent.cursor.next(&self.spec)? {
                 Found::Record(record) => extent.end_bytes = extent.end_bytes.max(record.offset_bytes + record.bytes),
                 Found::NotYet => break,

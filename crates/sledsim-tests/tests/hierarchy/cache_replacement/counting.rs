@@ -49,6 +49,14 @@ fn the_last_page_there_can_be_is_counted() {
 }
 
 #[test]
+fn flushes_touch_no_page() {
+    let text = "t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n0,0,0,512,R\n1,0,0,0,F\n2,0,0,512,WF\n3,0,7,7,flush\n";
+    let mut reader = TraceReader::from_reader("made", Box::new(Cursor::new(text)), &TraceOptions::default()).unwrap();
+    let found = hit_ratios(&mut reader, 512, &[CacheSpec { policy: LRU.into(), pages: 1 }], &mut |_, _| true).unwrap();
+    assert_eq!((found.references, found.caches[0].hits), (2, 1));
+}
+
+#[test]
 fn impossible_sizes_and_parameters_are_refused() {
     let requests = [(0, 0, 4096)];
     for (page_bytes, pages, said) in [

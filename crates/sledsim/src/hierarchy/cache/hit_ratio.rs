@@ -1,6 +1,7 @@
 //! Hit ratios without a device: a trace's requests as references to pages, and how many of them each cache would serve.
 //!
-//! Reads and writes count alike, and whatever is missed is brought in. Pages of different devices are different pages.
+//! Reads and writes count alike, and whatever is missed is brought in. Flushes touch no page. Pages of different devices are
+//! different pages.
 
 use std::collections::HashMap;
 
@@ -10,6 +11,7 @@ use super::replacement::{ReplacementChoice, MAX_SLOTS};
 use crate::engine::Stop;
 use crate::fault::{Fault, Faults, Kind, Range, Word};
 use crate::limits::PAGES_OF_A_REQUEST;
+use crate::request::Op;
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
 /// References that go through a cache at a time.
@@ -125,7 +127,10 @@ impl References<'_> {
             if keys.len() == BATCH_REFERENCES {
                 return Ok(());
             }
-            let Some(TraceRecord { device, offset_bytes, bytes, .. }) = self.reader.next()? else { return Ok(()) };
+            let Some(TraceRecord { device, offset_bytes, bytes, op, .. }) = self.reader.next()? else { return Ok(()) };
+            if op == Op::Flush {
+                continue;
+            }
             let (first, last) = (offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes);
             if last - first >= PAGES_OF_A_REQUEST.most {
                 let (request, pages, most) = (self.reader.records(), last - first + 1, PAGES_OF_A_REQUEST.most);
