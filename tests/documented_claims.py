@@ -24,11 +24,21 @@ class Row(NamedTuple):
     how: str
 
 
+def tables(block: str) -> list[list[list[str]]]:
+    """Return the tables in what is computed of the page under a name: the rows of each below its header, in cells."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"<!-- computed: {block} -->\n")[2].partition("<!-- end -->")[0]
+    found = [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines()]
+        for part in text.split("\n\n")
+        if part.startswith("|")
+    ]
+    return [rows[2:] for rows in found]
+
+
 def documented(paper: str) -> list[Row]:
     """Return the rows of a paper's table, those of claims that are not done too."""
-    table = PAGE.read_text(encoding="utf-8").partition(f"<!-- computed: {paper} -->")[2].partition("<!-- end -->")[0]
-    lines = [line for line in table.splitlines() if line.startswith("|")]
-    return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
+    [rows] = tables(paper)
+    return [Row(*cells) for cells in rows]
 
 
 def verdicts(paper: str) -> Counter[str]:

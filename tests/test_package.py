@@ -6,10 +6,20 @@ import doctest
 import importlib
 import subprocess
 import sys
+import tomllib
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import pytest
 
 import sledsim
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -78,3 +88,55 @@ def test_the_examples_in_docstrings_are_true(name: str) -> None:
 def test_errors_are_one_family() -> None:
     for error in (sledsim.ScenarioError, sledsim.TraceError, sledsim.RunError):
         assert issubclass(error, sledsim.SledsimError)
+
+
+#: What the extras of a user bring, as it is imported.
+EXTRAS = {
+    "plots": ("altair", "jinja2", "vl_convert"),
+    "frames": ("pandas", "polars", "pyarrow"),
+    "reliability": ("scipy",),
+    "cluster": ("distributed",),
+    "optimise": ("optuna",),
+    "sqlite": ("apsw",),
+}
+#: Claims of each paper: formulas, drawings, chains, single accesses, a stand-in, runs on whole machines.
+CLAIMS = (
+    *("griffin1999.settle-time", "schlosser2000.bit-size-power", "schlosser2000.tpcd-q6-cpu-bound"),
+    *("lin2002.snake-startup", "schlosser2004.contract-near", "schlosser2004.table-mems-layout"),
+    *("hong2006.mttf-no-repair", "hong2006.survival-crossing-by-spares", "hong2006.preventive-gain"),
+)
+
+
+#: Claims that rest on equation 1 of hong2006, which is SciPy's Poisson distribution here.
+BY_EQUATION_1 = tuple(
+    f"hong2006.{name}"
+    for name in (
+        *("durability-2-spares-1-year", "durability-5-spares-5-years"),
+        *("repairs-preventive", "repairs-mandatory", "instant-rebuild"),
+    )
+)
+
+
+def test_claims_take_nothing_that_the_base_lacks_but_those_by_equation_1(
+    sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = {name: len(needs) for name, needs in project["optional-dependencies"].items()}
+    developing = {"build", "wheel", "docs", "dev"}
+    assert {name: len(modules) for name, modules in EXTRAS.items()} == {
+        name: count for name, count in brought.items() if name not in developing
+    }
+    for name in chain.from_iterable(EXTRAS.values()):
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in CLAIMS:
+        found = sledsim_cli("reproduce", name)
+        assert found.status == 0, found.err
+        assert "not done  why" not in found.out, found.out
+    # What does take more says so.
+    for name in BY_EQUATION_1:
+        found = sledsim_cli("reproduce", name)
+        assert found.status == 1
+        assert "pip install 'sledsim[reliability]'" in found.out
+    refused = sledsim_cli("reproduce", CLAIMS[0], "--report", str(tmp_path / "report"))
+    assert refused.status == 2
+    assert "pip install 'sledsim[plots]'" in refused.err

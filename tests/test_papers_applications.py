@@ -77,6 +77,15 @@ def test_runs_as_the_paper_has_them_are_what_it_says(made_up: dict[str, float], 
     assert set(verdicts.values()) == {"reproduced"}, verdicts
 
 
+def test_runs_made_with_one_seed_keep_their_verdict_where_more_are_asked_for(
+    made_up: dict[str, float], study: Study
+) -> None:
+    [answer] = reproduce("schlosser2000.postmark-order", seeds=3, time_optimal=True, study=study).answers
+    assert answer.finding
+    assert answer.finding.simulates
+    assert (answer.verdict, answer.by_seed, answer.time_optimal) == ("reproduced", (), None)
+
+
 @pytest.mark.parametrize(
     ("device", "waiting_ms", "claim"),
     [

@@ -9,7 +9,7 @@ import pytest
 from conftest import reference
 from documented_claims import verdicts, wheres
 from sledsim.show.tables import Table
-from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.lin2002.workload import saved
 
@@ -21,7 +21,27 @@ PAPER = "lin2002"
 
 
 def test_verdicts_are_those_expected() -> None:
-    assert verdicts(PAPER) == {"reproduced": 21, "shape only": 9, "differs": 11}
+    assert verdicts(PAPER) == {"reproduced": 21, "shape only": 10, "differs": 10}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "snake-startup",
+        "snake-shares",
+        *(
+            pytest.param(claim, marks=pytest.mark.slow)
+            for claim in ("merge-energy", "subsector-last-block", "subsector-metadata-extremes", "combined-energy")
+        ),
+    ],
+)
+def test_a_figure_of_the_day_is_the_mean_over_seeds(study: Study, claim: str) -> None:
+    finding = experiments()[f"{PAPER}.{claim}"](study.unprobed())
+    ours = figures_of(finding.ours)
+    assert ours
+    # Where the mean of seeds lies is about it.
+    assert ours == pytest.approx([sum(ends) / 2 for ends in finding.intervals])
+    assert all(low < high for low, high in finding.intervals)
 
 
 @pytest.mark.slow

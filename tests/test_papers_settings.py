@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 #: Side of a bit of `g2`, nm.
 CATALOGUE_NM = 40.0
 SPRINGS = "schlosser2000.spring-turnaround"
+HOW_TO, CLAIMS = "how-to/reproduce.md", "reference/claims.md"
 MIXED = {"kind": "mirror", "members": ["g2", {"device": {"name": "g3", "bit_nm": 40}}, {"device": "cheetah73"}]}
 
 
@@ -128,11 +131,15 @@ def test_a_key_that_a_new_kind_of_part_lacks_is_no_place_that_a_setting_misses()
 
 
 def test_the_verdict_changes_with_a_parameter(sledsim_cli: Callable[..., Outcome]) -> None:
-    found = sledsim_cli("reproduce", SPRINGS, "--set", "device.spring_factor=0")
+    """As the page on reproducing shows it, and the page of claims names it."""
+    how_to, page = ((ROOT / "docs" / place).read_text(encoding="utf-8") for place in (HOW_TO, CLAIMS))
+    shown = re.search(r"^```text\n\$ (sledsim reproduce .+ --set .+)\n((?:.+\n)+)```$", how_to, re.MULTILINE)
+    assert shown
+    assert f"`{shown[1]}`" in page
+    found = sledsim_cli(*shlex.split(shown[1])[1:])
     assert found.status == 0
-    lines = [line.split() for line in found.out.splitlines()]
-    assert ["ours", "4.00,", "4.00,", "4.00", "ratio", "reproduced"] in lines
-    assert ["with", "device.spring_factor=0", "1.00,", "1.00,", "1.00", "ratio", "differs"] in lines
+    assert found.out == shown[2]
+    assert [line.split()[-1] for line in shown[2].splitlines()[-2:]] == ["reproduced", "differs"]
     document = json.loads(sledsim_cli("reproduce", SPRINGS, "--set", "device.spring_factor=0", "--json").out)
     assert document["claims"][0]["verdict"] == "reproduced"
     assert document["changed"]["set"] == ["device.spring_factor=0"]

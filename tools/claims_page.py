@@ -3,7 +3,9 @@
 The page keeps its prose; what stands between ``<!-- computed: NAME -->`` and ``<!-- end -->`` is replaced.
 
     python tools/claims_page.py            run every claim, write the page; minutes
-    python tools/claims_page.py --seeds 5  write the table of verdicts by seed too, which else stays; half an hour
+    python tools/claims_page.py --seeds 5  write the table of verdicts by seed too, else it stays; ten minutes or more
+    python tools/claims_page.py --full verdicts.json
+                                           take what a full run found from its report, which else stays
     python tools/claims_page.py --check    exit with 1 where the page is out of date
 
 It needs the reference data in the folder that SLEDSIM_REFERENCE names.
@@ -14,20 +16,27 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import full_run
 from sledsim.show.progress import ProgressBar
-from sledsim_papers.harness.ledger import motion, title
+from sledsim_papers.harness.ledger import PAPERS, VERDICTS, figures_of, motion, title
+from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
-from sledsim_papers.harness.wording import ours_text, published_text, rests_text, time_optimal_text
+from sledsim_papers.harness.wording import command_text, ours_text, published_text, rests_text, time_optimal_text
 from sledsim_papers.schlosser2000.application_claims import robust_orders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from full_run import FullAnswer, FullRun
+
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "claims.md"
+#: What of a figure's larger value is far.
+FAR = 0.1
 BLOCK = re.compile(r"(?P<open><!-- computed: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 
 
@@ -82,7 +91,7 @@ def row(answer: Answer) -> list[str]:
     """Return the row of a claim."""
     claim, finding = answer.claim, answer.finding
     ours = ours_text(finding.ours, finding) if finding else "–"
-    how = sentences(reasons(answer))
+    how = f"{sentences(reasons(answer))} *Again:* `{command_text(claim)}`"
     what = f"{claim.what[:1].upper()}{claim.what[1:].rstrip('.')} ({claim.where})."
     beside = time_optimal_text(answer.time_optimal, finding)
     return [claim.id, what, published_text(claim), ours, beside, answer.verdict, rests_text(claim), how]
@@ -114,6 +123,16 @@ def doubted(found: Reproduction) -> str:
     return f"{said}\n\n{table(['claim', 'with', 'ours', 'ours then', 'verdict'], rows)}"
 
 
+def both_sides() -> str:
+    """Return what papers that are at odds with themselves say in several places, and the arithmetic of each."""
+    rows = [
+        [name if side is sides[0] else "", side.where, side.arithmetic, side.makes]
+        for name, sides in odds().items()
+        for side in sides
+    ]
+    return table(["claim", "where", "arithmetic", "makes"], rows)
+
+
 def robust() -> str:
     """Return the orders of applications on other machines than the paper's."""
     return table(["application", "machine", "run time, ms, from the quickest", "against the paper's"], robust_orders())
@@ -130,14 +149,52 @@ def by_seed(found: Reproduction) -> str:
     return f"{said}\n\n{table(['claim', 'seed by seed'], rows)}" if rows else said
 
 
-def page(found: Reproduction) -> str:
-    """Return the page with what was found."""
+def full(found: Reproduction, run: FullRun) -> str:
+    """Return how many claims have which verdict in a full run, and what differs from a quick one."""
+    pairs = list(zip(found.answers, run.claims, strict=True))
+    kinds = {
+        "quick": Counter(quick.verdict for quick, _ in pairs),
+        "full": Counter(other.verdict for _, other in pairs),
+    }
+    counts = [[kind, *(str(count[each]) for each in VERDICTS), str(len(pairs))] for kind, count in kinds.items()]
+    others = [(quick, other) for quick, other in pairs if quick.verdict != other.verdict]
+    moved = [(quick, other) for quick, other in pairs if quick.verdict == other.verdict and far_apart(quick, other)]
+    parts = [
+        f"Sledsim {run.sledsim}, {len(pairs)} claims: "
+        f"the verdict of {len(pairs) - len(others)} is the same in a quick run and in a full one.",
+        table(["run", *VERDICTS, "claims"], counts),
+    ]
+    header = ["claim", "published", "quick", "verdict", "full", "verdict"]
+    for says, listed in (("", others), (f"A figure of {len(moved)} more moves by over {100 * FAR:g} %:", moved)):
+        if listed:
+            parts += [*([says] if says else []), table(header, [full_row(*pair) for pair in listed])]
+    return "\n\n".join(parts)
+
+
+def full_row(quick: Answer, other: FullAnswer) -> list[str]:
+    """Return what a quick run and a full one find of a claim."""
+    ours = ours_text(quick.finding.ours, quick.finding) if quick.finding else "–"
+    return [quick.claim.name, published_text(quick.claim), ours, quick.verdict, other.text, other.verdict]
+
+
+def far_apart(quick: Answer, other: FullAnswer) -> bool:
+    """Whether a figure of a full run is far from that of a quick one."""
+    before, after = figures_of(quick.finding.ours) if quick.finding else None, figures_of(other.ours)
+    if before is None or after is None:
+        return False
+    return any(abs(a - b) > FAR * max(abs(a), abs(b)) for a, b in zip(before, after, strict=True))
+
+
+def page(found: Reproduction, run: FullRun | None = None) -> str:
+    """Return the page with what was found, and what a full run did: what is recorded of one, if none is given."""
     blocks = {
         "totals": totals(found),
         "not_done": not_done(found),
+        "odds": both_sides(),
         # Where nothing was contradicted, what became of it before stays.
         **({"doubted": doubted(found)} if any(answer.doubted for answer in found.answers) else {}),
         **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
+        **({"full": full(found, run or full_run.read())} if found.papers() == [*PAPERS] else {}),
         **({"robust": robust()} if "schlosser2000" in found.papers() else {}),
         **{paper: claims_table(found, paper) for paper in found.papers()},
     }
@@ -157,16 +214,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/reference/claims.md from a quick run of all claims.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
     parser.add_argument("--seeds", type=int, default=1, help="tell which verdicts depend on the seed, of so many")
+    parser.add_argument(
+        "--full",
+        type=Path,
+        default=full_run.RECORD,
+        metavar="FILE",
+        help="record what a full run found, of which this is the verdicts.json",
+    )
     given = parser.parse_args()
     check = given.check
+    run = full_run.read(given.full)
     with ProgressBar("reproducing", "claims") as progress:
         found = reproduce(time_optimal=True, doubt=True, seeds=given.seeds, progress=progress)
     missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
     if missing or not found.complete:
         print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)
         return 1
-    text = page(found)
+    text = page(found, run)
     if not check:
+        full_run.record(run)
         PAGE.write_text(text, encoding="utf-8")
     elif PAGE.read_text(encoding="utf-8") != text:
         print(f"{PAGE} is out of date: run make claims", file=sys.stderr)

@@ -1,15 +1,28 @@
 """Where a figure lies with a confidence of 95 %."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import hypot
 from typing import Any
 
+from sledsim.runs import mean_interval
 from sledsim_papers.harness.finding import Interval
 
-__all__ = ["SEEDS", "of_mean", "of_ratio"]
+__all__ = ["SEEDS", "of_mean", "of_ratio", "over_seeds"]
 
 #: Seeds of runs that are made several times.
 SEEDS = (1, 2, 3)
+
+
+def over_seeds(figures: Callable[[int], Sequence[float]]) -> tuple[tuple[float, ...], tuple[Interval, ...]]:
+    """Return the means of figures over :data:`SEEDS`, and where they lie.
+
+    Parameters
+    ----------
+    figures
+        Returns the figures of a seed, as many of each.
+    """
+    found = [mean_interval(each) for each in zip(*map(figures, SEEDS), strict=True)]
+    return tuple(each.mean for each in found), tuple(each.ends for each in found)
 
 
 def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:

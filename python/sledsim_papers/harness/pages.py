@@ -18,7 +18,15 @@ from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.stand_ins import stand_ins
 from sledsim_papers.harness.verdicts import verdicts
-from sledsim_papers.harness.wording import WORK, ours_text, published_text, rests_text, time_optimal_text, work_text
+from sledsim_papers.harness.wording import (
+    WORK,
+    command_text,
+    ours_text,
+    published_text,
+    rests_text,
+    time_optimal_text,
+    work_text,
+)
 
 __all__ = ["Pages"]
 
@@ -119,13 +127,13 @@ class Pages:
             "title": title(paper),
             "motion": motion(paper),
             "totals": counts_row(found, paper),
-            "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
+            "claims": [self._claim(answer, found) for answer in found.answers if answer.claim.paper == paper],
             "figures": [self._figure(each) for each in shown if each.picture.draw],
             "sketches": [each.picture for each in shown if not each.picture.draw],
             "stand_ins": stand_ins(found, paper),
         }
 
-    def _claim(self, answer: Answer) -> Context:
+    def _claim(self, answer: Answer, found: Reproduction) -> Context:
         """Return a claim's part of the page, and write its scenarios."""
         claim, finding = answer.claim, answer.finding
         context: Context = {
@@ -137,6 +145,7 @@ class Pages:
             "ours": ours_text(finding.ours, finding) if finding else "–",
             "time_optimal": time_optimal_text(answer.time_optimal, finding),
             "seconds": f"{answer.seconds:.1f}",
+            "command": command_text(claim, quick=found.quick),
             "reason": answer.reason,
             "answer": answer,
             "finding": finding,

@@ -66,8 +66,8 @@ class Answer:
     time_optimal
         What is found with sleds that move by that model; ``None`` where that was not asked for, or it is not done.
     by_seed
-        The verdict with each of the seeds asked for, the first being that of ``verdict``; empty where one was enough:
-        none was asked for beside it, or nothing is drawn at random.
+        The verdict with each of the seeds asked for, the first being that of ``verdict``; empty where there is one:
+        none was asked for beside it, nothing is drawn at random, or runs on whole machines were made with one.
     doubted
         What comes of it under a change that contradicts it; ``None`` where that was not asked for, or there is none.
     """
@@ -296,8 +296,7 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
     verdict = claim.verdict(finding)
     # Beside the verdict figures are enough.
     bare = study.unprobed()
-    later = range(1, asked.seeds if finding.simulates else 1)
-    others = [claim.verdict(experiment(bare.reseeded(each))) for each in later]
+    others = _with_other_seeds(claim, experiment, bare, asked.seeds) if finding.simulates else []
     doubt = doubts().get(claim.name) if asked.doubt else None
     return Answer(
         claim,
@@ -308,6 +307,14 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
         by_seed=(verdict, *others) if others else (),
         doubted=_doubted(claim, experiment, bare, doubt) if doubt else None,
     )
+
+
+def _with_other_seeds(claim: Claim, experiment: Experiment, study: Study, seeds: int) -> list[Verdict]:
+    """Return the verdict with each seed after the first; none where runs on whole machines were made with one."""
+    try:
+        return [claim.verdict(experiment(study.reseeded(each))) for each in range(1, seeds)]
+    except MissingRunsError:
+        return []
 
 
 def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:

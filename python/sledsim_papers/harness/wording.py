@@ -3,11 +3,33 @@
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import Claim, figures_of
 
-__all__ = ["WORK", "data_text", "ours_text", "published_text", "rests_text", "time_optimal_text", "work_text"]
+__all__ = [
+    "WORK",
+    "command_text",
+    "data_text",
+    "ours_text",
+    "published_text",
+    "rests_text",
+    "time_optimal_text",
+    "work_text",
+]
 
 
 #: Trends in words.
 TRENDS = {"+": "rises", "-": "falls", "~": "hardly moves", "?": "rises and falls"}
+
+
+def command_text(claim: Claim, *, quick: bool = True) -> str:
+    """Return the command that checks a claim again: ``sledsim reproduce griffin1999.settle-time``.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    quick
+        Whether samples may be smaller than the paper's.
+    """
+    return f"sledsim reproduce {claim.name}{'' if quick else ' --full'}"
 
 
 def data_text(claim: Claim) -> str:

@@ -9,6 +9,7 @@ from sledsim_papers.harness.charts import HEIGHT, Axis, beside, lines, stated
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake as snake_day
+from sledsim_papers.lin2002 import together
 from sledsim_papers.lin2002.experiments import TIMEOUTS_MS, table_1, timeouts
 from sledsim_papers.lin2002.workload import TENFOLD, TIME_SCALES, TIMEOUT_MS, day, joules, mean_ms, seagate
 
@@ -230,7 +231,7 @@ def figure_9(study: Study) -> Drawn:
     """Draw both over the speed of the replay."""
     names = {"timeout 1 s": "timeout of 1 s", "all": "all strategies"}
     found = {
-        scale: {names[name]: run for name, run in snake_day.combined(study, scale).items()} for scale in TIME_SCALES
+        scale: {names[name]: run for name, run in together.combined(study, scale).items()} for scale in TIME_SCALES
     }
     rows = _rows(found)
     panels = [
@@ -238,5 +239,5 @@ def figure_9(study: Study) -> Drawn:
         lines(rows, SCALE, RESPONSE, "series", title="(b) response time"),
     ]
     how = f"{DAY}; stopping at once, merging adjacent reads, and subsector access, against a timeout of 1 s."
-    scenarios = tuple(snake_day.strategies(name, TENFOLD) for name in names)
+    scenarios = tuple(together.strategies(name, TENFOLD) for name in names)
     return Drawn(beside(panels, "All three strategies", DAY), how, stand_in=True, scenarios=scenarios)

@@ -1,31 +1,29 @@
-"""Lin et al. 2002: the day of snake, for which a stand-in runs: where joules go, merging, subsectors, all together."""
+"""Lin et al. 2002: the day of snake, for which a stand-in runs: where joules go, merging, subsectors."""
 
-from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sledsim.runs import mean_interval
-from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
-from sledsim_papers.harness.intervals import SEEDS
+from sledsim_papers.harness.finding import COMPUTED, Finding, Interval, Probe, trend
+from sledsim_papers.harness.intervals import over_seeds
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake_column
-from sledsim_papers.lin2002.workload import IDLE, TENFOLD, TIME_SCALES, TIMEOUT_MS, day, joules, mean_ms, saved, snake
+from sledsim_papers.lin2002.workload import (
+    AVERAGED,
+    TENFOLD,
+    TIME_SCALES,
+    day,
+    joules,
+    mean_ms,
+    saved,
+    snake,
+)
 
 if TYPE_CHECKING:
     from sledsim.runs import Result
 
-__all__ = [
-    "MIXES_BYTES",
-    "SHARES",
-    "STRATEGIES",
-    "combined",
-    "last_block",
-    "last_blocks",
-    "merging",
-    "metadata",
-    "strategies",
-]
+__all__ = ["MERGE", "METADATA_SHARE", "MIXES_BYTES", "SHARES", "last_block", "last_blocks", "merging", "metadata"]
 
 #: The run behind the right half of Table 1.
 SHARES = snake_column.COLUMN
@@ -38,9 +36,12 @@ MIXED = {**BEYOND, "mixed": True}
 #: Bytes of a write of metadata on average, where all, half or none update the time of access alone.
 MIXES_BYTES = (4, 66, 128)
 
+#: The day without merging, with the paper's, and with more than that.
+RULES: dict[str, dict[str, Any]] = {"none": {}, "paper": {"merge": MERGE}, "beyond": {"merge": BEYOND}}
 
-def merging(study: Study, time_scale: float, seed: int = 1) -> "dict[str, Result]":
-    """Return the day on G3 without merging, with the paper's, and with more than that.
+
+def merging(study: Study, time_scale: float, rule: str = "paper", seed: int = 1) -> "dict[str, Result]":
+    """Return the day on G3 without merging and with it.
 
     Parameters
     ----------
@@ -48,18 +49,33 @@ def merging(study: Study, time_scale: float, seed: int = 1) -> "dict[str, Result
         Where they are run.
     time_scale
         By what its times are multiplied.
+    rule
+        How is merged, of :data:`RULES`.
     seed
         Of the stand-in's random numbers.
     """
-    rules: dict[str, dict[str, Any]] = {"none": {}, "paper": {"merge": MERGE}, "beyond": {"merge": BEYOND}}
-    runs = snake(study, [day(time_scale, **rule) for rule in rules.values()], seed)
-    return dict(zip(rules, runs, strict=True))
+    names = ("none", rule)
+    return dict(zip(names, snake(study, [day(time_scale, **RULES[name]) for name in names], seed), strict=True))
 
 
-def _savings(study: Study, rule: str = "paper") -> list[tuple[float, float]]:
-    """Return the shares of servicing energy and of response that merging saves, for every time scale."""
-    runs = [merging(study, time_scale) for time_scale in TIME_SCALES]
-    return [_saving(each["none"], each[rule]) for each in runs]
+def _merging_saves(study: Study, time_scale: float, rule: str = "paper", seed: int = 1) -> tuple[float, float]:
+    """Return the shares of servicing energy and of response that merging saves."""
+    return _saving(*merging(study, time_scale, rule, seed).values())
+
+
+def _savings(study: Study) -> tuple[list[tuple[float, ...]], list[tuple[Interval, ...]]]:
+    """Return these shares for every time scale, over seeds, and where they lie."""
+    found = [over_seeds(partial(_merging_saves, study, each, "paper")) for each in TIME_SCALES]
+    return [means for means, _ in found], [ends for _, ends in found]
+
+
+def _queue(study: Study, time_scale: float) -> float:
+    """Return how many requests wait without merging, on average over seeds."""
+
+    def waiting(seed: int) -> tuple[float]:
+        return (float(merging(study, time_scale, seed=seed)["none"]["queue"]["mean"]),)
+
+    return over_seeds(waiting)[0][0]
 
 
 def _saving(before: "Result", after: "Result") -> tuple[float, float]:
@@ -79,12 +95,11 @@ READS_GO_ON = {"continuation": {"reads": 0.95, "writes": 0.1}}
 def merge_finding(study: Study, which: int) -> Finding:
     """Figure 6: what is found for energy or response; of the energy the paper says that longer queues save more."""
     longest = TIME_SCALES[-1]
-    ours = _savings(study)
-    queue = merging(study, longest)["none"]["queue"]
+    ours, ends = _savings(study)
     rows = tuple(
         {
             "scale factor": time_scale,
-            "mean queue": merging(study, time_scale)["none"]["queue"]["mean"],
+            "mean queue": _queue(study, time_scale),
             "servicing energy saved": energy,
             "response saved": response,
         }
@@ -94,22 +109,21 @@ def merge_finding(study: Study, which: int) -> Finding:
 
     def probes() -> tuple[Probe, ...]:
         go_on = snake(study, [day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
+        beyond = _merging_saves(study, longest, "beyond")
         mixed = _saving(merging(study, longest)["none"], *snake(study, [day(longest, merge=MIXED)]))
         return (
             Probe("95 % of the reads go on where the one before them ends", _saving(*go_on)[which]),
-            Probe("any 16 requests merged, writes too, wherever they wait", _savings(study, "beyond")[-1][which]),
+            Probe("any 16 requests merged, writes too, wherever they wait", beyond[which]),
             Probe("the same, and reads with writes", mixed[which]),
         )
 
-    repeated = [merging(study, longest, seed) for seed in SEEDS]
-    interval = mean_interval([_saving(each["none"], each["paper"])[which] for each in repeated]).ends
     return Finding(
         series[-1],
-        f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {queue['mean']:.0f} requests wait on average, "
-        f"at most {queue['max']:.0f}; two adjacent reads of the queue are merged where the second goes on where the "
-        "first ends.",
+        f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {_queue(study, longest):.0f} requests wait on "
+        "average; two adjacent reads of the queue are merged where the second goes on where the first ends. "
+        f"{AVERAGED}",
         decimals=4,
-        intervals=(interval,),
+        intervals=(ends[-1][which],),
         curve=rows,
         scenarios=(day(longest), day(longest, merge=MERGE)),
         cause="A pair that is merged saves the second request's way back to its row and one pass of the sled, a "
@@ -124,11 +138,11 @@ def merge_finding(study: Study, which: int) -> Finding:
 @experiment("lin2002.merge-queue")
 def merge_queue(study: Study) -> Finding:
     """Figure 6(a): what longer queues do."""
-    savings = [saving[ENERGY] for saving in _savings(study)]
+    savings = [saving[ENERGY] for saving in _savings(study)[0]]
     rows = tuple(
         {
             "scale factor": time_scale,
-            "mean queue": merging(study, time_scale)["none"]["queue"]["mean"],
+            "mean queue": _queue(study, time_scale),
             "servicing energy saved": saving,
         }
         for time_scale, saving in zip(TIME_SCALES, savings, strict=True)
@@ -145,9 +159,9 @@ def merge_queue(study: Study) -> Finding:
     )
 
 
-def last_blocks(study: Study, time_scale: float) -> "list[Result]":
+def last_blocks(study: Study, time_scale: float, seed: int = 1) -> "list[Result]":
     """Return the day on G3 with whole last blocks, and with as much of them as is needed; no request is metadata."""
-    return snake(study, [last_block(time_scale, needed) for needed in ("whole", "uniform")])
+    return snake(study, [last_block(time_scale, needed) for needed in ("whole", "uniform")], seed)
 
 
 def last_block(time_scale: float, needed: str) -> dict[str, Any]:
@@ -155,9 +169,10 @@ def last_block(time_scale: float, needed: str) -> dict[str, Any]:
     return day(time_scale, workload={"metadata": {"share": 0.0}, "last_block": needed}, subsector=True)
 
 
-def _last_block_saving(study: Study, seed: int = 1) -> float:
-    scenarios = [last_block(TENFOLD, needed) for needed in ("whole", "uniform")]
-    return _saving(*snake(study, scenarios, seed))[ENERGY]
+def _last_block_saving(study: Study) -> tuple[float, Interval]:
+    """Return the share of servicing energy that parts of last blocks save, over seeds, and where it lies."""
+    [ours], [ends] = over_seeds(lambda seed: (_saving(*last_blocks(study, TENFOLD, seed))[ENERGY],))
+    return ours, ends
 
 
 @experiment("lin2002.subsector-last-block")
@@ -168,12 +183,14 @@ def subsector_last_block(study: Study) -> Finding:
     def accessing_j(run: "Result") -> float:
         return joules(run, "servo") + joules(run, "data")
 
-    ours, of_metadata = _last_block_saving(study), _saving(*metadata(study, TENFOLD, 66))[ENERGY]
+    ours, ends = _last_block_saving(study)
+    [of_metadata], _ = _metadata_savings(study, 66)
     return Finding(
         ours,
-        "Stand-in `snake-like` on `g3`, ten times faster; of the last block of each request 1 to 64 tips are needed.",
+        "Stand-in `snake-like` on `g3`, ten times faster; of the last block of each request 1 to 64 tips are needed. "
+        f"{AVERAGED}",
         decimals=4,
-        intervals=(mean_interval([_last_block_saving(study, seed) for seed in SEEDS]).ends,),
+        intervals=(ends,),
         scenarios=tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform")),
         cause="A third of the stand-in's requests are of 1 or 2 KB, of which half a block is a large part; requests "
         "of 8 KB each would save one in 32 of the energy of data, less by what seeks take. Of the energy of data "
@@ -197,7 +214,7 @@ def _fixed(size_bytes: int) -> dict[str, Any]:
 @experiment("lin2002.subsector-response")
 def subsector_response(study: Study) -> Finding:
     """Figure 7(b)."""
-    times = [mean_ms(run) for run in last_blocks(study, TENFOLD)]
+    times, _ = over_seeds(lambda seed: [mean_ms(run) for run in last_blocks(study, TENFOLD, seed)])
     how = f"The runs of subsector-last-block: {times[0]:.4f} and {times[1]:.4f} ms."
     hardly = claims()["lin2002.subsector-response"].hardly_moves
     scenarios = tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform"))
@@ -232,17 +249,16 @@ METADATA_SHARE = 0.72
 @experiment("lin2002.subsector-metadata")
 def subsector_metadata(study: Study) -> Finding:
     """Figure 8."""
-    savings = {}
-    for write_bytes in MIXES_BYTES:
-        before, after = metadata(study, TENFOLD, write_bytes)
-        savings[write_bytes] = _saving(before, after)[0]
+    means, ends = _metadata_savings(study, *MIXES_BYTES)
+    savings, places = dict(zip(MIXES_BYTES, means, strict=True)), dict(zip(MIXES_BYTES, ends, strict=True))
     before, _ = metadata(study, TENFOLD, 66)
     accessing = 1 - joules(before, "seek") / joules(before, "servicing")
     said = ", ".join(f"{write_bytes} B {share:.3f}" for write_bytes, share in savings.items())
     return Finding(
         savings[66],
-        intervals=(mean_interval([_saving(*metadata(study, TENFOLD, 66, seed))[0] for seed in SEEDS]).ends,),
-        how=f"Stand-in `snake-like` on `g3`, ten times faster; reads of metadata 128 B, writes on average: {said}.",
+        intervals=(places[66],),
+        how=f"Stand-in `snake-like` on `g3`, ten times faster; reads of metadata 128 B, writes on average: {said}. "
+        f"{AVERAGED}",
         curve=tuple(
             {"bytes of a metadata write": key, "servicing energy saved": value} for key, value in savings.items()
         ),
@@ -256,25 +272,28 @@ def subsector_metadata(study: Study) -> Finding:
                 for size in (6144, 4096, 2048)
             )
         ),
-        shape_holds=savings[66] > _last_block_saving(study),
+        shape_holds=savings[66] > _last_block_saving(study)[0],
     )
 
 
 EXTREMES_BYTES = (MIXES_BYTES[0], MIXES_BYTES[-1])
 
 
-def _metadata_savings(study: Study, *sizes_bytes: int, seed: int = 1) -> list[float]:
-    return [_saving(*metadata(study, TENFOLD, size, seed))[ENERGY] for size in sizes_bytes]
+def _metadata_savings(study: Study, *sizes_bytes: int) -> tuple[tuple[float, ...], tuple[Interval, ...]]:
+    """Return what is saved of servicing energy where updates of metadata are so long, over seeds, and where it lies."""
+
+    def shares(seed: int) -> list[float]:
+        return [_saving(*metadata(study, TENFOLD, size, seed))[ENERGY] for size in sizes_bytes]
+
+    return over_seeds(shares)
 
 
 @experiment("lin2002.subsector-metadata-extremes")
 def subsector_metadata_extremes(study: Study) -> Finding:
     """Figure 8: its ends."""
-    ours = _metadata_savings(study, *EXTREMES_BYTES)
-    of_each = [_metadata_savings(study, size, seed=seed)[0] for size in EXTREMES_BYTES for seed in SEEDS]
-    intervals = (mean_interval(of_each[: len(SEEDS)]).ends, mean_interval(of_each[len(SEEDS) :]).ends)
+    ours, intervals = _metadata_savings(study, *EXTREMES_BYTES)
     return Finding(
-        tuple(ours),
+        ours,
         "The runs of subsector-metadata, all writes of metadata of 4 B, and all of 128 B.",
         decimals=4,
         intervals=intervals,
@@ -296,7 +315,7 @@ def subsector_metadata_extremes(study: Study) -> Finding:
 @experiment("lin2002.subsector-update-size")
 def subsector_update_size(study: Study) -> Finding:
     """Figure 8: along its axis."""
-    savings = _metadata_savings(study, *MIXES_BYTES)
+    savings, _ = _metadata_savings(study, *MIXES_BYTES)
     said = ", ".join(f"{each:.4f}" for each in savings)
     return Finding(
         trend(savings, COMPUTED),
@@ -310,14 +329,18 @@ def subsector_update_size(study: Study) -> Finding:
 @experiment("lin2002.subsector-update-size-total")
 def subsector_update_size_total(study: Study) -> Finding:
     """Section 6.4: what the size of updates makes of all energy."""
-    small, large = (metadata(study, TENFOLD, size)[1] for size in EXTREMES_BYTES)
-    ours = abs(saved(joules(large), joules(small)))
+
+    def all_and_servicing(seed: int) -> tuple[float, float]:
+        small, large = (metadata(study, TENFOLD, size, seed)[1] for size in EXTREMES_BYTES)
+        return abs(saved(joules(large), joules(small))), saved(joules(large, "servicing"), joules(small, "servicing"))
+
+    (ours, of_servicing), _ = over_seeds(all_and_servicing)
     return Finding(
         ours,
         "The runs of subsector-metadata-extremes: difference of the energies of both over the larger.",
         decimals=5,
         scenarios=tuple(_metadata_day(TENFOLD, size, subsector=True) for size in EXTREMES_BYTES),
-        shape_holds=ours < saved(joules(large, "servicing"), joules(small, "servicing")),
+        shape_holds=ours < of_servicing,
     )
 
 
@@ -357,128 +380,3 @@ def _short_metadata(study: Study, size_bytes: int, write_bytes: int | None = Non
 
 def _poisson(rate_per_s: float) -> dict[str, Any]:
     return {"kind": "poisson", "rate_per_s": rate_per_s}
-
-
-#: Updates of metadata, half of 4 and half of 128 bytes.
-UPDATES = {"metadata": {"share": METADATA_SHARE, "write_bytes": 66}}
-
-#: What Figure 9 sets side by side: the timeout of Table 1, each strategy with it or alone, and all together.
-TIMEOUT = {"name": "timeout", "after_ms": TIMEOUT_MS}
-STRATEGIES: dict[str, dict[str, Any]] = {
-    "timeout 1 s": {"spin_down": TIMEOUT},
-    "stop at once": {"spin_down": "immediate"},
-    "merging": {"spin_down": TIMEOUT, "merge": MERGE},
-    "subsectors": {"spin_down": TIMEOUT, "subsector": True, "workload": UPDATES},
-    "all": {"spin_down": "immediate", "merge": MERGE, "subsector": True, "workload": UPDATES},
-}
-
-#: Speeds at which the paper may have found its greatest saving: from as recorded to that of Table 1.
-CANDIDATES = (1.0, 0.3, TENFOLD)
-
-#: What is compared at every speed: with none and with all of the paper's three strategies.
-BOTH = ("timeout 1 s", "all")
-
-
-def strategies(name: str, time_scale: float) -> dict[str, Any]:
-    """Return the day on G3 with a strategy.
-
-    Parameters
-    ----------
-    name
-        One of :data:`STRATEGIES`.
-    time_scale
-        By what its times are multiplied.
-    """
-    return day(time_scale, device={"name": "g3", **IDLE}, **STRATEGIES[name])
-
-
-def combined(study: Study, time_scale: float, names: Sequence[str] = BOTH, seed: int = 1) -> "dict[str, Result]":
-    """Return the day on G3 with strategies.
-
-    Parameters
-    ----------
-    study
-        Where they are run.
-    time_scale
-        By what its times are multiplied.
-    names
-        Of :data:`STRATEGIES`.
-    seed
-        Of the stand-in's random numbers.
-    """
-    runs = snake(study, [strategies(name, time_scale) for name in names], seed)
-    return dict(zip(names, runs, strict=True))
-
-
-def _combined_rows(study: Study) -> tuple[Mapping[str, Any], ...]:
-    """Return what each strategy takes at ten times, and what all together save at every speed."""
-    return tuple(
-        {"strategy": name, "scale factor": time_scale, "energy, J": joules(run), "mean response, ms": mean_ms(run)}
-        for time_scale in TIME_SCALES
-        for name, run in combined(study, time_scale, _at(time_scale)).items()
-    )
-
-
-def _at(time_scale: float) -> Sequence[str]:
-    return tuple(STRATEGIES) if time_scale == TENFOLD else BOTH
-
-
-def _best_scale(study: Study) -> float:
-    """Return the time scale, of those that count, at which all strategies together save most."""
-    return max(CANDIDATES, key=lambda time_scale: _all_save(study, time_scale))
-
-
-def _all_save(study: Study, time_scale: float, seed: int = 1) -> float:
-    runs = combined(study, time_scale, seed=seed)
-    return saved(*(joules(runs[name]) for name in BOTH))
-
-
-def _faster(time_scale: float) -> str:
-    return "as recorded" if time_scale == 1.0 else f"{1 / time_scale:.0f} times faster"
-
-
-@experiment("lin2002.combined-energy")
-def combined_energy(study: Study) -> Finding:
-    """Figure 9(a)."""
-    best = _best_scale(study)
-    runs = combined(study, best, tuple(STRATEGIES))
-    none = runs["timeout 1 s"]
-    savings = {name: saved(joules(none), joules(run)) for name, run in runs.items()}
-    left = joules(runs["all"], "inactive") / joules(runs["all"])
-    single = max(savings[name] for name in ("stop at once", "merging", "subsectors"))
-    said = ", ".join(f"{_faster(scale)} {_all_save(study, scale):.3f}" for scale in CANDIDATES)
-    return Finding(
-        savings["all"],
-        f"Stand-in `snake-like` on `g3` against a timeout of 1 s, {_faster(best)}, where most is saved ({said}): "
-        f"{joules(none):.0f} to {joules(runs['all']):.0f} J.",
-        intervals=(mean_interval([_all_save(study, best, seed) for seed in SEEDS]).ends,),
-        curve=_combined_rows(study),
-        scenarios=(strategies("timeout 1 s", best), strategies("all", best)),
-        cause=f"Stopping at once saves {savings['stop at once']:.3f} alone, and {left:.0%} of what is left is "
-        "inactive power: the time that was idle is spent inactive, at 50 mW. What is saved depends on how fast the "
-        "day is replayed, which the paper does not say.",
-        probes=tuple(Probe(_faster(scale), _all_save(study, scale)) for scale in (0.03, 0.01)),
-        shape_holds=savings["all"] > single > 0,
-    )
-
-
-@experiment("lin2002.combined-response")
-def combined_response(study: Study) -> Finding:
-    """Figure 9(b)."""
-    best = _best_scale(study)
-    times = {
-        time_scale: [mean_ms(run) for run in combined(study, time_scale).values()] for time_scale in (best, 0.03, 0.01)
-    }
-    before, after = times[best]
-    return Finding(
-        trend(times[best]),
-        f"The runs of combined-energy, {_faster(best)}: {before:.3f} to {after:.3f} ms.",
-        curve=_combined_rows(study),
-        scenarios=(strategies("timeout 1 s", best), strategies("all", best)),
-        cause="At this speed hardly a request waits, so merging has nothing to make up for start-ups with.",
-        probes=tuple(
-            Probe(f"{_faster(time_scale)}: {each[0]:.2f} to {each[1]:.2f} ms", trend(each))
-            for time_scale, each in times.items()
-            if time_scale != best
-        ),
-    )

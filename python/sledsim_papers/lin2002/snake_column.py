@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.runs import mean_interval
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.intervals import SEEDS
+from sledsim_papers.harness.intervals import SEEDS, over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.lin2002.workload import IDLE, TENFOLD, TIMEOUT_MS, day, joules, seagate, snake
+from sledsim_papers.lin2002.workload import AVERAGED, IDLE, TENFOLD, TIMEOUT_MS, day, joules, seagate, snake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,21 +45,25 @@ def _probed(study: Study, figure: "Callable[[Result], Any]") -> tuple[Probe, ...
 def _finding(
     study: Study, figure: "Callable[[Result], Any]", shape: "Callable[[Result], bool] | None" = None, decimals: int = 2
 ) -> Finding:
-    """Return a figure of the column, or several, over seeds."""
-    runs = [snake(study, [COLUMN], seed)[0] for seed in SEEDS]
-    found = [figure(run) for run in runs]
-    several = found if isinstance(found[0], tuple) else [(each,) for each in found]
-    first = runs[0]
+    """Return a figure of the column, or several, on average over seeds."""
+    runs = {seed: snake(study, [COLUMN], seed)[0] for seed in SEEDS}
+
+    def figures(seed: int) -> tuple[float, ...]:
+        found = figure(runs[seed])
+        return found if isinstance(found, tuple) else (found,)
+
+    ours, intervals = over_seeds(figures)
+    (total_j, lasts_s), _ = over_seeds(lambda seed: (joules(runs[seed]), runs[seed]["run"]["measured_s"]))
     return Finding(
-        found[0],
+        ours if len(ours) > 1 else ours[0],
         "Stand-in `snake-like` on `g2`, ten times faster, timeout 1 s, idle as for the trace: "
-        f"{joules(first):.0f} J in {first['run']['measured_s']:,.0f} s.",
+        f"{total_j:.0f} J in {lasts_s:,.0f} s. {AVERAGED}",
         decimals=decimals,
-        intervals=tuple(mean_interval(each).ends for each in zip(*several, strict=True)),
+        intervals=intervals,
         scenarios=(COLUMN,),
         cause=CAUSE,
         probes=study.probes(lambda: _probed(study, figure)),
-        shape_holds=shape is not None and all(map(shape, runs)),
+        shape_holds=shape is not None and all(map(shape, runs.values())),
     )
 
 

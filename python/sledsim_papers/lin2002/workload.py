@@ -4,9 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sledsim.runs import Result
+from sledsim_papers.harness.intervals import SEEDS
 from sledsim_papers.harness.study import Study
 
-__all__ = ["IDLE", "TENFOLD", "TIMEOUT_MS", "TIME_SCALES", "day", "joules", "mean_ms", "saved", "seagate", "snake"]
+__all__ = [
+    "AVERAGED",
+    "IDLE",
+    "TENFOLD",
+    "TIMEOUT_MS",
+    "TIME_SCALES",
+    "day",
+    "joules",
+    "mean_ms",
+    "saved",
+    "seagate",
+    "snake",
+]
 
 #: The paper's idle sled: it keeps sweeping (section 4.2), and the tips of the last access go on reading servo bursts.
 #: It stops where it is and starts again there: no way to the centre is told of, nor back (sections 4.1 and 5.1).
@@ -20,6 +33,9 @@ TENFOLD = 0.1
 
 #: By what the times of the day may be multiplied, slowest first; at the last the device has hardly time for it.
 TIME_SCALES = (0.1, 0.03, 0.01, 0.003, 0.001)
+
+#: How the seeds of the day are told of beside a figure.
+AVERAGED = f"On average over seeds {SEEDS[0]} to {SEEDS[-1]}."
 
 
 def seagate(study: Study, timeout_ms: float, **changes: Any) -> dict[str, Any]:
