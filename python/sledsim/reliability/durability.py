@@ -4,9 +4,9 @@ Rebuilds and repairs take no time here, so that failures come as a Poisson proce
 3.2 of the paper, N is the number of data and parity devices together.
 """
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+import math
+from typing import TYPE_CHECKING, Literal, overload
 
-from sledsim.reliability.chain import missing_scipy
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import hours
 from sledsim.reliability.reading import DescriptionLike, load
@@ -54,11 +54,6 @@ def failures_at_most(
     >>> round(failures_at_most(failures_tolerated(spares=2), 20, 200_000, "1 year"), 3)
     0.988
     """
-    special: Any
-    try:
-        from scipy import special
-    except ImportError:
-        raise missing_scipy() from None
     if failures < 0:
         says = f"failures: expected a whole number from 0 up (got {failures!r})"
         raise wrong(
@@ -83,8 +78,28 @@ def failures_at_most(
         times_h = hours(times)
     except ValueError as error:
         raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time", value=times) from None
-    values = (special.pdtrc if complement else special.pdtr)(failures, devices / device_mttf_h * times_h)
+    values = times_h.astype(float)
+    for place, expected in enumerate((devices / device_mttf_h * times_h).flat):
+        values.flat[place] = _poisson(failures, float(expected), complement=complement)
     return values if times_h.ndim else float(values)
+
+
+def _poisson(most: int, expected: float, *, complement: bool) -> float:
+    """Return the probability of so many events at most where so many are expected, or of more.
+
+    The tail without the most likely number is added up, from its greatest term on; the other is the rest.
+    """
+    if expected == 0 or math.isinf(expected):
+        return float(complement == (expected > 0))
+    above = most + 1 > expected
+    number = most + 1 if above else most
+    term = math.exp(number * math.log(expected) - expected - math.lgamma(number + 1))
+    tail = 0.0
+    while term > tail * 1e-17:
+        tail += term
+        number += 1 if above else -1
+        term *= expected / number if above else (number + 1) / expected
+    return tail if above == complement else 1 - tail
 
 
 def failures_tolerated(
