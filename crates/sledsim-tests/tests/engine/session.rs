@@ -7,7 +7,6 @@ use serde_json::{json, Value};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Next, Progress, Status, Workload};
 use sledsim::fault::Kind;
-use sledsim::limits::PARTS_UNDER_WAY;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
 use sledsim::time::{s_to_ns, Time};
@@ -377,75 +376,6 @@ fn a_snapshot_goes_on_as_the_session_does() {
         let results = [session, later, snapshot].map(|it| told(&it.result(Vec::new()).expect("a result")));
         assert!(results[0] == results[1] && results[0] == results[2]);
     }
-}
-
-/// More handed in than may be under way is fine as long as what has come back makes room: where they arrive in 2 ms, two have.
-#[test]
-fn a_session_falls_behind_by_what_is_under_way_and_not_by_what_is_handed_in() {
-    let scenario = resolved(&json!({
-        "workload": {"kind": "session"}, "system": {"device": {"name": "simpledisk-constant", "access_ms": 1.0}},
-    }));
-    let most = PARTS_UNDER_WAY.most;
-    for (apart_ns, more) in [(1_000_000, 9), (1, 2), (1, 3)] {
-        let mut session = Session::new(&scenario, &Keep::default()).expect("a drive");
-        for number in 0..most + more {
-            let arrival = Time::from_ns(number * apart_ns);
-            session.submit(Request { arrival, ..Request::read(number, 1) }).expect("in order");
-        }
-        let drained = session.drain(&mut |_| true);
-        if more != 3 {
-            assert!(drained.expect("all come back"));
-            assert_eq!(session.now(), Time::from_ns(1_000_000 * (most + more)));
-        } else {
-            let told = drained.expect_err("too many").to_string();
-            assert!(told.contains("fallen far behind"), "{told}");
-        }
-    }
-}
-
-#[test]
-fn a_request_at_the_end_of_time_is_refused_with_a_word_on_it() {
-    for device in [json!("g2"), json!({"name": "g2", "overhead_ms": 0.0})] {
-        let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": {"device": device}}));
-        for earlier in [0, 1] {
-            let mut session = Session::new(&scenario, &Keep::default()).expect("a drive");
-            for arrival in [Time::ZERO, Time::from_ns(u64::MAX)].into_iter().skip(1 - earlier) {
-                session.submit(Request { arrival, ..Request::read(7, 8) }).expect("in order");
-            }
-            let told = session.drain(&mut |_| true).expect_err("beyond the horizon").to_string();
-            assert!(told.contains("simulated time goes beyond"), "{told}");
-            assert_eq!(session.completion().is_some(), earlier == 1, "those before are served");
-            let told = session.advance(Time::from_ns(u64::MAX), &mut |_| true).expect_err("once more").to_string();
-            assert!(told.contains("simulated time goes beyond"), "{told}");
-        }
-    }
-}
-
-/// Where one is refused while others wait, and a flush comes after them, all come back in the order of time.
-#[test]
-fn what_has_no_turn_comes_back_in_its_order_too() {
-    let mut session = Session::new(&drive_of("g2"), &KEEP).expect("a drive");
-    let beyond = session.capacity_blocks();
-    let at = |us: u64| Time::from_ns(us * 1000);
-    for (us, lbn) in [(0, 0), (0, beyond / 2), (100, 5), (3_000_000, 9)] {
-        session.submit(Request { arrival: at(us), ..Request::read(lbn, 8) }).expect("in order");
-        session.advance(at(us), &mut |_| true).expect("forwards");
-        if us == 100 {
-            session.submit(Request { arrival: at(us), ..Request::read(beyond, 8) }).expect("it comes back refused");
-            session.submit(Request { arrival: at(us), ..Request::read(6, 8) }).expect("in order");
-            session.submit(Request { arrival: at(us + 1), ..Request::flush() }).expect("in order");
-        }
-    }
-    session.drain(&mut |_| true).expect("all come back");
-    let mut came = Vec::new();
-    while let Some(completion) = session.completion() {
-        came.push((completion.service.end, completion.request.id, completion.status));
-    }
-    assert!(came.is_sorted_by_key(|&(end, ..)| end), "{came:?}");
-    let order: Vec<u64> = came.iter().map(|&(_, id, _)| id).collect();
-    assert_eq!(order, [3, 5, 0, 1, 2, 4, 6]);
-    let refused: Vec<u64> = came.iter().filter(|(.., status)| *status == Status::Refused).map(|it| it.1).collect();
-    assert_eq!(refused, [3]);
 }
 
 #[test]

@@ -114,7 +114,8 @@ pub trait Component: DynClone + Send {
     }
 
     /// Whether it knows what comes of a request as soon as it has [heard of](Component::serve_in_order) it, as it serves each
-    /// alone and in the order of arrival.
+    /// alone, whole, and in the order of arrival. Then it may hear of requests at their turns, while nothing that it has been
+    /// submitted is under way; of an end it need not hear.
     fn has_turns(&self) -> bool {
         false
     }

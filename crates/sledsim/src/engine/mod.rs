@@ -15,6 +15,7 @@ pub mod run;
 pub mod session;
 pub mod system;
 mod testing;
+mod work;
 pub mod workload;
 
 pub use component::{Completion, Component, ComponentId, Status, Stop};

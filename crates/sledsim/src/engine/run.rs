@@ -6,6 +6,7 @@ use crate::engine::instant::{Arrivals, Horizon};
 use crate::engine::parts::Refusal;
 use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
+use crate::engine::work::Work;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::limits::{DATA_HELD, PARTS_UNDER_WAY};
@@ -83,36 +84,9 @@ pub trait Observer {
     fn served(&mut self, request: &Request, service: &Service);
 }
 
-/// Work between two looks at the clock and the caller: an event counts as 1, and so do so many blocks of a request.
-const CHECK_EVERY: u64 = 64;
-const BLOCKS_PER_STEP: u32 = 256;
 /// Looks at the clock between two settlements of the power that several mechanisms draw: rare enough to cost nothing, often
 /// enough for what is to be settled to stay small.
 const SETTLE_EVERY: u64 = 256;
-
-/// Counts work, and says when it is time to look up.
-#[derive(Clone, Default)]
-pub(super) struct Work {
-    steps: u64,
-}
-
-impl Work {
-    #[inline]
-    pub(super) fn is_due(&mut self) -> bool {
-        self.steps += 1;
-        if self.steps < CHECK_EVERY {
-            return false;
-        }
-        self.steps = 0;
-        true
-    }
-
-    /// A large request is a lot of work at once.
-    #[inline]
-    pub(super) fn charge(&mut self, request: &Request) {
-        self.steps += u64::from(request.blocks / BLOCKS_PER_STEP);
-    }
-}
 
 /// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
 ///

@@ -90,14 +90,6 @@ impl Workload for Desk {
         self.ahead.pop_front().expect("it has been asked for")
     }
 
-    fn is_open(&self) -> bool {
-        true
-    }
-
-    fn may_flush(&self) -> bool {
-        self.ahead.iter().any(Request::is_flush)
-    }
-
     /// Nobody here asks for less than a whole completion.
     fn completed(&mut self, _request: &Request, _service: &Service) {}
 

@@ -1,6 +1,6 @@
 //! A session whose system serves each request alone and in the order of arrival: nothing has to wait in an event queue then.
 //! Requests stay where they were handed in until it is their turn; what comes of each is known then, and comes back when it ends.
-//! What happens, and when, is the same as by events.
+//! What happens, and when, is the same as by events, which also have instants in which nothing does.
 
 use super::{Desk, Session};
 use crate::engine::component::Completion;
@@ -86,7 +86,13 @@ impl<O: Observer> Session<O> {
             Some(request) if request.arrival > last => request.arrival,
             Some(request) => self.system.turn(request),
         };
-        self.pass(end.min(last))?;
+        if end <= last {
+            self.pass(end)?;
+            return Ok(true);
+        }
+        let begun = self.desk.back.back().map_or(now, |completion| completion.service.start);
+        let latest = self.come_and_go(last)?.max(begun);
+        self.system.advance(latest);
         self.horizon.reaches(end)?;
         Ok(true)
     }
@@ -100,8 +106,12 @@ impl<O: Observer> Session<O> {
             if turn > until {
                 break;
             }
-            if self.standing.work.is_due() {
+            let may_be_behind = self.under_way() > PARTS_UNDER_WAY.most;
+            let is_due = self.standing.work.is_due();
+            if is_due || may_be_behind {
                 self.pass(turn)?;
+            }
+            if is_due {
                 let progress = Progress { submitted: self.standing.counts.submitted, now: turn, fraction_taken: None };
                 if !keep_going(progress) {
                     return Ok(false);
@@ -122,21 +132,34 @@ impl<O: Observer> Session<O> {
         self.system.serve_at_turn(&request, &mut |completion| desk.comes_back(completion));
     }
 
-    /// Time goes on to `until`, before which all have had their turns: requests arrive and come back in order.
+    /// Time goes on to `until`, before which all have had their turns.
     #[inline]
     fn pass(&mut self, until: Time) -> Result<(), Fault> {
+        self.come_and_go(until)?;
+        self.system.advance(until);
+        Ok(())
+    }
+
+    /// Requests arrive and come back in order; says when the last did.
+    #[inline]
+    fn come_and_go(&mut self, until: Time) -> Result<Time, Fault> {
+        let mut latest = self.system.now();
         loop {
             let end = self.desk.next_end().filter(|&end| end <= until);
             let arrival = self.desk.ahead.get(self.waiting()).map(|request| request.arrival);
             match (end, arrival.filter(|&arrival| arrival <= until)) {
                 // What comes back at an instant does so before others arrive.
-                (Some(end), arrival) if arrival.is_none_or(|arrival| end <= arrival) => self.come_back(),
-                (_, Some(arrival)) => self.arrive(arrival)?,
-                _ => break,
+                (Some(end), arrival) if arrival.is_none_or(|arrival| end <= arrival) => {
+                    self.come_back();
+                    latest = end;
+                }
+                (_, Some(arrival)) => {
+                    self.arrive(arrival)?;
+                    latest = arrival;
+                }
+                _ => return Ok(latest),
             }
         }
-        self.system.advance(until);
-        Ok(())
     }
 
     /// The first of those under service comes back.

@@ -1,4 +1,4 @@
-//! Open arrivals served in their order, without events: a drive hears of each ahead of time.
+//! Open arrivals served in their order, without events: a drive hears of each ahead of time, or at its turn.
 
 use std::collections::VecDeque;
 

@@ -290,9 +290,14 @@ impl Component for Drive {
         }
         match self.station.window.busy_until().filter(|&free| free > now) {
             Some(free) => self.occupy(free, under_service.iter().any(|it| it.service.end == free), context),
-            None => {
+            None if self.station.scheduler.is_empty() => {
                 self.mechanism_busy = false;
                 self.await_ready(context);
+            }
+            // Whoever drives it has stopped in the instant of a turn.
+            None => {
+                self.mechanism_busy = true;
+                self.await_free(now, context);
             }
         }
     }
