@@ -27,7 +27,10 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 #: Why a claim is not done whose runs on whole machines are not at hand.
-NO_MACHINES = "its runs on whole machines are not at hand: `make machine applications` makes them"
+NO_MACHINES = (
+    "its runs on whole machines are not at hand: `make machine applications` makes the paper's, `sledsim machine run` "
+    "one with other values"
+)
 
 #: Traces that claims rest on, and where they lie in the folder of reference data; Sledsim ships none of them.
 TRACES: dict[str, str] = {
