@@ -71,6 +71,18 @@ def test_qemu_compares_what_it_converted(tmp_path: Path) -> None:
         server.end()
 
 
+def test_nbdkit_reads_and_writes_through_its_own_client(tmp_path: Path) -> None:
+    data = Random(5).randbytes(8 * MIB)
+    (tmp_path / "in").write_bytes(data)
+    copies = 'nbdcopy --flush in "$uri" && nbdcopy "$uri" out'
+    with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
+        run("nbdkit", "--exit-with-parent", "nbd", f"socket={server.socket}", "--run", copies, folder=tmp_path)
+        delivery = server.end()["delivery"]
+    assert isinstance(delivery, dict)
+    assert min(delivery["reads"], delivery["writes"], delivery["flushes"]) > 0
+    assert (tmp_path / "out").read_bytes() == data == (tmp_path / "disk.img").read_bytes()
+
+
 def test_a_program_that_is_missing_is_named_and_fails_where_everything_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
