@@ -395,6 +395,7 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
         ({"dilation": 0.5}, "dilation", "0.5"),
         ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
         ({"tcp": "nowhere"}, "tcp", "address and a port"),
+        ({"drop": True, "socket": "s"}, "drop", "give an image"),
         ({"socket": "no/such/folder/s"}, "socket", "No such file"),
         ({"socket": "s", "log": "no/such/folder/log.csv"}, "log", "No such file"),
     ],
@@ -409,11 +410,39 @@ def test_wrong_arguments_are_told_by_name(
     assert str(caught.value).startswith(path)
 
 
-def test_a_store_of_another_device_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_store_of_another_device_is_left_alone(tmp_path: Path, drop: bool) -> None:
     with (tmp_path / "large.img").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(sledsim.RunError, match="another one"):
-        sledsim.serve("g2", image=tmp_path / "large.img", socket=tmp_path / "s.sock")
+        sledsim.serve("g2", image=tmp_path / "large.img", drop=drop, socket=tmp_path / "s.sock")
+    assert (tmp_path / "large.img").stat().st_size == 1 << 40
+
+
+@pytest.mark.parametrize("options", [(), ("--drop",)])
+def test_a_store_that_is_to_be_dropped_is_gone_at_the_end(tmp_path: Path, options: tuple[str, ...]) -> None:
+    with served(tmp_path, "--image", "disk.img", *options) as server:
+        client = server.client()
+        client.go()
+        assert client.write(0, b"kept") == 0
+        assert (tmp_path / "disk.img").exists()
+        client.close()
+        server.end()
+    assert (tmp_path / "disk.img").exists() == (not options)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_lies_where_the_socket_is_to_be_is_named_and_left_alone(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "s.sock"
+    if kind == "file":
+        place.write_text("somebody's")
+    else:
+        place.mkdir()
+    with pytest.raises(sledsim.RunError) as caught:
+        sledsim.serve("g2", socket=place)
+    assert caught.value.path == "socket"
+    assert str(caught.value) == f"socket: {place} is a {kind} and no socket: move it away, or name another place"
+    assert place.is_dir() or place.read_text() == "somebody's"
 
 
 def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
