@@ -13,7 +13,7 @@ import pytest
 
 import machine_build
 from sledsim import RunError, SledsimError
-from sledsim.machine import Guest, run, run_each
+from sledsim.machine import Guest, is_there, run, run_each
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.emulation import unpacked
@@ -219,6 +219,25 @@ def test_where_there_is_no_machine_it_is_said_how_to_make_one(
     found = sledsim_cli("machine", "run", "g2", "--program", "fio")
     assert found.status == 2
     assert found.err.startswith("error: --machine: there is no machine in nowhere: `make machine`")
+    assert machine_build.KERNEL in found.err
+    assert "SLEDSIM_MACHINE names its folder" in found.err
+
+
+@pytest.mark.parametrize("what", ["kernel", "a folder"])
+def test_a_machine_without_its_kernel_names_it_and_its_package(
+    machine: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    (machine / "kernel").unlink()
+    if what == "a folder":
+        (machine / "kernel").mkdir()
+    found = sledsim_cli("machine", "run", "g2", "--machine", machine, "--", "ls")
+    assert found.status == 2
+    assert found.err.startswith(
+        f"error: --machine: {machine / 'kernel'} is missing, the machine's kernel: `make machine`"
+    )
+    assert found.err.rstrip().endswith(f"Debian's package {machine_build.KERNEL}")
+    monkeypatch.setenv("SLEDSIM_MACHINE", str(machine))
+    assert not is_there()
 
 
 def test_sources_are_the_same_each_time_and_named_once() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import missing
-from sledsim import Session
-from sledsim.machine import Guest, MachineRuns, is_there, run_each
+from sledsim import RunError, Session
+from sledsim.machine import Guest, MachineRuns, is_there, run, run_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,13 +79,13 @@ def test_a_trace_of_a_guest_replays_to_what_the_guest_saw(found: MachineRuns, na
 
 def test_fio_in_the_guest_sees_the_device_and_a_constant_way_to_it(found: MachineRuns) -> None:
     ways_us = []
-    for run, access_ms in ((found["once"], ACCESS_MS), (found["twice"], 2 * ACCESS_MS)):
-        assert run.fio is not None
-        [job] = run.fio["jobs"]
+    for each, access_ms in ((found["once"], ACCESS_MS), (found["twice"], 2 * ACCESS_MS)):
+        assert each.fio is not None
+        [job] = each.fio["jobs"]
         assert job["read"]["total_ios"] == READS
         ways_us.append(job["read"]["clat_ns"]["mean"] / 1e3 - 1e3 * access_ms)
-        assert run.path_us is not None
-        assert 0 < run.path_us < ways_us[-1] < MOST_WAY_US
+        assert each.path_us is not None
+        assert 0 < each.path_us < ways_us[-1] < MOST_WAY_US
     assert ways_us[0] == pytest.approx(ways_us[1], abs=2)
 
 
@@ -101,3 +101,18 @@ def test_a_warm_machine_with_a_faster_processor_reads_nothing_again() -> None:
     assert found.waiting_ms < 0.2 * found.run_ms
     # SQLite takes some 75 ms of one instruction a nanosecond for the query.
     assert found.processor_ms == pytest.approx(75 / 2, rel=0.2)
+
+
+def test_a_program_that_fails_brings_its_output_and_its_status_back() -> None:
+    if not is_there():
+        missing("no machine: it takes `make machine` and the package qemu-system-x86")
+    found = run(SYSTEMS["once"], command="echo said; echo wrong >&2; exit 3")
+    assert (found.status, found.output, found.errors) == (3, "said\n", "wrong\n")
+
+
+def test_a_guest_that_panics_ends_with_the_last_lines_of_its_console() -> None:
+    if not is_there():
+        missing("no machine: it takes `make machine` and the package qemu-system-x86")
+    with pytest.raises(RunError, match="the guest ended before its program did; the last of its console:") as caught:
+        run(SYSTEMS["once"], command="echo c > /proc/sysrq-trigger")
+    assert "Kernel panic - not syncing: sysrq triggered crash" in str(caught.value)

@@ -242,19 +242,33 @@ def test_options_are_answered_as_the_protocol_has_them(tmp_path: Path) -> None:
         server.end()
 
 
+#: A device that takes no time worth mentioning.
+AT_ONCE = """scheduler = "fcfs"
+device = { name = "simpledisk-constant", access_ms = 0.01 }"""
+MIB = 1 << 20
+#: MiB of answers that one client may leave waiting.
+MOST_WAITING_MIB = 64
+
+
 def test_several_connections_see_the_same_data_and_a_client_that_never_reads_holds_up_nobody(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with served(tmp_path, "--log", "log.csv", system=AT_ONCE) as server:
         first, second, deaf = (server.client() for _ in range(3))
         for client in (first, second, deaf):
             client.go()
-        for _ in range(40):
-            deaf.send(READ, 0, 1 << 20)
-        assert first.write(4096, b"shared") == 0
-        assert first.ask(FLUSH) == 0
-        assert second.read(4096, 6) == b"shared"
-        deaf.socket.close()
-        assert first.read(4096, 6) == b"shared"
+        for _ in range(2 * MOST_WAITING_MIB):
+            deaf.send(READ, 0, MIB)
+        for place in range(200):
+            assert first.write(4096 * place, b"shared") == 0
+            assert first.ask(FLUSH) == 0
+            assert second.read(4096 * place, 6) == b"shared"
+        # The client that does not read is still there when the server is told to end, and was not listened to for long.
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(timeout=20)
         server.end()
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    asked_mib = [row["bytes"] for row in rows].count(str(MIB))
+    # What a socket takes on its own, some 200 KB, is no longer waiting in the server.
+    assert MOST_WAITING_MIB - 1 <= asked_mib <= MOST_WAITING_MIB + 1, asked_mib
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
@@ -381,6 +395,7 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
         ({"dilation": 0.5}, "dilation", "0.5"),
         ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
         ({"tcp": "nowhere"}, "tcp", "address and a port"),
+        ({"drop": True, "socket": "s"}, "drop", "give an image"),
         ({"socket": "no/such/folder/s"}, "socket", "No such file"),
         ({"socket": "s", "log": "no/such/folder/log.csv"}, "log", "No such file"),
     ],
@@ -395,11 +410,39 @@ def test_wrong_arguments_are_told_by_name(
     assert str(caught.value).startswith(path)
 
 
-def test_a_store_of_another_device_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_store_of_another_device_is_left_alone(tmp_path: Path, drop: bool) -> None:
     with (tmp_path / "large.img").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(sledsim.RunError, match="another one"):
-        sledsim.serve("g2", image=tmp_path / "large.img", socket=tmp_path / "s.sock")
+        sledsim.serve("g2", image=tmp_path / "large.img", drop=drop, socket=tmp_path / "s.sock")
+    assert (tmp_path / "large.img").stat().st_size == 1 << 40
+
+
+@pytest.mark.parametrize("options", [(), ("--drop",)])
+def test_a_store_that_is_to_be_dropped_is_gone_at_the_end(tmp_path: Path, options: tuple[str, ...]) -> None:
+    with served(tmp_path, "--image", "disk.img", *options) as server:
+        client = server.client()
+        client.go()
+        assert client.write(0, b"kept") == 0
+        assert (tmp_path / "disk.img").exists()
+        client.close()
+        server.end()
+    assert (tmp_path / "disk.img").exists() == (not options)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_lies_where_the_socket_is_to_be_is_named_and_left_alone(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "s.sock"
+    if kind == "file":
+        place.write_text("somebody's")
+    else:
+        place.mkdir()
+    with pytest.raises(sledsim.RunError) as caught:
+        sledsim.serve("g2", socket=place)
+    assert caught.value.path == "socket"
+    assert str(caught.value) == f"socket: {place} is a {kind} and no socket: move it away, or name another place"
+    assert place.is_dir() or place.read_text() == "somebody's"
 
 
 def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

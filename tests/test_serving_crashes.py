@@ -14,6 +14,7 @@ from threading import Timer
 
 import pytest
 
+from conftest import missing
 from test_serving import FLUSH, FUA, WRITE, served
 from test_serving_programs import SMALL, at
 from waiting import until
@@ -98,15 +99,22 @@ def file_system(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
             fuse.kill()
 
 
-def lacking() -> str | None:
-    """Return what a mounted file system takes that is not here."""
+def refused() -> str | None:
+    """Return what a mounted file system takes that this machine does not allow: nobody can install it."""
     if os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         return "only root mounts, where there are FUSE and loop devices"
+    return None
+
+
+def lacking() -> str | None:
+    """Return which program it takes that is not here."""
     return next((f"{each} is not installed" for each in ("nbdfuse", "mke2fs", "e2fsck") if not which(each)), None)
 
 
-@pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
+@pytest.mark.skipif(refused() is not None, reason=refused() or "")
 def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Path) -> None:
+    if says := lacking():
+        missing(says)
     random = Random(4)
     synced: dict[str, bytes] = {}
     found_again = 0
@@ -142,3 +150,11 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
                         del synced[oldest]
                         (mounted / oldest).unlink()
     assert found_again > ROUNDS_OF_A_FILE_SYSTEM
+
+
+def test_a_program_that_a_mounted_file_system_takes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert lacking() == "nbdfuse is not installed"
+    for name in ("nbdfuse", "mke2fs"):
+        (tmp_path / name).touch(mode=0o755)
+    assert lacking() == "e2fsck is not installed"

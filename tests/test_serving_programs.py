@@ -9,6 +9,7 @@ from shutil import which
 
 import pytest
 
+from conftest import ROOT, missing
 from test_serving import served
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
@@ -20,9 +21,9 @@ device = { name = "simpledisk-constant", capacity_blocks = 16384, access_ms = 0.
 
 
 def run(program: str, *arguments: str, folder: Path) -> str:
-    """Run a program to its end; return what it prints."""
+    """Run a program to its end; return what it prints. Where it is missing the test is skipped, or fails in CI."""
     if not which(program):
-        pytest.skip(f"{program} is not installed")
+        missing(f"{program} is not installed")
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -35,7 +36,7 @@ def at(folder: Path) -> str:
 
 def test_fio_finds_what_it_wrote(tmp_path: Path) -> None:
     if "nbd" not in run("fio", "--enghelp", folder=tmp_path).split():
-        pytest.skip("fio has no engine for network block devices")
+        missing("fio has no engine for network block devices")
     with served(tmp_path, "--log", "log.csv", system=SMALL) as server:
         job = ["--name=verified", "--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--size=4m"]
         job += ["--iodepth=8", "--verify=crc32c", "--fsync=64", "--output-format=json", "--output=found.json"]
@@ -68,3 +69,31 @@ def test_qemu_compares_what_it_converted(tmp_path: Path) -> None:
         run("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", "in", at(tmp_path), folder=tmp_path)
         assert "identical" in run("qemu-img", "compare", "-f", "raw", "-F", "raw", "in", at(tmp_path), folder=tmp_path)
         server.end()
+
+
+def test_nbdkit_reads_and_writes_through_its_own_client(tmp_path: Path) -> None:
+    data = Random(5).randbytes(8 * MIB)
+    (tmp_path / "in").write_bytes(data)
+    copies = 'nbdcopy --flush in "$uri" && nbdcopy "$uri" out'
+    with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
+        run("nbdkit", "--exit-with-parent", "nbd", f"socket={server.socket}", "--run", copies, folder=tmp_path)
+        delivery = server.end()["delivery"]
+    assert isinstance(delivery, dict)
+    assert min(delivery["reads"], delivery["writes"], delivery["flushes"]) > 0
+    assert (tmp_path / "out").read_bytes() == data == (tmp_path / "disk.img").read_bytes()
+
+
+def test_a_program_that_is_missing_is_named_and_fails_where_everything_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for value, outcome in (("", pytest.skip.Exception), ("true", pytest.fail.Exception)):
+        monkeypatch.setenv("CI", value)
+        with pytest.raises(outcome, match="fio is not installed"):
+            run("fio", "--version", folder=tmp_path)
+
+
+def test_what_these_tests_drive_is_installed_by_the_script_that_runs_them_all() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for program in ("fio", "nbdkit", "nbdinfo", "nbdcopy", "nbdfuse", "qemu-img", "mke2fs", "e2fsck", "debugfs"):
+        assert f" {program}:" in script.replace("(", " ").replace("\n", " "), program

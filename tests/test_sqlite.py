@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
 from itertools import pairwise
@@ -175,9 +176,10 @@ def test_a_failed_read_is_an_error_of_the_statement(tmp_path: Path) -> None:
 
 
 def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["run.py", "--scale", "0.0005"])
+    chart = tmp_path / "tpch.json"
+    monkeypatch.setattr(sys, "argv", ["run.py", "--scale", "0.0005", "--plot", str(chart)])
     assert runpy.run_path(str(ROOT / "examples" / "tpch" / "run.py"))["main"]() == 0
     shown = capsys.readouterr().out
     rows = [line.split() for line in shown.splitlines() if line[:3].strip().isdigit() or line.startswith("all")]
@@ -186,6 +188,16 @@ def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
     for g1, g2, g3, *_ in sums:
         assert g1 > g2 > g3
     assert all(cold >= warm for cold, warm in zip(*sums, strict=True)), list(pairwise(sums))
+    # The chart draws what the tables say: marks of each device, cold and warm, that add up to the same.
+    [marks] = json.loads(chart.read_text(encoding="utf-8"))["datasets"].values()
+    heads = next(line.split() for line in shown.splitlines() if line.startswith("query"))[1:]
+    assert heads[:3] == ["g1", "g2", "g3"]
+    for cache, expected in zip(("cold", "warm"), sums, strict=True):
+        drawn = [
+            sum(mark["wait"] for mark in marks if (mark["device"], mark["cache"]) == (device, cache))
+            for device in heads
+        ]
+        assert drawn == pytest.approx(expected, rel=1e-3, abs=0.1)
 
 
 def test_a_sync_takes_what_a_volatile_cache_has_to_write(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def serve(
     image: Annotated[
         Path | None, typer.Option("--image", metavar="FILE", help="Keep data in this file; in memory otherwise.")
     ] = None,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove that file at the end.")] = False,
     dilation: Annotated[
         float, typer.Option("--dilation", metavar="N", help="Let time run N times slower for the device.")
     ] = 1.0,
@@ -58,6 +59,6 @@ def serve(
         print_text(f"{address} has {size:,} bytes; answers leave {early_ns / 1e3:.1f} µs early", err=True)
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options: dict[str, Any] = {"socket": socket, "tcp": tcp, "image": image, "log": log}
+    options: dict[str, Any] = {"socket": socket, "tcp": tcp, "image": image, "drop": drop, "log": log}
     found = served(system_of(system), set=sets or [], **options, dilation=dilation, once=once, ready=ready)
     print_found(found, as_json=as_json)

@@ -15,6 +15,8 @@ __all__ = ["Assembled", "assembled", "emulator", "folder", "is_there", "packages
 #: The folder, where none is named; and the variable that names one.
 FOLDER, VARIABLE = Path("out", "machine"), "SLEDSIM_MACHINE"
 EMULATOR, PACKAGE = "qemu-system-x86_64", "qemu-system-x86"
+#: Debian's package that stands for its kernel, which `make machine` fetches.
+KERNEL_PACKAGE = "linux-image-cloud-amd64"
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,23 @@ def assembled(place: str | Path | None = None) -> Assembled:
     Raises
     ------
     SledsimError
-        Where it is not there.
+        Where it is not there, or not whole.
     """
     place = Path(place or folder())
+    makes = "`make machine`, in a checkout of Sledsim on Debian"
     try:
         contents = json.loads((place / "contents.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         says = (
-            f": there is no machine in {place}: `make machine`, in a checkout of Sledsim on Debian, assembles one from "
-            f"a kernel and programs, and {VARIABLE} names its folder"
+            f": there is no machine in {place}: {makes}, assembles one from a kernel (Debian's package "
+            f"{KERNEL_PACKAGE}) and programs, and {VARIABLE} names its folder"
         )
         raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place)) from None
-    return Assembled(place, contents)
+    made = Assembled(place, contents)
+    if not made.kernel.is_file():
+        says = f": {made.kernel} is missing, the machine's kernel: {makes}, fetches Debian's package {KERNEL_PACKAGE}"
+        raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place))
+    return made
 
 
 def is_there(place: str | Path | None = None) -> bool:

@@ -27,8 +27,8 @@ KERNEL = (
 OWN_MEMORY = 3072
 #: How often the emulator is looked at, s.
 LOOK_S = 0.05
-#: Lines of the console that a fault tells.
-LAST_LINES = 12
+#: Lines of the console that a fault tells. A panic's own line has 32 more after it, of stack and registers.
+LAST_LINES = 60
 SCRIPT = Path(__file__).with_name("guest.sh")
 
 

@@ -72,6 +72,7 @@ def serve(
     socket: str | Path | None = None,
     tcp: str | None = None,
     image: str | Path | None = None,
+    drop: bool = False,
     dilation: float = 1.0,
     log: str | Path | None = None,
     once: bool = False,
@@ -95,6 +96,8 @@ def serve(
     image
         A file for the data, with holes where nothing was written; it may be one of an earlier time. In memory where it
         is left out.
+    drop
+        Whether to remove that file at the end.
     dilation
         How many times slower than the machine's the device's clock runs, 1 to 1000: errors of the machine, some tens of
         microseconds, then count for so much less.
@@ -118,19 +121,37 @@ def serve(
         raise wrong(_core.SledsimError, "unsupported", f"a block device is served on Linux, and not on {sys.platform}")
     if socket is not None and tcp is not None:
         raise wrong(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
+    if drop and image is None:
+        raise wrong(
+            _core.SledsimError, "conflict", ": there is no file to remove: give an image", path="drop", value=drop
+        )
     if not 1 <= dilation <= MOST_DILATION:
         allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
         raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=dilation, allowed=allowed)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
     address = f"nbd://{tcp}" if tcp else f"nbd+unix:///?socket={at}"
 
+    # A socket that nobody listens at is left from a server that was killed, and is replaced; a file may be anybody's.
+    if at is not None and Path(at).exists() and not Path(at).is_socket():
+        kind = "folder" if Path(at).is_dir() else "file"
+        says = f": {at} is a {kind} and no socket: move it away, or name another place"
+        raise wrong(_core.RunError, "unreadable", says, path="socket", value=str(at))
+    begun = False
+
     def told(size: int, early_ns: int) -> None:
+        nonlocal begun
+        begun = True
         if ready:
             ready(address, size, early_ns)
 
     resolved = resolve(scenario_of(system), [*set_list(set), 'workload={kind="session"}'])
     options = {"socket": at, "tcp": tcp, "image": image, "dilation": float(dilation), "log": log, "once": once}
-    output, delivery = _core.serve_nbd(resolved, options, told)
+    try:
+        output, delivery = _core.serve_nbd(resolved, options, told)
+    finally:
+        # A file that was never served, another device's for instance, is left alone.
+        if drop and image is not None and begun:
+            Path(image).unlink(missing_ok=True)
     broken = delivery.pop("log_fault")
     if broken:
         raise wrong(_core.RunError, "unreadable", f": what was written so far is there: {broken}", path="log")
