@@ -2,6 +2,8 @@
 //! Requests stay where they were handed in until it is their turn; what comes of each is known then, and comes back when it ends.
 //! What happens, and when, is the same as by events, which also have instants in which nothing does.
 
+use std::collections::VecDeque;
+
 use super::{Desk, Session};
 use crate::engine::component::Completion;
 use crate::engine::run::{fell_behind, Observer, Progress};
@@ -22,17 +24,17 @@ impl Desk {
     fn next_end(&self) -> Option<Time> {
         self.back.get(self.came_back).map(|completion| completion.service.end)
     }
+}
 
-    /// A request comes back when it ends: after those that end with it, as they have had their turns before.
-    #[inline]
-    fn comes_back(&mut self, completion: &Completion) {
-        let end = completion.service.end;
-        if self.back.back().is_none_or(|last| last.service.end <= end) {
-            self.back.push_back(*completion);
-        } else {
-            let place = self.back.partition_point(|other| other.service.end <= end);
-            self.back.insert(place, *completion);
-        }
+/// A request comes back when it ends: after those that end with it, as they have had their turns before.
+#[inline]
+fn comes_back(back: &mut VecDeque<Completion>, completion: &Completion) {
+    let end = completion.service.end;
+    if back.back().is_none_or(|last| last.service.end <= end) {
+        back.push_back(*completion);
+    } else {
+        let place = back.partition_point(|other| other.service.end <= end);
+        back.insert(place, *completion);
     }
 }
 
@@ -125,11 +127,14 @@ impl<O: Observer> Session<O> {
     /// Serves the first whose turn it is, which has arrived.
     #[inline]
     fn serve_first(&mut self) {
-        let (counts, desk) = (&mut self.standing.counts, &mut self.desk);
-        counts.submitted = counts.submitted.max(desk.first_ahead() + 1);
-        let Some(request) = desk.ahead.pop_front() else { return };
-        self.standing.work.charge(&request);
-        self.system.serve_at_turn(&request, &mut |completion| desk.comes_back(completion));
+        let counts = &mut self.standing.counts;
+        counts.submitted = counts.submitted.max(self.desk.first_ahead() + 1);
+        let Desk { ahead, back, .. } = &mut self.desk;
+        if let Some(request) = ahead.front() {
+            self.standing.work.charge(request);
+            self.system.serve_at_turn(request, &mut |completion| comes_back(back, completion));
+            ahead.pop_front();
+        }
     }
 
     /// Time goes on to `until`, before which all have had their turns.
