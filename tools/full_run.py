@@ -1,6 +1,6 @@
 """What a full run of the papers' claims found, as docs/reference/claims.md needs it of the run's verdicts.json.
 
-A full run takes most of an hour, so that the page is not written from one each time: what it found is recorded in
+A full run takes up to an hour, so that the page is not written from one each time: what it found is recorded in
 full_run.json, and set beside what a quick run finds whenever the page is written or checked.
 """
 

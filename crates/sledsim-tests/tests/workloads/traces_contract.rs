@@ -295,7 +295,6 @@ fn options_that_do_not_fit_are_refused() {
     assert!(matches!(read_as(TraceFormat::Fio.example(), &issued), Err(TraceError::Option { option: "event", .. })));
 }
 
-/// What the content of two formats leaves open.
 /// Sectors of a size that was given, of which there are more than a number of bytes can say.
 #[test]
 fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
@@ -329,6 +328,7 @@ fn sectors_too_large_for_the_trace_are_an_error_that_names_them() {
     assert!(message.contains("line 3: field `bytes`") && message.contains("sector_bytes = 2147483648"), "{message}");
 }
 
+/// What the content of two formats leaves open.
 #[test]
 fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
     let times = |content: &[u8], options: &TraceOptions| -> Vec<u64> {

@@ -305,10 +305,8 @@ impl<O: Observer> Run<'_, O> {
         let Standing { counts, work, .. } = &mut **standing;
         let mut end = End::Requests;
         if let Some(mut root) = system.in_order_root() {
-            let mut was_busy = false;
             while counts.submitted < last {
-                let is_due = work.is_due();
-                if is_due || std::mem::take(&mut was_busy) {
+                if work.is_due() {
                     let fraction_taken = workload.fraction_taken();
                     if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
                         end = End::Interrupted;
@@ -321,7 +319,7 @@ impl<O: Observer> Run<'_, O> {
                 match workload.peek()? {
                     Next::At(_) => {}
                     Next::Busy => {
-                        was_busy = true;
+                        work.was_long();
                         continue;
                     }
                     Next::Waiting | Next::Ended => {

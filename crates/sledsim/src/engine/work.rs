@@ -23,6 +23,12 @@ impl Work {
         true
     }
 
+    /// What was done may have taken long: it is time to look up.
+    #[inline]
+    pub(super) fn was_long(&mut self) {
+        self.steps = CHECK_EVERY;
+    }
+
     /// A large request is a lot of work at once.
     #[inline]
     pub(super) fn charge(&mut self, request: &Request) {
