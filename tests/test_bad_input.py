@@ -209,6 +209,12 @@ def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome]
     assert_refused(sledsim_cli(*command, "g2-papr"), "g2-papr", "g2-paper")
 
 
+def test_a_word_in_place_of_a_scenario_is_told_what_takes_it(sledsim_cli: Callable[..., Outcome]) -> None:
+    assert_refused(
+        sledsim_cli("run", "g2"), "g2: no such file", "`sledsim example`", "`sledsim replay TRACE --device NAME`"
+    )
+
+
 @pytest.mark.parametrize("command", ["info", "head", "convert"])
 def test_trace_commands_refuse_what_they_cannot_read(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, command: str

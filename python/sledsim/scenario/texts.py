@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sledsim._core import Fault, ScenarioError, error_of
-from sledsim.show.faults import brief, missing_file
+from sledsim.show.faults import brief, is_file_name, missing_file
 from sledsim.show.fitting import visible
 
 __all__ = ["Text", "is_document", "require_text", "text_of"]
@@ -98,7 +98,10 @@ def _of_file(path: Path, what: str) -> Text:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise missing_file(ScenarioError, path) from None
+        says = "no such file"
+        if what == "scenario" and not is_file_name(path):
+            says += " (`sledsim example` writes scenarios; `sledsim replay TRACE --device NAME` takes a device's name)"
+        raise missing_file(ScenarioError, path, says) from None
     except UnicodeDecodeError as error:
         traces = " (`sledsim replay` takes traces)" if what == "scenario" else ""
         says = f"byte {error.start} is not UTF-8 text; expected a {what} in TOML, YAML or JSON{traces}"

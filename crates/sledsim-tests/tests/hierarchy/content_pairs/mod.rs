@@ -1,6 +1,5 @@
-//! What is read is what was written: a million random operations for every kind of component that scenarios know and a quarter
-//! of that for every kind over every kind, or a few thousand, through failures, rebuilds, latent errors, idle periods and full
-//! buffers.
+//! What is read is what was written: a million random operations for every kind of component that scenarios know and for every
+//! kind over every kind, or a few thousand, through failures, rebuilds, latent errors, idle periods and full buffers.
 //!
 //! Kinds come from the schema: a new one fails these tests until [`kinds::over`] says how to build it.
 
@@ -13,9 +12,9 @@ use sledsim_testing::kinds;
 use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::tiers::size;
 
-/// Operations of a kind alone, and of a pair; so few find every drive that loses a write in a hundred.
-fn operations(is_pair: bool) -> u64 {
-    size(3_000, if is_pair { 250_000 } else { MOST })
+/// Operations of each case; so few find every drive that loses a write in a hundred.
+fn operations() -> u64 {
+    size(3_000, MOST)
 }
 
 /// Operations in whose time all that is to fail does so, and is rebuilt.
@@ -38,21 +37,19 @@ fn ground(system: &Value, between: Between<'_>) -> Ground {
 struct Case {
     name: String,
     document: Value,
-    operations: u64,
 }
 
 /// Every kind alone and over every other.
 fn cases() -> Vec<Case> {
     let kinds = kinds::all();
-    let case = |name: String, mut document: Value, is_pair: bool| {
-        let operations = operations(is_pair);
-        kinds::hurry(&mut document, MOST as f64 / operations as f64);
-        Case { name, document, operations }
+    let case = |name: String, mut document: Value| {
+        kinds::hurry(&mut document, MOST as f64 / operations() as f64);
+        Case { name, document }
     };
-    let alone = kinds.iter().map(|kind| case(kind.clone(), kinds::over(kind, BLOCKS, &kinds::drive), false));
+    let alone = kinds.iter().map(|kind| case(kind.clone(), kinds::over(kind, BLOCKS, &kinds::drive)));
     let pair = |outer: &String, inner: &String| {
         let below = |blocks| kinds::over(inner, blocks, &kinds::drive);
-        case(format!("{outer} over {inner}"), kinds::over(outer, BLOCKS, &below), true)
+        case(format!("{outer} over {inner}"), kinds::over(outer, BLOCKS, &below))
     };
     let composite: Vec<&String> = kinds.iter().filter(|kind| *kind != "drive").collect();
     let pairs = composite.iter().flat_map(|outer| composite.iter().map(move |inner| pair(outer, inner)));
@@ -60,8 +57,8 @@ fn cases() -> Vec<Case> {
 }
 
 /// So many random operations, with an idle period after every thousand; ends early when something is found wrong.
-fn operate(ground: &mut Ground, operations: u64) {
-    for _ in 0..operations / 1000 {
+fn operate(ground: &mut Ground) {
+    for _ in 0..operations() / 1000 {
         ground.operate(1000, &LOAD);
         ground.settle();
         ground.idle(5_000_000);
@@ -72,14 +69,14 @@ fn operate(ground: &mut Ground, operations: u64) {
     ground.read_all();
 }
 
-fn check(Case { name, document, operations }: &Case) {
+fn check(Case { name, document }: &Case) {
     let mut ground = ground(document, &mut |_, id, _| id);
     assert!(ground.capacity_blocks() >= BLOCKS, "{name}");
-    operate(&mut ground, *operations);
+    operate(&mut ground);
     assert!(ground.wrong.is_empty(), "{name}: {:?}", ground.wrong.first());
     assert!(ground.lost.is_empty(), "{name}: {:?}", ground.lost);
-    assert!(ground.checked > operations / 2, "{name}: {} blocks", ground.checked);
-    let failed_by_s = kinds::FAILED_BY_S * *operations as f64 / MOST as f64;
+    assert!(ground.checked > operations() / 2, "{name}: {} blocks", ground.checked);
+    let failed_by_s = kinds::FAILED_BY_S * operations() as f64 / MOST as f64;
     assert!(ground.system.now().seconds() > failed_by_s, "{name}: over before the last member fails");
 }
 
@@ -91,7 +88,7 @@ fn what_is_read_is_what_was_written() {
 /// Every drive loses one write in a hundred: wherever it is, it is found.
 #[test]
 fn writes_that_drives_lose_are_found() {
-    cases().par_iter().for_each(|Case { name, document, operations }| {
+    cases().par_iter().for_each(|Case { name, document }| {
         let mut ground = ground(document, &mut |system, id, _| {
             let is_drive = system.children(id).next().is_none();
             if is_drive {
@@ -100,7 +97,7 @@ fn writes_that_drives_lose_are_found() {
                 id
             }
         });
-        operate(&mut ground, *operations);
+        operate(&mut ground);
         assert!(!ground.wrong.is_empty(), "{name}: nothing was found wrong");
     });
 }
