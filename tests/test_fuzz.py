@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import signal
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ import fuzz
 import planted_faults
 import sledsim
 from conftest import ROOT
-from fuzzing import campaign, invariants
+from fuzzing import campaign, command, invariants
 from fuzzing.campaign import Tally, Worker, cases, tried
+from fuzzing.command import Command
 from fuzzing.doors import NAMES, TURNS, BrokenError, Case, doors
 from fuzzing.worker import packed
 from planted_list import FAULTS
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 #: Inputs that did not end as they should, once.
 FINDINGS = sorted(fuzz.FINDINGS.glob("*.json"))
+EXAMPLES = ROOT / "examples"
 #: Cases of each process of a test.
 CASES = 900
 #: Seeds of the quick tier, and of all.
@@ -61,6 +64,23 @@ def worker() -> Iterator[Worker]:
     made.stop()
 
 
+@pytest.fixture
+def deaf() -> Iterator[None]:
+    """Let nobody hear Ctrl-C, as in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("deaf")
+def test_a_case_that_takes_long_is_ended_in_the_background_too() -> None:
+    made = Worker()
+    call = "sledsim.reliability.simulate(Path('examples/enclosures/raid6.toml'), lifetimes=10**8)"
+    outcome, finding = made.attempt("argument:0:0", packed({"device": "g2", "call": call}))
+    made.stop()
+    assert (outcome, finding) == ("accepted", None)
+
+
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
 def test_what_was_found_is_mended(worker: Worker, path: Path) -> None:
     kept = json.loads(path.read_text())
@@ -75,6 +95,40 @@ def test_the_same_case_makes_the_same_input() -> None:
         inputs = [json.dumps(known[name].make(Case(name, 7, number).random())) for number in (3, 4, 3)]
         assert inputs[0] == inputs[2] != inputs[1]
     assert str(Case.of("trace:7:3")) == "trace:7:3"
+
+
+#: A document of each kind that commands can do something with in no time, and one for commands that want more of it.
+FITTING = {
+    "power": EXAMPLES / "power.toml",
+    "scenario": EXAMPLES / "database.toml",
+    "sweep": EXAMPLES / "sweeps" / "rates.toml",
+    "search": EXAMPLES / "searches" / "velocity.toml",
+    "enclosure": EXAMPLES / "enclosures" / "hong2006.toml",
+    "cost": EXAMPLES / "costs" / "database.toml",
+    "role": EXAMPLES / "roles" / "augmented-disk.toml",
+}
+GIVEN = [
+    *(
+        (words, FITTING.get(words[0], FITTING[kind]))
+        for kind, commands in command.OF_DOCUMENTS.items()
+        for words in commands
+    ),
+    *((words, EXAMPLES / "office.csv") for words in command.OF_TRACES),
+    *((words, None) for words in command.OF_NOTHING),
+]
+
+
+@pytest.mark.parametrize(("words", "path"), GIVEN, ids=lambda part: "-".join(part) if isinstance(part, tuple) else "")
+def test_each_command_does_what_it_is_for(words: tuple[str, ...], path: Path | None, tmp_path: Path) -> None:
+    given = [str(path) if word == command.FILE else word for word in (*words, *([command.FILE] if path else []))]
+    assert Command().status(given, tmp_path) == 0
+    for asked in command.OF_STORES if (tmp_path / "s").is_dir() else ():
+        assert Command().status([*asked, "s"], tmp_path) == 0
+
+
+def test_commands_of_stores_are_given_stores() -> None:
+    stores = [words for words, _ in GIVEN if "--store" in words]
+    assert {words[0] for words in stores} == {"sweep", "optimise"}
 
 
 #: Calls that do not end as they should, and as what they are told.

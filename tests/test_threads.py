@@ -5,10 +5,25 @@ from __future__ import annotations
 import threading
 from concurrent.futures import CancelledError
 from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sledsim.runs import Pool, in_threads
+from sledsim import SledsimError, _core
+from sledsim.machine import run_each
+from sledsim.reliability import simulate
+from sledsim.runs import Pool, in_threads, threads_of
+from sledsim.sweep import Evaluation, Sweep, optimise, run
+from sledsim_papers.harness.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MOST = {name: most for name, most, *_ in _core.limits()}["threads"]
 
 
 def test_outcomes_come_with_their_places_whatever_they_are() -> None:
@@ -67,3 +82,76 @@ def test_a_pool_calls_in_order_until_it_is_stopped() -> None:
     go_on.set()
     pool.stop(join=True)
     assert first.result() is True
+
+
+SWEEP = Sweep(
+    {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 1.0}}, "system": {"device": "g2"}}, {"seed": [1]}
+)
+ENCLOSURE = EXAMPLES / "enclosures" / "raid6.toml"
+SEARCH = EXAMPLES / "searches" / "velocity.toml"
+
+
+def evaluate(folder: Path, threads: Any) -> None:
+    with Evaluation(SWEEP.scenario, folder / "s", threads=threads):
+        pass
+
+
+#: All that takes a number of threads.
+TAKERS: dict[str, Callable[[Path, Any], object]] = {
+    "simulate": lambda _, threads: simulate(ENCLOSURE, threads=threads),
+    "sweep": lambda folder, threads: run(SWEEP, folder / "s", threads=threads),
+    "local cluster": lambda folder, threads: run(SWEEP, folder / "s", threads=threads, cluster="local"),
+    "evaluation": evaluate,
+    "optimise": lambda folder, threads: optimise(SEARCH, folder / "s", threads=threads),
+    "machines": lambda _, threads: run_each({"g2": "g2"}, "postmark", threads=threads),
+    "workers": lambda _, workers: Study(workers=workers),
+}
+
+
+@pytest.mark.parametrize("threads", [0, -1, MOST + 1, 2**32, 2**64, 1.5, "2", True])
+@pytest.mark.parametrize("taker", TAKERS)
+def test_a_number_of_threads_has_bounds(taker: str, threads: Any, tmp_path: Path) -> None:
+    with pytest.raises(SledsimError, match=r"(threads|workers) = ") as caught:
+        TAKERS[taker](tmp_path, threads)
+    (fault,) = caught.value.faults
+    assert (fault.kind, fault.path) == ("out-of-range", "workers" if taker == "workers" else "threads")
+    assert fault.allowed == {"least": 1.0, "most": float(MOST), "whole": True, "unit": ""}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("sweep", "run", "sweeps/rates.toml"), ("optimise", "searches/velocity.toml")],
+)
+def test_so_it_has_on_the_command_line(
+    words: tuple[str, ...], sledsim_cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    given = [str(EXAMPLES / word) if word.endswith(".toml") else word for word in words]
+    for threads in (0, MOST + 1, 2**64):
+        done = sledsim_cli(*given, "--threads", str(threads), "--store", tmp_path / "s")
+        assert done.status == 2
+        assert "--threads" in done.err if threads == 0 else f"threads = {threads} is not a whole number" in done.err
+
+
+def test_as_many_as_there_may_be_are_no_other_answer() -> None:
+    found = [simulate(ENCLOSURE, lifetimes=5000, threads=threads).to_dict() for threads in (1, MOST)]
+    assert found[0] == found[1]
+    assert threads_of(MOST) == MOST
+    assert threads_of(None) >= 1
+
+
+def test_where_there_is_no_room_for_more_threads_those_that_there_are_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def start_some(thread: threading.Thread) -> None:
+        if len(begun) == room:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    room = 2
+    assert sorted(outcome.result() for _, outcome in in_threads(str, range(9), 5)) == [str(n) for n in range(9)]
+    room = len(begun)
+    with pytest.raises(SledsimError, match="no room for one more thread"):
+        Pool(2).submit(int)

@@ -20,18 +20,73 @@ if TYPE_CHECKING:
 
     from fuzzing.doors import Given
 
-#: Commands by what they read: a document, a trace, or nothing. Settings keep runs short.
+#: Stands for the file that is read, where a command reads it once more.
+FILE = "{}"
+#: Settings and options that keep runs short.
 SHORT = ("--set", "run.requests=30", "--set", "run.warmup_requests=0")
-OF_DOCUMENTS = {
-    "scenario": (("run", *SHORT), ("run", "--full", *SHORT), ("validate",), ("validate", "--resolved"), ("explain",)),
-    "sweep": (("sweep", "run", "--dry-run"), ("run", *SHORT)),
-    "search": (("validate",),),
-    "enclosure": (("reliability",),),
-    "cost": (("validate",),),
-    "role": (("validate",),),
+TRIED = ("--trials", "2", "--threads", "1", "--store", "s", "--set", "search.replications=1")
+ROLE = ("--replications", "2", "--requests", "30")
+COST = (*SHORT, "--set", "cost.replications=1")
+SWEEP = ("sweep", "run", "--threads", "1", "--store", "s", "--set", "sweep.replications=1", *SHORT)
+#: Commands by what they read: documents of a kind, traces, or nothing. What they read stands at their end.
+OF_DOCUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "scenario": (
+        ("run", *SHORT),
+        ("run", "--full", *SHORT),
+        ("run", "--json", "--log", "log.csv", *SHORT),
+        ("validate",),
+        ("validate", "--resolved"),
+        ("explain",),
+        ("power", *SHORT),
+        ("compare", *SHORT, FILE),
+        ("cost", *SHORT, "--replications", "1", "--ratio", "1,2"),
+    ),
+    "sweep": (SWEEP, (*SWEEP, "--json")),
+    "search": (("optimise", *TRIED, *SHORT), ("optimise", "--json", *TRIED, *SHORT)),
+    "enclosure": (
+        ("reliability",),
+        ("reliability", "--lifetimes", "1000"),
+        ("reliability", "--figure", "spares"),
+        ("reliability", "--compare", FILE),
+    ),
+    "cost": (("cost", *COST), ("cost", "--json", *COST)),
+    "role": (("merit", *ROLE), ("specificity", *ROLE)),
 }
-OF_TRACES = (("replay", "--fit", "wrap"), ("trace", "info"), ("trace", "head"), ("hit-ratio",), ("replay",))
-OF_NOTHING = (("devices",), ("devices", "g2"), ("seek", "g2"), ("zones", "cheetah73"), ("schedulers",), ("workloads",))
+OF_TRACES = (
+    ("replay", "--fit", "wrap"),
+    ("replay", "--fit", "scale", "--json"),
+    ("trace", "info"),
+    ("trace", "head"),
+    ("trace", "convert", "--out", "converted.csv"),
+    ("hit-ratio",),
+    ("hit-ratio", "--policy", "arc", "--pages", "10,100", "--json"),
+    ("cost", *SHORT, "--replications", "1", "--ratio", "2", "--trace"),
+)
+OF_NOTHING = (
+    ("devices",),
+    ("devices", "g2"),
+    ("seek", "g2"),
+    ("zones", "cheetah73"),
+    ("schedulers",),
+    ("workloads",),
+    ("workloads", "tpcc-like"),
+    ("cache-policies",),
+    ("break-even", "g2"),
+    ("design", "g2", "--sensitivity"),
+    ("relation", "--fetches", "10", "--layout", "row-major"),
+    ("schema", "sweep"),
+    ("example",),
+    ("trace", "formats"),
+    ("merit", "sptf", "--without", "sstf_lbn", *ROLE),
+)
+#: What is asked of the store of a sweep or a search that has run.
+OF_STORES = (
+    ("sweep", "status"),
+    ("sweep", "table", "--json"),
+    ("sweep", "export", "--out", "runs.csv"),
+    ("sweep", "plot", "--plot", "plot.json"),
+    ("sweep", "table", "--metric", "energy.total_j"),
+)
 OPTIONS = (
     "--json",
     "--full",
@@ -63,6 +118,8 @@ class Command:
             text = written_as(notation, document)
             given |= {"name": f"document.{notation}", "content": text}
             words = list(random.choice(OF_DOCUMENTS[of]))
+            if of in ("sweep", "search"):
+                given["then"] = list(random.choice(OF_STORES))
             words += [word for each in settings(random, of) for word in ("--set", each)]
         elif kind < 0.85:
             name = random.choice([*WRITERS])
@@ -72,18 +129,12 @@ class Command:
             words = list(random.choice(OF_NOTHING))
         for _ in range(random.choice([0, 0, 0, 1, 2])):
             value = random.choice([str(mutation.wild(random))[:3000], "g2", "log.csv", "plot.svg", "1"])
+            # The last may want what is read for its value.
             words.insert(random.randint(1, len(words)), random.choice([random.choice(OPTIONS), value]))
         return {**given, "words": [word.replace("\x00", "") for word in words]}
 
     def attempt(self, given: Given, folder: Path) -> None:
-        """Give the command."""
-        from contextlib import chdir
-
-        from typer.testing import CliRunner
-
-        from sledsim import SledsimError
-        from sledsim.cli.app import app
-
+        """Give the command, and others of what it leaves behind."""
         words = list(given["words"])
         if given["name"]:
             path = folder / given["name"]
@@ -91,7 +142,20 @@ class Command:
             path.write_bytes(
                 text.encode("latin-1") if given["name"] == "trace" else text.encode(errors="surrogatepass")
             )
-            words.append(str(path))
+            words = [str(path) if word == FILE else word for word in [*words, FILE]]
+        status = self.status(words, folder)
+        if status == 0 and given.get("then") and (folder / "s").is_dir():
+            self.status([*given["then"], "s"], folder)
+
+    def status(self, words: list[str], folder: Path) -> int:
+        """Give a command; return its exit status: 0, or 130 where it was interrupted."""
+        from contextlib import chdir
+
+        from typer.testing import CliRunner
+
+        from sledsim import SledsimError
+        from sledsim.cli.app import app
+
         # What was asked for may be long; it ends when it is told to.
         with chdir(folder), interrupted_in_time():
             done = CliRunner().invoke(app, words)
@@ -106,3 +170,4 @@ class Command:
         helped = not {"-h", "--help"}.isdisjoint(words)
         if "--json" in words and not helped and done.exit_code == 0 and done.stdout.strip():
             json.loads(done.stdout)
+        return done.exit_code

@@ -9,6 +9,7 @@ import base64
 import faulthandler
 import json
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -32,6 +33,8 @@ MEMORY_BYTES = 1 << 30
 def main() -> None:
     """Try the cases that standard input names, one a line."""
     faulthandler.enable()
+    # A shell that starts the fuzzer in the background has it deaf to Ctrl-C, by which cases end that take long.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # What a library prints must not be taken for what this process says.
     voice = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -91,7 +94,7 @@ def warm(known: dict[str, Door]) -> None:
     """Load what cases load, so that it does not count as theirs."""
     import duckdb
 
-    for module in ("numpy", "scipy.sparse.linalg", "scipy.stats"):
+    for module in ("numpy", "scipy.sparse.linalg", "scipy.stats", "optuna"):
         import_module(module)
     duckdb.connect().execute("SELECT 1").fetchall()
     with tempfile.TemporaryDirectory() as folder:

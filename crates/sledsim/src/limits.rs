@@ -50,6 +50,10 @@ limits! {
     DATA_HELD = "data held", 1 << 30,
         "bytes of blocks that a run with power cuts has written, on all devices together",
         "each is held, to see what a cut takes";
+    REBUILT_AT_ONCE = "data rebuilt at once", 1 << 28,
+        "bytes of the rows that all arrays of a system rebuild at once, of which members fail and that have spares, where runs cut \
+         power",
+        "all of it is held until it is written";
     OWN_TIME_NS = "times of a mechanism of one's own", 1_000_000_000_000,
         "nanoseconds that it may take to position, or to transfer a request",
         "a simulated clock ends";
@@ -69,8 +73,11 @@ limits! {
         "pages that a request of a trace may touch where hits of caches are counted",
         "each is looked up";
     BATCH_BLOCKS = "blocks of a batch", 1 << 18,
-        "blocks of the requests that a device by itself serves together",
-        "the order of all of their places is found by trying each against each";
+        "blocks of the requests that a device serves together: as a batch, or merged into one. A drive lets no more join",
+        "all of their places are kept, and the way between them is looked for";
+    THREADS = "threads", 1024,
+        "threads that share out work, or processes of a cluster on this machine",
+        "each takes room, and few machines have as many processors";
     FORCED_LOSSES = "forced losses", 4096,
         "devices that a loss of data takes, one more than the parity, times the devices and spares of an enclosure whose losses \
          are forced in simulated lifetimes",

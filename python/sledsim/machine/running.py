@@ -17,7 +17,7 @@ from sledsim.machine.programs import Program, program
 from sledsim.machine.result import MachineRun, MachineRuns, fio_of, notes_of
 from sledsim.runs.running import run as run_scenario
 from sledsim.runs.session import Session, scenario_of
-from sledsim.runs.threads import in_threads, processors
+from sledsim.runs.threads import in_threads, threads_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
 from sledsim.show.faults import wrong
 
@@ -116,12 +116,13 @@ def run_each(
     """
     if not systems:
         raise wrong(SledsimError, "missing", "no system is given", path="systems")
+    count = threads_of(threads)
     names, found = list(systems), {}
 
     def one(each: str) -> MachineRun:
         return run(systems[each], name, set=(set or {}).get(each, ()), **options)
 
-    work = in_threads(one, names, threads or processors())
+    work = in_threads(one, names, count)
     for place, outcome in work:
         found[names[place]] = outcome.result()
     return MachineRuns({each: found[each] for each in names})

@@ -12,6 +12,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
+from sledsim.runs.threads import MOST_THREADS
 from sledsim.show.faults import is_one_of, require_whole, told_as, wrong
 from sledsim.show.progress import reporting
 from sledsim.show.tables import Table, number
@@ -232,7 +233,7 @@ def simulate(
     if lifetimes is not None:
         require_whole(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
     if threads is not None:
-        require_whole(ReliabilityError, "threads", threads, 1)
+        require_whole(ReliabilityError, "threads", threads, 1, MOST_THREADS)
     bar = reporting(progress, what="lifetimes")
     with bar as report:
         runs = _Runs(described, {"confidence": confidence, "seed": seed, "threads": threads}, report)

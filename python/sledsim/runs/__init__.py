@@ -8,7 +8,7 @@ from sledsim.runs.policy_check import PolicyCheck, check_policy
 from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run, run_resolved
-from sledsim.runs.threads import Pool, in_threads, processors
+from sledsim.runs.threads import Pool, in_threads, threads_of
 from sledsim.runs.timeline import Timeline
 from sledsim.show.style import state_colours
 
@@ -27,10 +27,10 @@ __all__ = [
     "jackknife_interval",
     "label_of_run",
     "mean_interval",
-    "processors",
     "replay",
     "run",
     "run_resolved",
     "state_colours",
     "state_word",
+    "threads_of",
 ]

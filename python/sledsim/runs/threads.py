@@ -8,7 +8,13 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, overload
 
-__all__ = ["Pool", "in_threads", "processors"]
+from sledsim import _core
+from sledsim.show.faults import require_whole, wrong
+
+__all__ = ["Pool", "in_threads", "processors", "threads_of"]
+
+#: Threads at most (docs/reference/limits.md).
+MOST_THREADS = next(most for name, most, *_ in _core.limits() if name == "threads")
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -19,6 +25,27 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def threads_of(given: int | None, path: str = "threads") -> int:
+    """Return how many threads are to share out work: as many as there are processors where nothing is said.
+
+    Parameters
+    ----------
+    given
+        What was said.
+    path
+        What it is called.
+
+    Raises
+    ------
+    SledsimError
+        Where that is no number of threads.
+    """
+    if given is None:
+        return processors()
+    require_whole(_core.SledsimError, path, given, 1, MOST_THREADS)
+    return given
+
+
 class Pool:
     """Threads that take up calls in the order in which they are handed in.
 
@@ -27,7 +54,7 @@ class Pool:
     Parameters
     ----------
     threads
-        At most so many at a time, begun as they are needed.
+        At most so many at a time, begun as they are needed; fewer where the system has no room for more.
     """
 
     def __init__(self, threads: int) -> None:
@@ -36,13 +63,31 @@ class Pool:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
 
     def submit(self, call: Callable[[], Found]) -> "Future[Found]":
-        """Have a function called; what it returns or raises stands in the outcome."""
+        """Have a function called; what it returns or raises stands in the outcome.
+
+        Raises
+        ------
+        SledsimError
+            Where the system has no room for a single thread.
+        """
+        if len(self._threads) < self._most:
+            self._begin()
         future: Future[Found] = Future()
         self._calls.put((call, future))
-        if len(self._threads) < self._most:
-            self._threads.append(threading.Thread(target=self._work, daemon=True, name="sledsim"))
-            self._threads[-1].start()
         return future
+
+    def _begin(self) -> None:
+        """Begin one more thread, or leave it at those that there are."""
+        thread = threading.Thread(target=self._work, daemon=True, name="sledsim")
+        try:
+            thread.start()
+        except RuntimeError:
+            self._most = len(self._threads)
+            if not self._threads:
+                says = "the system has no room for one more thread: end other programs, or raise its limits"
+                raise wrong(_core.SledsimError, "unsupported", says) from None
+        else:
+            self._threads.append(thread)
 
     def stop(self, *, join: bool = False) -> None:
         """Begin no further call: those that wait are cancelled.

@@ -15,7 +15,6 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import Fault, SledsimError
 from sledsim._guarding import end_when_stuck
-from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Resolved
 from sledsim.show.faults import wrong
 from sledsim.show.frames import need
@@ -103,7 +102,7 @@ class Cluster:
     address
         ``"local"`` for processes on this machine, or the address of a scheduler.
     workers
-        How many processes, where they are local; as many as there are processors otherwise.
+        How many processes, where they are local.
 
     Raises
     ------
@@ -111,7 +110,7 @@ class Cluster:
         Where it can't be reached.
     """
 
-    def __init__(self, address: str, workers: int | None = None) -> None:
+    def __init__(self, address: str, workers: int) -> None:
         self._distributed = need("distributed", "cluster")
         self._address = address
         self._size, self._counted_at, self._seen_at = 1, 0.0, time.monotonic()
@@ -126,7 +125,7 @@ class Cluster:
             expected = "local or the address of a Dask scheduler, such as tcp://host:8786"
             raise wrong(ClusterError, "wrong-type", path="cluster", value=address, allowed=expected)
         if address == LOCAL:
-            self._start(workers or processors())
+            self._start(workers)
         else:
             self._reach(address)
 

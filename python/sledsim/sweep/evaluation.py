@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sledsim._core import Fault, SledsimError
+from sledsim.runs.threads import threads_of
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
 from sledsim.show.faults import CanFail, facts_of
 from sledsim.show.frames import quoted
@@ -97,9 +98,10 @@ class Evaluation:
         cluster: str | None = None,
         retry_failed: bool = False,
     ) -> None:
+        count = threads_of(threads)
         self._sweep = Sweep(scenario, replications=replications, seed=seed, set=set, name=name)
         self._store = Store.create(store)
-        self._workers_for = (threads, cluster)
+        self._workers_for = (count, cluster)
         self._retry_failed = retry_failed
         self._stack = ExitStack()
         self._lock = threading.Lock()

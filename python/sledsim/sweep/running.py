@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sledsim._core import SledsimError, __version__
-from sledsim.runs.threads import processors
+from sledsim._core import __version__
+from sledsim.runs.threads import threads_of
 from sledsim.scenario.reading import Sets, set_list
-from sledsim.show.faults import wrong
 from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.sweep.description import Sweep, SweepLike
 from sledsim.sweep.execution import canonical, contents_of
@@ -229,13 +228,12 @@ def workers_for(threads: int | None, cluster: str | None) -> Workers:
     cluster
         The address of a scheduler, or ``"local"``; ``None`` for threads of this process.
     """
-    if threads is not None and threads < 1:
-        raise wrong(SledsimError, "out-of-range", path="threads", value=threads, allowed={"least": 1, "whole": True})
+    count = threads_of(threads)
     if cluster is None:
-        return Threads(threads or processors())
+        return Threads(count)
     from sledsim.sweep.cluster import Cluster
 
-    return Cluster(cluster, threads)
+    return Cluster(cluster, count)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from sledsim import SledsimError
 from sledsim.devices import Device, DiskDrive, MemsStorage
 from sledsim.reliability import Description, load
-from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
+from sledsim.runs import Pool, Result, in_threads, run_resolved, threads_of
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
 from sledsim.studies.design import Drawing, design
@@ -72,7 +72,7 @@ class Study:
         self.quick = quick
         named = os.environ.get("SLEDSIM_REFERENCE")
         self.reference = reference or (Path(named) if named else None)
-        self._workers = workers or processors()
+        self._workers = threads_of(workers, "workers")
         self._pool = Pool(self._workers)
         self._lock = threading.Lock()
         self._stopped = threading.Event()

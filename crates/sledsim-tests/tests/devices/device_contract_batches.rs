@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
+use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters, Transfer};
 use sledsim::devices::{Device, Planner, Service, State, STATES};
 use sledsim::engine::random::Stream;
+use sledsim::limits::BATCH_BLOCKS;
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
@@ -179,6 +180,67 @@ fn equivalent_blocks_cost_one_pass() {
     }
 }
 
+/// Blocks at positions of their own are served one after the other, always the one that takes the least seek time next; of those
+/// that take as long the one of the lowest cylinder, and there of the lowest row.
+fn check_nearest_first(parameters: &MemsParameters, random: &mut Stream) {
+    if parameters.transfer != Transfer::Rows || parameters.read_error_rate > 0.0 {
+        return;
+    }
+    let mut device = device(parameters);
+    let geometry = device.geometry().clone();
+    let capacity = geometry.capacity_blocks();
+    let anchor = random.below(capacity);
+    let mut wanted: BTreeMap<(u32, u32), Request> = BTreeMap::new();
+    for id in 0..40 {
+        // Half of them are where others are near.
+        let near = anchor.saturating_add(random.below(capacity / 100 + 1)).min(capacity - 1);
+        let lbn = if random.chance(0.5) { near } else { random.below(capacity) };
+        let place = geometry.place(lbn);
+        wanted.insert((place.cylinder, place.row), Request { id, ..Request::read(lbn, 1) });
+    }
+    device.serve(Time::ZERO, &Request::read(random.below(capacity), 1));
+    let begun = Time::ZERO + 1_000_000_000;
+    let requests: Vec<Request> = wanted.values().copied().collect();
+    let (mut together, mut now) = (Vec::new(), begun);
+    device.clone().serve_batch(begun, &requests, &mut together);
+    let mut order: Vec<usize> = (0..requests.len()).collect();
+    order.sort_by_key(|&place| together[place].end);
+    let mut one_by_one = Vec::new();
+    while one_by_one.len() < requests.len() {
+        let left = (0..requests.len()).filter(|place| !one_by_one.contains(place));
+        let nearest = left.min_by_key(|&place| device.clone().serve(now, &requests[place]).phases.seek_ns);
+        let nearest = nearest.expect("some are left");
+        now = device.serve(now, &requests[nearest]).free;
+        one_by_one.push(nearest);
+    }
+    assert_eq!(order, one_by_one);
+}
+
+#[test]
+fn batches_on_the_catalogue_go_to_the_nearest_position() {
+    let mut random = Stream::new(6, "nearest");
+    for (_, parameters) in scenarios::mems_devices() {
+        for _ in 0..10 {
+            check_nearest_first(&parameters, &mut random);
+        }
+    }
+}
+
+/// As many blocks as may be served together, each at a position of its own: their order is found in no time.
+#[test]
+fn a_batch_of_positions_by_the_thousand_ends() {
+    let mut parameters = scenarios::mems_devices().into_iter().find(|(name, _)| name == "g2").expect("g2").1;
+    // One block at a time.
+    parameters.active_tips = 64;
+    let mut device = device(&parameters);
+    let blocks = (BATCH_BLOCKS.most / 2) as u32;
+    let halves = [Request::read(0, blocks), Request { id: 1, ..Request::read(device.capacity_blocks() / 2, blocks) }];
+    let (begun, mut services) = (std::time::Instant::now(), Vec::new());
+    device.serve_batch(Time::ZERO, &halves, &mut services);
+    assert_eq!(services.len(), 2);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn batches_on_the_catalogue_take_the_fewest_passes() {
     for (_, parameters) in scenarios::mems_devices() {
@@ -194,6 +256,11 @@ proptest! {
     #[test]
     fn batches_take_the_fewest_passes(design in mems_design()) {
         check_batches(&design, 12);
+    }
+
+    #[test]
+    fn batches_go_to_the_nearest_position(design in mems_design(), seed in any::<u64>()) {
+        check_nearest_first(&design, &mut Stream::new(seed, "nearest"));
     }
 
     #[test]

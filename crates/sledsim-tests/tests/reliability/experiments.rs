@@ -3,6 +3,7 @@
 
 use std::num::NonZeroUsize;
 
+use sledsim::limits::THREADS;
 use sledsim::reliability::{
     binomial_interval, simulate, Batches, Delay, Enclosure, Experiment, InfantMortality, LatentErrors, Lifetime,
     Outcome, Repair, Tips,
@@ -128,6 +129,17 @@ fn a_precision_ends_an_experiment_as_soon_as_it_is_reached() {
     let missed = outcome(&enclosure, &Experiment { precision: Some(1e-4), ..forced(&[YEAR_H], 20_000, 1) });
     assert_eq!(missed.lifetimes, 20_000);
     assert!(!missed.interrupted && missed.horizons[0].loss.relative_half_width() > 1e-4);
+}
+
+#[test]
+fn a_number_of_threads_has_a_limit() {
+    let most = THREADS.most as usize;
+    let experiment = plain(&[YEAR_H], 5000, 1);
+    assert_eq!(on_threads(&raid(4, 1, 1), &experiment, most), on_threads(&raid(4, 1, 1), &experiment, 1));
+    for threads in [most + 1, 1 << 32, usize::MAX] {
+        let experiment = Experiment { threads: NonZeroUsize::new(threads), ..experiment.clone() };
+        assert_eq!(refused(&raid(4, 1, 1), &experiment), "threads");
+    }
 }
 
 /// The field that is refused first.

@@ -211,6 +211,25 @@ fn what_takes_several_keys_is_told_beside_what_is_wrong_by_itself() {
     assert_eq!(told, expected);
 }
 
+/// What stands in something that is not known has not been looked at: it may be anything.
+#[test]
+fn what_stands_in_something_unknown_is_no_system_yet() {
+    for device in [json!({"name": "g2", "sleds": 0}), json!({"name": "g2", "tips": -1}), json!("g22"), json!(7)] {
+        for bytes in [json!(16_777_216), json!(-1), json!("a")] {
+            let partition = json!({"kind": "partition", "child": {"device": device}, "bytes": bytes});
+            let mut whole = document();
+            whole["system"] = json!({"kind": "uniform", "members": [{"count": 3, "system": partition}]});
+            let told = paths_of(&whole);
+            assert!(told.contains(&"system.kind".to_owned()), "{told:?}");
+            whole["system"] =
+                json!({"kind": "drive", "device": "g2", "child": {"kind": "concat", "members": [partition]}});
+            assert!(paths_of(&whole).contains(&"system.child".to_owned()));
+            whole["system"] = json!({"kind": 5, "child": partition});
+            assert!(paths_of(&whole).contains(&"system.kind".to_owned()));
+        }
+    }
+}
+
 #[test]
 fn all_that_does_not_fit_in_a_system_is_told_at_once() {
     let mut whole = document();

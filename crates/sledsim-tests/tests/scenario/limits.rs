@@ -160,19 +160,29 @@ fn latent_errors_are_counted_over_all_members() {
     assert_eq!((fault.kind, fault.path.to_string()), (Kind::Misfit, "system.faults.2.latent_per_gb".to_owned()));
 }
 
-/// A sled is a component with a queue of its own. What a member is like is looked at where its array's kind is missing, too, and
-/// then sleds may be out of range.
+/// A sled is a component with a queue of its own. What a member is like is looked at where its array's kind is missing, too, but
+/// only if there can be so many sleds.
 #[test]
-fn a_drive_of_more_sleds_than_a_system_may_have_components_is_refused() {
-    let drive =
-        json!({"kind": "drive", "device": {"name": "g1-paper", "sleds": 65536}, "scheduler": {"name": "asptf"}});
-    let member = json!({"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216});
-    let document = json!({"workload": poisson(10.0), "system": {"members": [{"count": 5, "system": member}]}});
-    let found = resolve(&document.to_string(), Notation::Json, "it", &[], &catalog(), File::new("."));
-    let faults = found.expect_err("too many");
-    let fault = faults.iter().find(|fault| fault.kind == Kind::Misfit).expect("one of them");
-    assert_eq!(fault.path.to_string(), "system.members.0.system.child");
+fn drives_of_more_sleds_than_a_system_may_have_components_are_refused() {
+    let faults = |kind: Option<&str>, count: u32, sleds: u32| {
+        let device = json!({"name": "g1-paper", "sleds": sleds});
+        let drive = json!({"kind": "drive", "device": device, "scheduler": {"name": "asptf"}});
+        let member = json!({"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216});
+        let mut document =
+            json!({"workload": poisson(10.0), "system": {"members": [{"count": count, "system": member}]}});
+        document["system"].as_object_mut().expect("a table").extend(kind.map(|kind| ("kind".to_owned(), kind.into())));
+        let found = resolve(&document.to_string(), Notation::Json, "it", &[], &catalog(), File::new("."));
+        found.err().into_iter().flatten().collect::<Vec<Fault>>()
+    };
+    assert!(faults(Some("concat"), 3, 1024).is_empty());
+    let too_many = faults(Some("concat"), 5, 1024);
+    let [fault] = too_many.as_slice() else { panic!("{too_many:?}") };
+    assert_eq!((fault.kind, fault.path.to_string()), (Kind::Misfit, "system.members.0.system.child".to_owned()));
     assert!(fault.to_string().contains(&COMPONENTS.most.to_string()), "{fault}");
+    for sleds in [0, 1024, 65536] {
+        let unknown: Vec<String> = faults(None, 5, sleds).iter().map(|fault| fault.path.to_string()).collect();
+        assert_eq!(unknown, ["system.kind"]);
+    }
 }
 
 /// Sizes of gigabytes on stripe units of 512 bytes.

@@ -4,6 +4,7 @@
 use serde_json::{json, Value};
 use sledsim::engine::random::Stream;
 use sledsim::engine::Progress;
+use sledsim::limits::REBUILT_AT_ONCE;
 use sledsim::scenario::{Keep, Report, Scenario, SystemSpec};
 use sledsim_testing::kinds;
 use sledsim_testing::scenarios::{resolve, resolved};
@@ -194,4 +195,41 @@ fn who_interrupts_while_losses_are_found_is_not_asked_again() {
     assert_eq!(asked, all / 2 + 1);
     assert!(!cut_short.run.complete && cut_short.power_cuts.len() == whole.power_cuts.len());
     assert!(cut_short.power_cuts.last().is_some_and(|cut| cut.written_blocks.is_none()));
+}
+
+/// 42 arrays that read 115 MB each before they write anything.
+#[test]
+fn rebuilds_that_would_take_too_much_memory_are_refused() {
+    let array = |spares: u32, faults: &Value, rows: u32| {
+        let rebuild = json!({"outstanding": 11, "rows": rows});
+        json!({"kind": "raid6", "members": [{"count": 5, "device": "simpledisk-linear"}], "spares": spares,
+            "unit_bytes": 262_144, "rebuild": rebuild, "faults": faults})
+    };
+    let document = |array: Value, cuts: Value| {
+        let mirror = json!({"kind": "mirror", "members": [{"count": 7, "system": array}]});
+        let system = json!({"kind": "concat", "members": [{"count": 6, "system": mirror}]});
+        let run = json!({"requests": 10, "power_cuts": cuts});
+        json!({"workload": {"arrival": {"kind": "poisson", "rate_per_s": 30.0}}, "system": system, "run": run})
+    };
+    let (fails, latent) = (json!([{"member": 2, "fails_at_s": 0.02}]), json!([{"member": 2, "latent_per_gb": 0.1}]));
+    let cuts = json!({"times_s": [0.09]});
+    let told = resolve(&document(array(1, &fails, 8), cuts.clone())).expect_err("too much");
+    assert!(told.contains("system.members.0.system.members.0.system.rebuild.rows = 8"), "{told}");
+    assert!(told.contains(&format!("{} B under way", 42 * 5 * 11 * 8 * 262_144_u64)), "{told}");
+    for fine in [
+        document(array(1, &fails, 8), json!({"times_s": []})),
+        document(array(0, &fails, 8), cuts.clone()),
+        document(array(1, &latent, 8), cuts.clone()),
+    ] {
+        resolved(&fine);
+    }
+    // One array by itself, up to the limit.
+    let most = REBUILT_AT_ONCE.most / (5 * 11 * 262_144);
+    let alone = |rows: u64| {
+        let mut document = document(Value::Null, cuts.clone());
+        document["system"] = array(1, &fails, rows as u32);
+        document
+    };
+    resolved(&alone(most));
+    assert!(resolve(&alone(most + 1)).is_err());
 }

@@ -79,6 +79,8 @@ pub(super) enum Unfinished {
     Stopped,
     /// It took more looks at devices than it may.
     TooLong,
+    /// There was no thread to follow it in.
+    NoThread,
 }
 
 /// A rebuild under way.

@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::random::Stream;
-use crate::fault::{Fault, Faults, Kind};
-use crate::limits::{DEVICE_LIVES, DEVICE_LOOKS};
+use crate::fault::{Fault, Faults, Kind, Range as Bounds};
+use crate::limits::{DEVICE_LIVES, DEVICE_LOOKS, THREADS};
 
 use super::enclosure::{Draw, Life, Unfinished, UNFORCED_SHARE};
 use super::error::within;
@@ -49,7 +49,7 @@ pub struct Experiment {
     pub confidence: f64,
     /// Chooses the random numbers.
     pub seed: u64,
-    /// Threads; as many as the machine has cores when absent. The outcome does not depend on them.
+    /// Threads, see [`THREADS`]; as many as the machine has cores when absent. The outcome does not depend on them.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -74,6 +74,10 @@ impl Experiment {
         found.extend(within("lifetimes", self.lifetimes as f64, CHUNK as f64, 1e15));
         found.extend(self.precision.and_then(|precision| within("precision", precision, 1e-6, 1.0)));
         found.extend(within("confidence", self.confidence, 0.5, 0.9999));
+        if let Some(threads) = self.threads.filter(|threads| threads.get() as u64 > THREADS.most) {
+            let range = Bounds { whole: true, ..Bounds::from_to(1.0, THREADS.most as f64) };
+            found.push(Fault::out_of_range("threads", threads.get() as u64, range));
+        }
         found
     }
 
@@ -174,6 +178,10 @@ pub fn simulate(
             Ok(()) => true,
             Err(Unfinished::Stopped) => false,
             Err(Unfinished::TooLong) => return Err(lives.take_too_long().into()),
+            Err(Unfinished::NoThread) => {
+                let says = ": the system has no room for one more thread: end other programs, or raise its limits";
+                return Err(Fault::at(Kind::Unsupported, "threads").says(says).into());
+            }
         };
         let Experiment { horizons_h, forced, to_loss, confidence, .. } = experiment;
         let outcome = tally.outcome(horizons_h, *forced, *to_loss, *confidence);
@@ -208,9 +216,9 @@ impl Lives<'_> {
         let stop = AtomicBool::new(false);
         let (sender, done) = channel();
         thread::scope(|scope| {
-            for _ in 0..self.experiment.threads() {
+            for number in 0..self.threads(&chunks) {
                 let (sender, next, stop, end) = (sender.clone(), &next, &stop, chunks.end);
-                scope.spawn(move || loop {
+                let work = move || loop {
                     let chunk = next.fetch_add(1, Ordering::Relaxed);
                     if chunk >= end {
                         return;
@@ -220,7 +228,13 @@ impl Lives<'_> {
                     if sender.send((chunk, lives)).is_err() || is_last {
                         return;
                     }
-                });
+                };
+                match thread::Builder::new().spawn_scoped(scope, work) {
+                    Ok(_) => {}
+                    Err(_) if number == 0 => return Err(Unfinished::NoThread),
+                    // Those that there are do it all.
+                    Err(_) => break,
+                }
             }
             drop(sender);
             let collected = collect(&done, chunks.clone(), tally, keep_going);
@@ -228,6 +242,11 @@ impl Lives<'_> {
             stop.store(true, Ordering::Relaxed);
             collected
         })
+    }
+
+    /// How many threads share out chunks: no more than there are of those.
+    fn threads(&self, chunks: &Range<u64>) -> u64 {
+        (self.experiment.threads() as u64).min(chunks.end - chunks.start)
     }
 
     /// Simulates one chunk. Without all its lives it would favour short ones, so then it is none.

@@ -3,6 +3,7 @@
 use serde_json::{json, Value};
 use sledsim::devices::{Device, State};
 use sledsim::hierarchy::MergeSpec;
+use sledsim::limits::BATCH_BLOCKS;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
@@ -64,6 +65,26 @@ fn two_reads_next_to_each_other_become_one_if_the_second_continues_the_first() {
     }
     // Not next to each other.
     assert_eq!(dispatched(LIN2002, &[(R, 80, 8), (R, 9_000, 1), (R, 88, 8)]), [[1], [2], [3]]);
+}
+
+/// What requests want is kept for each row, so there is a limit to what joins; a request by itself may be longer.
+#[test]
+fn no_more_blocks_join_than_may_be_served_together() {
+    let half = (BATCH_BLOCKS.most / 2) as u32;
+    let everything = MergeSpec { anywhere: true, ..EVERYTHING };
+    for merge in [LIN2002, everything] {
+        let pair = |blocks| [(R, 80, half), (R, 80 + u64::from(half), blocks)];
+        assert_eq!(dispatched(merge, &pair(half)), [vec![1, 2]]);
+        assert_eq!(dispatched(merge, &pair(half + 1)), [[1], [2]]);
+        assert_eq!(dispatched(merge, &[(R, 80, 5 * half), (R, 80 + 5 * u64::from(half), 1)]), [[1], [2]]);
+    }
+    let all = [(R, 2_000_000, 1), (R, 0, half), (R, 10, half), (R, 20, 8), (R, 5, 2 * half)];
+    let requests: Vec<Request> =
+        (0..).zip(all).map(|(id, (op, lbn, blocks))| Request { op, lbn, blocks, ..blank(id) }).collect();
+    assert_eq!(
+        ids(&run_drive(device("g2"), FCFS, Together::Batch(4), &requests)),
+        [vec![0], vec![1, 2], vec![3], vec![4]]
+    );
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn orders(device: &MemsDevice, sled: Sled, wanted: &Wanted, requests: &[Request]
         }
     }
     if wanted.stops.len() <= MOST_NEAREST {
-        add(wanted.nearest_first(device, sled));
+        add(wanted.nearest_first(device.positioning(), sled));
     }
     orders
 }

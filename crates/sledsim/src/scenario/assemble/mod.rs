@@ -111,10 +111,13 @@ pub(super) fn faults(spec: &SystemSpec, path: &Path, seed: u64) -> Vec<Fault> {
     found
 }
 
-/// The same of a component in a document, in which some is wrong already: of each part of it that `is_right` by itself.
-pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, is_right: &dyn Fn(&Path) -> bool) -> Vec<Fault> {
-    if is_right(path) {
-        let spec: Result<SystemSpec, _> = serde_json::from_value(component.clone());
+/// What stands at a place of a document, by the name of what it is to be, if it is right by itself: as it is then read.
+type Right<'a> = &'a dyn Fn(&Path, &Value, &str) -> Option<Value>;
+
+/// The same of a component in a document, in which some is wrong already: of each part of it that is `right` by itself.
+pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, right: Right<'_>) -> Vec<Fault> {
+    if let Some(component) = right(path, component, "SystemSpec") {
+        let spec: Result<SystemSpec, _> = serde_json::from_value(component);
         // What is one's own is opened where nothing is wrong; without it no system can be put together.
         let whole = |spec: &SystemSpec| match spec.has_own() {
             false => faults(spec, path, seed),
@@ -124,20 +127,20 @@ pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, is_right:
     }
     let mut found = Vec::new();
     let device = path.step("device");
-    if let Some(spec) = component.get("device").filter(|_| is_right(&device)) {
-        let spec: Option<DeviceSpec> = serde_json::from_value(spec.clone()).ok();
+    if let Some(spec) = component.get("device").and_then(|spec| right(&device, spec, "DeviceSpec")) {
+        let spec: Option<DeviceSpec> = serde_json::from_value(spec).ok();
         let fault = spec.filter(|spec| spec.own().is_none()).and_then(|spec| drive::device(&spec).err());
         found.extend(fault.map(|fault| fault.within(&device)));
     }
     for key in CHILD_KEYS {
-        let child = component.get(key).map(|child| faults_beside(child, &path.step(key), seed, is_right));
+        let child = component.get(key).map(|child| faults_beside(child, &path.step(key), seed, right));
         found.extend(child.into_iter().flatten());
     }
     let members = component.get("members").and_then(Value::as_array).into_iter().flatten().enumerate();
     found.extend(members.flat_map(|(entry, member)| {
         member
             .get("system")
-            .map(|system| faults_beside(system, &member_of(path, entry), seed, is_right))
+            .map(|system| faults_beside(system, &member_of(path, entry), seed, right))
             .unwrap_or_default()
     }));
     found

@@ -23,6 +23,14 @@ pub(in crate::scenario) fn faults(document: &mut Value, schema: &Value, broken: 
     checker.found
 }
 
+/// Whether a part of a document is what `schema` defines by a name; quantities with units are converted as well.
+pub(in crate::scenario) fn is_right(part: &mut Value, name: &str, schema: &Value) -> bool {
+    let definitions = &schema["$defs"];
+    let mut checker = Checker { definitions, broken: &[], found: Vec::new() };
+    checker.value(part, &definitions[name], &Trail::Start, "");
+    checker.found.is_empty()
+}
+
 /// The way to a value. Paths are made of it only where something is wrong.
 enum Trail<'a> {
     Start,

@@ -307,6 +307,7 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     found.extend(of_run(&scenario.run));
     found.extend(power_cuts::faults(&scenario.run));
     found.extend(power_cuts::of_moves(&mut scenario.system, &SYSTEM.into(), &scenario.run));
+    found.extend(power_cuts::of_rebuilds(&scenario.system, &SYSTEM.into(), &scenario.run));
     found.extend(of_missing(&scenario.missing).filter(|_| !scenario.accept_missing));
     found
 }
@@ -317,10 +318,15 @@ fn beside(document: &Value, wrong: &[Fault], broken: &[fault::Path]) -> Vec<Faul
     let wrong: Vec<&fault::Path> = of_document.chain(broken).collect();
     let is_right = |path: &fault::Path| wrong.iter().all(|at| at.below(path).is_none());
     let part = |key: &str| document.get(key).filter(|_| is_right(&key.into())).cloned();
+    // Where it stands in something that is not known, nobody has looked at it yet.
+    let right = |path: &fault::Path, part: &Value, kind: &str| {
+        let mut part = Some(part).filter(|_| is_right(path))?.clone();
+        check::is_right(&mut part, kind, schema()).then_some(part)
+    };
     let seed = document.get("seed").and_then(Value::as_u64).unwrap_or(1);
     let mut found = Vec::new();
     if let Some(system) = document.get(SYSTEM) {
-        found.extend(assemble::faults_beside(system, &SYSTEM.into(), seed, &is_right));
+        found.extend(assemble::faults_beside(system, &SYSTEM.into(), seed, &right));
     }
     let workload = part("workload").and_then(|part| serde_json::from_value::<WorkloadSpec>(part).ok());
     found.extend(workload.iter().flat_map(of_workload));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::super::waiting::{conflict, Waiting};
 use super::spec::MergeSpec;
 use crate::devices::Planner;
+use crate::limits::BATCH_BLOCKS;
 use crate::request::{Op, Request};
 
 /// Requests that join one another, as they are found.
@@ -69,7 +70,7 @@ impl<'a> Gathering<'a> {
     fn may_join(&self, request: &Request, others: &[Request]) -> bool {
         !self.joined.contains(&request.id)
             && !self.refused.contains(&request.id)
-            && self.blocks + u64::from(request.blocks) <= u64::from(u32::MAX)
+            && self.blocks + u64::from(request.blocks) <= BATCH_BLOCKS.most
             && !others.iter().any(|other| conflict(other, request))
             && !self.waiting.holds_back(request)
     }
