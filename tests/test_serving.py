@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sledsim
+from nbd_client import FLUSH, FUA, INVALID, IO, NO_SPACE, OPTION_MAGIC, READ, TRIM, WRITE, ZEROES, Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,78 +27,6 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
-
-OPTION_MAGIC = 0x49484156454F5054
-READ, WRITE, DISCONNECT, FLUSH, TRIM, ZEROES = 0, 1, 2, 3, 4, 6
-FUA = 1
-INVALID, NO_SPACE, IO = 22, 28, 5
-
-
-class Client:
-    """A client of the protocol of network block devices, as small as it goes."""
-
-    def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(20)
-        self.socket.connect(str(path))
-        magic, options, flags = struct.unpack(">QQH", self.take(18))
-        assert (magic, options, flags & 3) == (0x4E42444D41474943, OPTION_MAGIC, 3)
-        self.socket.sendall(struct.pack(">I", 3))
-        self.cookie = 0
-
-    def take(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            more = self.socket.recv(count - len(found))
-            if not more:
-                raise EOFError
-            found += more
-        return found
-
-    def option(self, number: int, data: bytes = b"") -> list[tuple[int, bytes]]:
-        """Ask for an option; return its answers up to the last."""
-        self.socket.sendall(struct.pack(">QII", OPTION_MAGIC, number, len(data)) + data)
-        found: list[tuple[int, bytes]] = []
-        while not found or found[-1][0] in (2, 3):
-            magic, option, kind, length = struct.unpack(">QIII", self.take(20))
-            assert (magic, option) == (0x3E889045565A9, number)
-            found.append((kind, self.take(length)))
-        return found
-
-    def go(self) -> int:
-        """Begin with requests; return the size of the device."""
-        answers = self.option(7, struct.pack(">IH", 0, 0))
-        assert answers[-1][0] == 1
-        [size] = [struct.unpack(">HQH", data)[1] for kind, data in answers if kind == 3 and len(data) == 12]
-        return int(size)
-
-    def send(self, kind: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
-        self.cookie += 1
-        self.socket.sendall(struct.pack(">IHHQQI", 0x25609513, flags, kind, self.cookie, offset, length) + data)
-        return self.cookie
-
-    def answer(self) -> tuple[int, int]:
-        magic, error, cookie = struct.unpack(">IIQ", self.take(16))
-        assert magic == 0x67446698
-        return error, cookie
-
-    def ask(self, kind: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
-        cookie = self.send(kind, offset, length, data, flags)
-        error, answered = self.answer()
-        assert answered == cookie
-        return error
-
-    def read(self, offset: int, length: int) -> bytes:
-        assert self.ask(READ, offset, length) == 0
-        return self.take(length)
-
-    def write(self, offset: int, data: bytes, flags: int = 0) -> int:
-        return self.ask(WRITE, offset, len(data), data, flags)
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self.send(DISCONNECT)
-        self.socket.close()
 
 
 class Server:
