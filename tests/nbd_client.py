@@ -24,10 +24,10 @@ BLOCKS, BLOCK_BYTES = 64, 4096
 class Client:
     """A connection."""
 
-    def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, at: Path | tuple[str, int]) -> None:
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(at, Path) else socket.AF_INET)
         self.socket.settimeout(20)
-        self.socket.connect(str(path))
+        self.socket.connect(str(at) if isinstance(at, Path) else at)
         magic, options, flags = struct.unpack(">QQH", self.take(18))
         assert (magic, options, flags & 3) == (0x4E42444D41474943, OPTION_MAGIC, 3)
         self.socket.sendall(struct.pack(">I", 3))
