@@ -19,15 +19,15 @@ const USAGE: &str =
 
 Serves the system of a scenario as a network block device until SIGTERM or Ctrl-C.
 
-  --set PATH=VALUE    replace a value of the scenario
-  --socket PATH       a Unix socket; sledsim.sock if neither is given
+  --set PATH=VALUE      replace a value of the scenario
+  --socket PATH         a Unix socket; sledsim.sock if neither is given
   --tcp [ADDRESS:]PORT  TCP; this machine's own 127.0.0.1 if no address is given
-  --remote            let --tcp take an address that other machines reach: whoever does reads and writes the device
-  --image FILE        keep data in this file, with holes where nothing was written; in memory otherwise
-  --drop              remove that file at the end
-  --dilation N        let the device's time run N times slower than the machine's, 1 to 1000
-  --log TRACE.csv     write down each request, with when it was asked, due and answered
-  --once              end when the last client has gone";
+  --remote              let --tcp take an address that other machines reach: whoever does reads and writes the device
+  --image FILE          keep data in this file, with holes where nothing was written; in memory otherwise
+  --drop                remove that file at the end
+  --dilation N          let the device's time run N times slower than the machine's, 1 to 1000
+  --log TRACE.csv       write down each request, with when it was asked, due and answered
+  --once                end when the last client has gone";
 
 struct Asked {
     scenario: PathBuf,
