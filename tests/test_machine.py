@@ -6,7 +6,10 @@ import io
 import json
 import sys
 import tarfile
+from collections import Counter
+from math import exp
 from pathlib import Path
+from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +19,7 @@ from sledsim import RunError, SledsimError
 from sledsim.machine import Guest, is_there, run, run_each
 from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
+from sledsim.machine.browsing import Cache, browsing
 from sledsim.machine.emulation import unpacked
 from sledsim.machine.programs import PROGRAMS, program
 from sledsim.machine.sources import sources
@@ -197,6 +201,8 @@ def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -
         ("bonnie", {}, "none of those there are (known: postmark"),
         ("postmark", {"sizes": {"folder": 3}}, "no 'folder'; did you mean folders?"),
         ("postmark", {"sizes": {"files": 0}}, "files = 0 is not a whole number from 1 to"),
+        ("browse", {"sizes": {"cache_kib": 0}}, "cache_kib = 0 is not a whole number from 1 to"),
+        ("browse", {"sizes": {"pause_ms": -1}}, "pause_ms = -1 is not a whole number from 0 to"),
         ("tpch", {"sizes": {"last": 9}}, "the questions from 4 on go to 4"),
         ("postmark", {"job": "x"}, "a file of jobs is for fio"),
         ("fio", {"job": "nothing.fio"}, "no such file"),
@@ -245,6 +251,54 @@ def test_sources_are_the_same_each_time_and_named_once() -> None:
     assert files == sources()
     assert files != sources(2)
     assert 100_000 < sum(map(len, files.values())) < 300_000
+
+
+def test_what_is_browsed_is_the_same_each_time_and_fits_the_cache(machine: Path) -> None:
+    made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
+    sizes = {"pages": 50, "visits": 200, "cache_kib": 1024}
+    asked = program("browse", made, sizes)
+    assert asked == program("browse", made, sizes)
+    # A shell, a server and a client are in every machine.
+    assert asked.needs == ()
+    index = asked.files.pop("cache/index")
+    assert isinstance(index, bytes)
+    kept = {name: int(size) for name, size in map(str.split, index.decode().splitlines())}
+    assert 0 < sum(kept.values()) <= 1 << 20
+    for name, size in kept.items():
+        content = asked.files.pop(f"cache/{name}")
+        assert isinstance(content, bytes)
+        assert len(content) == size
+        assert asked.memory[f"web/pages/{name}"] == content
+    assert not asked.files
+    visits = [line.split() for line in asked.memory["web/visits"].decode().splitlines()]
+    assert len(visits) == 200
+    assert {pause for pause, *_ in visits} == {"0"}
+    looked_at = {name for _, *page in visits for name in page}
+    assert {f"web/pages/{name}" for name in looked_at | set(kept)} == set(asked.memory) - {"web/visits"}
+
+
+def test_pages_are_drawn_as_it_is_said() -> None:
+    drawn = browsing(500, 20_000, 1 << 20, 400)
+    assert drawn != browsing(500, 20_000, 1 << 20, 400, seed=2)
+    sizes = sorted(drawn.sizes.values())
+    # Sizes are lognormal but for 7 %, so that the median of all is that of the lognormal's 0.5 / 0.93.
+    assert sizes[len(sizes) // 2] == pytest.approx(exp(9.357 + 1.318 * NormalDist().inv_cdf(0.5 / 0.93)), rel=0.15)
+    assert sum(size >= 133_000 for size in sizes) / len(sizes) == pytest.approx(0.07 + 0.93 * 0.034, abs=0.02)
+    pages = Counter(page[0] for page in drawn.visits)
+    # Of 500 pages by Zipf's law the first has 1 / 6.79 of all visits, the tenth a tenth of that.
+    assert pages["p0o0"] / 20_000 == pytest.approx(1 / 6.79, rel=0.1)
+    assert pages["p9o0"] / pages["p0o0"] == pytest.approx(0.1, rel=0.2)
+    assert fmean(drawn.pauses_s) == pytest.approx(0.4, rel=0.05)
+
+
+def test_the_oldest_is_removed_until_what_is_kept_fits() -> None:
+    cache, sizes = Cache(10), {"a": 4, "b": 4, "c": 4, "d": 11}
+    cache.look("ab", sizes)
+    cache.look("ac", sizes)
+    assert list(cache.kept) == ["b", "c"]
+    assert (cache.fetched, cache.found, cache.removed) == (3, 1, 1)
+    cache.look("d", sizes)
+    assert (list(cache.kept), cache.removed) == ([], 4)
 
 
 def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(

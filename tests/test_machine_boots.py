@@ -11,6 +11,7 @@ import pytest
 from conftest import missing
 from sledsim import RunError, Session
 from sledsim.machine import Guest, MachineRuns, is_there, run, run_each
+from sledsim.machine.browsing import Cache, browsing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,3 +117,50 @@ def test_a_guest_that_panics_ends_with_the_last_lines_of_its_console() -> None:
     with pytest.raises(RunError, match="the guest ended before its program did; the last of its console:") as caught:
         run(SYSTEMS["once"], command="echo c > /proc/sysrq-trigger")
     assert "Kernel panic - not syncing: sysrq triggered crash" in str(caught.value)
+
+
+#: What is browsed in a test: little, and little of it fits the cache.
+BROWSED = {"pages": 20, "visits": 30, "cache_kib": 512, "pause_ms": 200}
+
+
+def test_a_browser_fetches_keeps_and_removes_as_it_should_and_each_time_the_same() -> None:
+    if not is_there():
+        missing("no machine: it takes `make machine` and the package qemu-system-x86")
+    drawn = browsing(**BROWSED)
+    cache = Cache(BROWSED["cache_kib"] << 10)
+    cache.kept |= drawn.kept
+    for page in drawn.visits:
+        cache.look(page, drawn.sizes)
+    assert min(cache.fetched, cache.found, cache.removed) > 0
+    # What is made and removed is on the device at once.
+    guest = Guest(file_system="ext2", mount="dirsync", read_ahead_kib=64)
+    found = run_each({"first": SYSTEMS["once"], "again": SYSTEMS["once"]}, "browse", sizes=BROWSED, guest=guest)
+    first, again = found["first"], found["again"]
+    assert (first.status, first.errors) == (0, "")
+    assert first.output == f"fetched {cache.fetched}, found {cache.found}, removed {cache.removed}\n"
+    # An object that is fetched has its entry in the folder written, one that is removed, too.
+    assert first.requests >= cache.fetched + cache.removed
+    assert first.waiting_ms > 1e3 * sum(drawn.pauses_s) + ACCESS_MS * (cache.fetched + cache.removed)
+    assert first.trace == again.trace
+    times, times_again = ({**run.to_dict(), "result": run.result.summary["energy"]} for run in (first, again))
+    assert times == times_again
+
+
+#: What tells of a file system how it is mounted, and how much is read ahead.
+TELLS = "grep /mnt /proc/mounts; cat /sys/block/nbd0/queue/read_ahead_kb; echo kept > file; cat file"
+
+
+@pytest.mark.parametrize(
+    ("file_system", "mount", "read_ahead_kib"), [("ext2", "sync,noatime", 64), ("xfs", "noatime,wsync", 256)]
+)
+def test_a_file_system_is_the_one_that_was_asked_for(file_system: str, mount: str, read_ahead_kib: int) -> None:
+    if not is_there():
+        missing("no machine: it takes `make machine` and the package qemu-system-x86")
+    guest = Guest(file_system=file_system, mount=mount, read_ahead_kib=read_ahead_kib)
+    found = run("g2", command=TELLS, guest=guest)
+    assert (found.status, found.errors) == (0, "")
+    mounted, ahead, kept = found.output.splitlines()
+    device, place, kind, options, *_ = mounted.split()
+    assert (device, place, kind, ahead, kept) == ("/dev/nbd0", "/mnt", file_system, str(read_ahead_kib), "kept")
+    assert set(mount.split(",")) <= set(options.split(","))
+    assert b",W" in found.trace

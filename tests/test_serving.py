@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sledsim
+from nbd_client import FLUSH, FUA, INVALID, IO, NO_SPACE, OPTION_MAGIC, READ, TRIM, WRITE, ZEROES, Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,78 +27,6 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
-
-OPTION_MAGIC = 0x49484156454F5054
-READ, WRITE, DISCONNECT, FLUSH, TRIM, ZEROES = 0, 1, 2, 3, 4, 6
-FUA = 1
-INVALID, NO_SPACE, IO = 22, 28, 5
-
-
-class Client:
-    """A client of the protocol of network block devices, as small as it goes."""
-
-    def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(20)
-        self.socket.connect(str(path))
-        magic, options, flags = struct.unpack(">QQH", self.take(18))
-        assert (magic, options, flags & 3) == (0x4E42444D41474943, OPTION_MAGIC, 3)
-        self.socket.sendall(struct.pack(">I", 3))
-        self.cookie = 0
-
-    def take(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            more = self.socket.recv(count - len(found))
-            if not more:
-                raise EOFError
-            found += more
-        return found
-
-    def option(self, number: int, data: bytes = b"") -> list[tuple[int, bytes]]:
-        """Ask for an option; return its answers up to the last."""
-        self.socket.sendall(struct.pack(">QII", OPTION_MAGIC, number, len(data)) + data)
-        found: list[tuple[int, bytes]] = []
-        while not found or found[-1][0] in (2, 3):
-            magic, option, kind, length = struct.unpack(">QIII", self.take(20))
-            assert (magic, option) == (0x3E889045565A9, number)
-            found.append((kind, self.take(length)))
-        return found
-
-    def go(self) -> int:
-        """Begin with requests; return the size of the device."""
-        answers = self.option(7, struct.pack(">IH", 0, 0))
-        assert answers[-1][0] == 1
-        [size] = [struct.unpack(">HQH", data)[1] for kind, data in answers if kind == 3 and len(data) == 12]
-        return int(size)
-
-    def send(self, kind: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
-        self.cookie += 1
-        self.socket.sendall(struct.pack(">IHHQQI", 0x25609513, flags, kind, self.cookie, offset, length) + data)
-        return self.cookie
-
-    def answer(self) -> tuple[int, int]:
-        magic, error, cookie = struct.unpack(">IIQ", self.take(16))
-        assert magic == 0x67446698
-        return error, cookie
-
-    def ask(self, kind: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
-        cookie = self.send(kind, offset, length, data, flags)
-        error, answered = self.answer()
-        assert answered == cookie
-        return error
-
-    def read(self, offset: int, length: int) -> bytes:
-        assert self.ask(READ, offset, length) == 0
-        return self.take(length)
-
-    def write(self, offset: int, data: bytes, flags: int = 0) -> int:
-        return self.ask(WRITE, offset, len(data), data, flags)
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self.send(DISCONNECT)
-        self.socket.close()
 
 
 class Server:
@@ -108,15 +37,17 @@ class Server:
     ) -> None:
         (folder / "served.toml").write_text(f"[workload]\nkind = 'session'\n[system]\n{system}\n")
         self.socket = folder / "s.sock"
+        by_socket = () if "--tcp" in options else ("--socket", "s.sock")
         self.clients: list[Client] = []
         program = str(Path(sys.executable).with_name("sledsim"))
-        command = [*before, program, "serve", "served.toml", "--socket", "s.sock", "--json", *options]
+        command = [*before, program, "serve", "served.toml", *by_socket, "--json", *options]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
         )
         assert self.process.stderr
         said = self.process.stderr.readline()
         assert "answers leave" in said, said + self.process.communicate()[1]
+        self.address = said.split()[0]
 
     def client(self) -> Client:
         self.clients.append(Client(self.socket))
@@ -271,6 +202,28 @@ def test_several_connections_see_the_same_data_and_a_client_that_never_reads_hol
     assert MOST_WAITING_MIB - 1 <= asked_mib <= MOST_WAITING_MIB + 1, asked_mib
 
 
+@pytest.mark.parametrize(
+    ("options", "address"),
+    [(("0",), "127.0.0.1"), (("127.0.0.1:0",), "127.0.0.1"), (("0.0.0.0:0", "--remote"), "0.0.0.0")],
+)
+def test_a_port_is_this_machines_own_unless_others_are_asked_for(
+    tmp_path: Path, options: tuple[str, ...], address: str
+) -> None:
+    with served(tmp_path, "--tcp", *options, "--once") as server:
+        [host, port] = server.address.removeprefix("nbd://").split(":")
+        assert (host, int(port) > 0) == (address, True)
+        client = Client(("127.0.0.1", int(port)))
+        assert client.go() == sledsim.device("g2").capacity_bytes
+        assert client.write(4096, b"over TCP", FUA) == 0
+        assert client.read(4096, 8) == b"over TCP"
+        listens = {line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]}
+        # As the kernel writes an address: 127.0.0.1 from its last byte on.
+        here = {"127.0.0.1": "0100007F", "0.0.0.0": "00000000"}[address]
+        assert f"{here}:{int(port):04X}" in listens
+        client.close()
+        server.end()
+
+
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
 def test_a_flush_that_was_answered_is_kept_in_the_file(tmp_path: Path, by: signal.Signals) -> None:
     with served(tmp_path, "--image", "disk.img", "--dilation", "2") as server:
@@ -394,7 +347,9 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
     [
         ({"dilation": 0.5}, "dilation", "0.5"),
         ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
-        ({"tcp": "nowhere"}, "tcp", "address and a port"),
+        ({"tcp": "nowhere"}, "tcp", "or address and port"),
+        ({"tcp": "0.0.0.0:0"}, "tcp", "is reached from other machines: remote = true lets them"),
+        ({"remote": True}, "remote", "it is for a TCP address"),
         ({"drop": True, "socket": "s"}, "drop", "give an image"),
         ({"socket": "no/such/folder/s"}, "socket", "No such file"),
         ({"socket": "s", "log": "no/such/folder/log.csv"}, "log", "No such file"),
@@ -433,13 +388,15 @@ def test_a_store_that_is_to_be_dropped_is_gone_at_the_end(tmp_path: Path, option
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_what_lies_where_the_socket_is_to_be_is_named_and_left_alone(tmp_path: Path, kind: str) -> None:
+    image = tmp_path / "disk.img"
     place = tmp_path / "s.sock"
     if kind == "file":
         place.write_text("somebody's")
     else:
         place.mkdir()
     with pytest.raises(sledsim.RunError) as caught:
-        sledsim.serve("g2", socket=place)
+        sledsim.serve("g2", socket=place, image=image)
+    assert not image.exists()
     assert caught.value.path == "socket"
     assert str(caught.value) == f"socket: {place} is a {kind} and no socket: move it away, or name another place"
     assert place.is_dir() or place.read_text() == "somebody's"
@@ -457,6 +414,12 @@ def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, mon
     assert (found.status, found.err) == (2, "error: scenario.tml: no such file; did you mean scenario.toml?\n")
     found = sledsim_cli("serve", "g2", "--tcp", "nowhere")
     assert (found.status, "--tcp" in found.err) == (2, True)
+    found = sledsim_cli("serve", "g2", "--tcp", "[::]:0")
+    assert found.status == 2
+    assert found.err == (
+        'error: --tcp "[::]:0" is reached from other machines: --remote lets them\n'
+        "to go on, with:\n  sledsim serve g2 --tcp '[::]:0' --remote\n"
+    )
     found = sledsim_cli("serve", "g2", "--tcp", "127.0.0.1:1", "--socket", "s")
     assert (found.status, found.err) == (2, "error: --tcp: give a socket or a TCP address\n")
     (tmp_path / "a.toml").write_text("[system]\ndevice = 'g2'\n[workload]\nkind = 'session'\n")

@@ -1,32 +1,31 @@
 """Servers and clients killed at random: what was answered and flushed is there again, and a file system is whole."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from random import Random
 from shutil import which
-from socket import SHUT_RDWR
 from threading import Timer
 
 import pytest
 
-from conftest import missing
-from test_serving import FLUSH, FUA, WRITE, served
-from test_serving_programs import SMALL, at
-from waiting import until
+import nbd_client
+from conftest import missing, size
+from nbd_client import BLOCK_BYTES, BLOCKS, ZEROES, data_of
+from test_serving import Server, served
+from test_serving_programs import SMALL, at, require_fio, run
+from waiting import at_some_moment, until
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux"),
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
 
 #: Runs that end by a kill, of the server and of its client in turn: 50 with those of test_serving_guests.py.
-ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = 26, 16
-BLOCKS, BLOCK_BYTES = 64, 4096
+ROUNDS, ROUNDS_OF_A_FILE_SYSTEM = size(4, 26), size(3, 16)
+#: A client of its own process, which tells what it asks for and what is answered.
+WRITES = [sys.executable, nbd_client.__file__]
 
 
 @contextmanager
@@ -40,41 +39,82 @@ def ended(end: Callable[[], object], after_s: float) -> Iterator[None]:
         timer.join()
 
 
+@contextmanager
+def writing(server: Server, told: Path, seed: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Let a process of its own write; begin when something has been answered."""
+    with told.open("wb") as out, subprocess.Popen([*WRITES, server.socket, str(seed)], stdout=out) as client:
+        try:
+            assert until(lambda: b"answered" in told.read_bytes(), client), "it ended before it wrote"
+            yield client
+        finally:
+            client.kill()
+
+
 def test_what_was_answered_is_there_again_and_nothing_else(tmp_path: Path) -> None:
-    random = Random(3)
+    moments, told = Random(3), tmp_path / "told"
     # What a block may hold: what was answered last, and what was asked for after that.
     may_hold = [[bytes(BLOCK_BYTES)] for _ in range(BLOCKS)]
     answered = 0
-    for number in range(ROUNDS):
+    for number in range(ROUNDS + 1):
         with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
-            client = server.client()
-            client.go()
+            reader = server.client()
+            reader.go()
             for block, values in enumerate(may_hold):
-                found = client.read(block * BLOCK_BYTES, BLOCK_BYTES)
+                found = reader.read(block * BLOCK_BYTES, BLOCK_BYTES)
                 assert found in values
                 may_hold[block] = [found]
-            asked: dict[int, tuple[int, bytes]] = {}
-            # A client that is killed leaves its connection cut, in the middle of a request or of an answer.
-            kill = server.process.kill if number % 2 else partial(client.socket.shutdown, SHUT_RDWR)
-            with ended(kill, random.uniform(0.0, 0.3)), suppress(EOFError, OSError):
-                while True:
-                    for _ in range(random.randint(1, 8)):
-                        block, data = random.randrange(BLOCKS), random.randbytes(BLOCK_BYTES)
-                        may_hold[block].append(data)
-                        flags = FUA if random.random() < 0.2 else 0
-                        cookie = client.send(WRITE, block * BLOCK_BYTES, BLOCK_BYTES, data, flags)
-                        asked[cookie] = (block, data)
-                    if random.random() < 0.3:
-                        client.send(FLUSH)
-                    while asked:
-                        error, cookie = client.answer()
-                        assert error == 0
-                        if cookie in asked:
-                            block, data = asked.pop(cookie)
-                            values = may_hold[block]
-                            may_hold[block] = values[values.index(data) if data in values else 0 :]
-                            answered += 1
-    assert answered > 100
+            if number == ROUNDS:
+                break
+            with writing(server, told, number) as client:
+                at_some_moment(moments, 0.3)
+                if number % 2:
+                    server.process.kill()
+                    assert client.wait(timeout=60) == 0
+                else:
+                    client.kill()
+            if number % 2 == 0:
+                # A client that is gone in the middle of a request, or of an answer, leaves the server as it was.
+                reader.close()
+                server.end()
+        asked: dict[int, tuple[int, bytes]] = {}
+        # A line that was cut is none.
+        for what, cookie, *of in map(str.split, told.read_text().split("\n")[:-1]):
+            if what == "asked":
+                block, data = int(of[0]), data_of(int(of[1]))
+                may_hold[block].append(data)
+                asked[int(cookie)] = block, data
+            elif int(cookie) in asked:
+                block, data = asked[int(cookie)]
+                values = may_hold[block]
+                may_hold[block] = values[values.index(data) if data in values else 0 :]
+                answered += 1
+    assert answered > 10 * ROUNDS
+
+
+def test_fio_verifies_what_it_wrote_when_the_server_is_back_that_was_killed(tmp_path: Path) -> None:
+    require_fio(tmp_path)
+    job = ["--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=4m"]
+    job += ["--verify=crc32c", "--verify_fatal=1", "--output-format=json", "--output=found.json"]
+    kept, cut_off = ["--name=kept", *job], ["--name=cut-off", *job, "--offset=4m", "--time_based", "--runtime=60"]
+    with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
+        run("fio", *kept, "--do_verify=0", "--end_fsync=1", folder=tmp_path)
+        written = (tmp_path / "disk.img").stat().st_blocks
+        with subprocess.Popen(["fio", *cut_off, "--do_verify=0"], cwd=tmp_path, stderr=subprocess.DEVNULL) as fio:
+            assert until(lambda: (tmp_path / "disk.img").stat().st_blocks > written, fio)
+            at_some_moment(Random(5), 0.5)
+            server.process.kill()
+        assert fio.returncode != 0
+    with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
+        run("fio", *kept, "--verify_only", folder=tmp_path)
+        [found] = json.loads((tmp_path / "found.json").read_text())["jobs"]
+        assert (found["error"], found["read"]["total_ios"]) == (0, 1024)
+        # A block is lost, as far as fio can see: it notices.
+        reader = server.client()
+        reader.go()
+        assert reader.ask(ZEROES, 1 << 20, 4096) == 0
+        lost = subprocess.run(["fio", *kept, "--verify_only"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+        assert lost.returncode != 0
+        server.end()
 
 
 @contextmanager
@@ -149,7 +189,7 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
                         oldest = next(iter(synced))
                         del synced[oldest]
                         (mounted / oldest).unlink()
-    assert found_again > ROUNDS_OF_A_FILE_SYSTEM
+    assert found_again >= ROUNDS_OF_A_FILE_SYSTEM
 
 
 def test_a_program_that_a_mounted_file_system_takes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

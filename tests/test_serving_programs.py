@@ -29,14 +29,19 @@ def run(program: str, *arguments: str, folder: Path) -> str:
     return done.stdout
 
 
+def require_fio(folder: Path) -> None:
+    """Skip a test where there is no fio that speaks to network block devices, or fail it in CI."""
+    if "nbd" not in run("fio", "--enghelp", folder=folder).split():
+        missing("fio has no engine for network block devices")
+
+
 def at(folder: Path) -> str:
     """Return the address of the server in a folder."""
     return f"nbd+unix:///?socket={folder / 's.sock'}"
 
 
 def test_fio_finds_what_it_wrote(tmp_path: Path) -> None:
-    if "nbd" not in run("fio", "--enghelp", folder=tmp_path).split():
-        missing("fio has no engine for network block devices")
+    require_fio(tmp_path)
     with served(tmp_path, "--log", "log.csv", system=SMALL) as server:
         job = ["--name=verified", "--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--size=4m"]
         job += ["--iodepth=8", "--verify=crc32c", "--fsync=64", "--output-format=json", "--output=found.json"]

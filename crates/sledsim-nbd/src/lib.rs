@@ -10,4 +10,5 @@ pub mod os;
 pub mod protocol;
 pub mod reply;
 pub mod server;
+pub mod sockets;
 pub mod store;

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::os::send_at_once;
 use crate::protocol::{reply, Error};
-use crate::server::Stream;
+use crate::sockets::Stream;
 
 /// Bytes of answers, and of what was read for them, that one client may leave waiting before it is not listened to any more.
 const MOST_WAITING_BYTES: usize = 64 << 20;

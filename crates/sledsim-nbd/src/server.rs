@@ -1,10 +1,8 @@
 //! Connections: who asks, over which socket, and what becomes of the data of each request.
 
 use std::io::{self, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -19,6 +17,7 @@ use crate::log::{Log, Verdict};
 use crate::os;
 use crate::protocol::{greet, request, Asked, Command, Error, Greeted, Offer};
 use crate::reply::Client;
+use crate::sockets::{Address, Listener, Stream};
 use crate::store::Store;
 
 /// Connections at once: one more is told that there are so many.
@@ -32,137 +31,6 @@ const LOOK: Duration = Duration::from_millis(20);
 const GREETING: Duration = Duration::from_secs(10);
 /// Messages to and fro by which the way of an answer is measured.
 const CALIBRATION: usize = 200;
-
-/// Where clients connect.
-#[derive(Clone, Debug)]
-pub enum Address {
-    /// A socket in the file system.
-    Unix(PathBuf),
-    /// A port of TCP.
-    Tcp(SocketAddr),
-}
-
-/// One end of a connection.
-#[derive(Debug)]
-pub enum Stream {
-    /// Over a socket in the file system.
-    Unix(UnixStream),
-    /// Over TCP.
-    Tcp(TcpStream),
-}
-
-impl Stream {
-    fn try_clone(&self) -> io::Result<Self> {
-        match self {
-            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
-            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
-        }
-    }
-
-    fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_read_timeout(limit),
-            Self::Tcp(stream) => stream.set_read_timeout(limit),
-        }
-    }
-
-    /// Ends the connection.
-    pub fn close(&self) {
-        // Whoever has gone already needs no closing.
-        let _ = match self {
-            Self::Unix(stream) => stream.shutdown(std::net::Shutdown::Both),
-            Self::Tcp(stream) => stream.shutdown(std::net::Shutdown::Both),
-        };
-    }
-}
-
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(stream) => stream.as_fd(),
-            Self::Tcp(stream) => stream.as_fd(),
-        }
-    }
-}
-
-impl Read for &Stream {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => (&mut &*stream).read(into),
-            Stream::Tcp(stream) => (&mut &*stream).read(into),
-        }
-    }
-}
-
-impl Write for &Stream {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => (&mut &*stream).write(data),
-            Stream::Tcp(stream) => (&mut &*stream).write(data),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-enum Listener {
-    Unix(UnixListener, PathBuf),
-    Tcp(TcpListener),
-}
-
-impl Listener {
-    fn new(address: &Address) -> io::Result<Self> {
-        let listener = match address {
-            Address::Unix(path) => {
-                // A socket that nobody listens at is left from a server that was killed.
-                if path.exists() && UnixStream::connect(path).is_err() && is_socket(path) {
-                    std::fs::remove_file(path)?;
-                }
-                let listener = UnixListener::bind(path)?;
-                listener.set_nonblocking(true)?;
-                Self::Unix(listener, path.clone())
-            }
-            Address::Tcp(address) => {
-                let listener = TcpListener::bind(address)?;
-                listener.set_nonblocking(true)?;
-                Self::Tcp(listener)
-            }
-        };
-        Ok(listener)
-    }
-
-    fn accept(&self) -> io::Result<Stream> {
-        match self {
-            Self::Unix(listener, _) => {
-                let (stream, _) = listener.accept()?;
-                stream.set_nonblocking(false)?;
-                Ok(Stream::Unix(stream))
-            }
-            Self::Tcp(listener) => {
-                let (stream, _) = listener.accept()?;
-                stream.set_nonblocking(false)?;
-                stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
-            }
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
-            // If somebody has removed it, all the better.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-fn is_socket(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
-}
 
 /// How a device is served.
 #[derive(Debug)]
@@ -189,8 +57,9 @@ pub fn serve(
     is_ended: &dyn Fn() -> bool,
 ) -> Result<(Session, Verdict), ServeError> {
     let size = size_of(&session);
+    let listener = Listener::new(&options.address).map_err(ServeError::Socket)?;
+    let address = listener.address().map_err(|error| ServeError::Socket(error.to_string()))?;
     let log = Log::new(options.log.as_deref()).map_err(|error| ServeError::Log(error.to_string()))?;
-    let listener = Listener::new(&options.address).map_err(|error| ServeError::Socket(error.to_string()))?;
     let early = way_of_an_answer().map_err(|error| ServeError::Socket(error.to_string()))?;
     let (sender, jobs) = channel();
     let shared = Arc::new(Shared {
@@ -215,7 +84,7 @@ pub fn serve(
             done
         });
         let thread = thread.map_err(|error| ServeError::Socket(error.to_string()))?;
-        ready(Served { size, early, began });
+        ready(Served { address, size, early, began });
         let listened = listen(&listener, &shared, &sender, options.once, &|| stopped() || is_ended());
         stop.store(true, Ordering::Relaxed);
         drop(sender);
@@ -238,8 +107,10 @@ pub fn size_of(session: &Session) -> u64 {
 }
 
 /// What is known once clients may come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Served {
+    /// Where they connect.
+    pub address: Address,
     /// Bytes of the device.
     pub size: u64,
     /// How much before it is due an answer leaves: what its way was found to take.

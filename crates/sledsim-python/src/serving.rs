@@ -8,7 +8,8 @@ use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, Keep};
 use sledsim_nbd::log::Verdict;
-use sledsim_nbd::server::{serve, size_of, Address, Options, ServeError, Served};
+use sledsim_nbd::server::{serve, size_of, Options, ServeError, Served};
+use sledsim_nbd::sockets::{Address, NoAddress};
 use sledsim_nbd::store::Store;
 
 use crate::errors;
@@ -27,14 +28,34 @@ fn unreadable(argument: &str, says: &str) -> PyErr {
 pub struct Wanted {
     socket: Option<PathBuf>,
     tcp: Option<String>,
+    remote: bool,
     image: Option<PathBuf>,
     dilation: f64,
     log: Option<PathBuf>,
     once: bool,
 }
 
-/// Serves a scenario's system until Ctrl-C, or until its clients have gone where it is to end `once` they have; `ready` is told the
-/// size of the device and how early answers leave, ns.
+/// Where clients connect.
+fn address(socket: Option<PathBuf>, tcp: Option<String>, remote: bool) -> PyResult<Address> {
+    match (socket, tcp) {
+        (Some(path), None) => Ok(Address::Unix(path)),
+        (None, Some(given)) => Address::tcp(&given, remote).map_err(|why| {
+            errors::run(match why {
+                NoAddress::Unreadable => {
+                    Fault::wrong_type("tcp", given, "a port, or address and port: 127.0.0.1:10809")
+                }
+                NoAddress::Remote => {
+                    let fault = Fault::of(Kind::Conflict, "tcp", given);
+                    fault.says(" is reached from other machines: ").set("remote", true).says(" lets them")
+                }
+            })
+        }),
+        _ => Err(errors::misuse("expected a socket or a TCP address, and not both")),
+    }
+}
+
+/// Serves a scenario's system until Ctrl-C, or until its clients have gone where it is to end `once` they have; `ready` is told where
+/// clients connect, the size of the device and how early answers leave, ns.
 #[pyfunction]
 pub fn serve_nbd<'py>(
     python: Python<'py>,
@@ -42,16 +63,12 @@ pub fn serve_nbd<'py>(
     options: Wanted,
     ready: &Bound<'py, PyAny>,
 ) -> PyResult<(RunOutput, Bound<'py, PyDict>)> {
-    let Wanted { socket, tcp, image, dilation, log, once } = options;
+    let Wanted { socket, tcp, remote, image, dilation, log, once } = options;
     let resolved = &scenario.get().resolved;
-    let address = match (socket, tcp) {
-        (Some(path), None) => Address::Unix(path),
-        (None, Some(given)) => Address::Tcp(given.parse().map_err(|_| {
-            let allowed = "an address and a port, such as 127.0.0.1:10809";
-            errors::run(Fault::wrong_type("tcp", given, allowed))
-        })?),
-        _ => return Err(errors::misuse("expected a socket or a TCP address, and not both")),
-    };
+    let address = address(socket, tcp, remote)?;
+    let place = address.option();
+    // Before a store is made for nothing.
+    address.is_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
     let session = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
     let session = session.map_err(run_error)?;
@@ -70,7 +87,8 @@ pub fn serve_nbd<'py>(
     };
     let served = python.detach(|| {
         let tell = |served: Served| {
-            let told = (served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
+            let told =
+                (served.address.to_string(), served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
             Python::attach(|python| ready.call1(python, told).map_or_else(fail, drop));
         };
         let is_ended = || {
@@ -89,7 +107,7 @@ pub fn serve_nbd<'py>(
         return Err(error);
     }
     let (session, verdict) = served.map_err(|error| match error {
-        ServeError::Socket(says) => unreadable("socket", &says),
+        ServeError::Socket(says) => unreadable(place, &says),
         ServeError::Log(says) => unreadable("log", &says),
         ServeError::Store(says) => unreadable("image", &says),
         ServeError::Run(error) => run_error(error),

@@ -31,7 +31,9 @@ Jobs = Annotated[
     list[str] | None,
     typer.Argument(metavar="[JOBS | -- COMMAND]", help="The jobs of fio; or a command, for the machine's shell."),
 ]
-Named = Annotated[str | None, typer.Option("--program", metavar="NAME", help="postmark, andrew, link, tpch or fio.")]
+Named = Annotated[
+    str | None, typer.Option("--program", metavar="NAME", help="postmark, andrew, link, tpch, browse or fio.")
+]
 Size = Annotated[
     list[str] | None,
     typer.Option("--size", metavar="KEY=N", help="How much a program has to do: files=2000. Repeatable."),

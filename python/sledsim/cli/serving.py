@@ -32,8 +32,12 @@ def serve(
         Path | None, typer.Option("--socket", metavar="FILE", help="Unix socket; sledsim.sock if none is given.")
     ] = None,
     tcp: Annotated[
-        str | None, typer.Option("--tcp", metavar="ADDRESS:PORT", help="TCP instead: 127.0.0.1:10809.")
+        str | None,
+        typer.Option("--tcp", metavar="[ADDRESS:]PORT", help="TCP instead, on 127.0.0.1 if only a port is given."),
     ] = None,
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Let --tcp take an address that other machines reach.")
+    ] = False,
     image: Annotated[
         Path | None, typer.Option("--image", metavar="FILE", help="Keep data in this file; in memory otherwise.")
     ] = None,
@@ -59,6 +63,6 @@ def serve(
         print_text(f"{address} has {size:,} bytes; answers leave {early_ns / 1e3:.1f} µs early", err=True)
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options: dict[str, Any] = {"socket": socket, "tcp": tcp, "image": image, "drop": drop, "log": log}
+    options: dict[str, Any] = {"socket": socket, "tcp": tcp, "remote": remote, "image": image, "drop": drop, "log": log}
     found = served(system_of(system), set=sets or [], **options, dilation=dilation, once=once, ready=ready)
     print_found(found, as_json=as_json)

@@ -159,6 +159,8 @@ def _archive(job: Job) -> Archive:
             archive.copy(f"content/{name}", content)
         else:
             archive.file(f"content/{name}", content)
+    for name, data in sorted(job.program.memory.items()):
+        archive.file(name, data)
     values = {
         "MODULES": " ".join(contents["modules"]),
         "MEMORY_BYTES": guest.memory_mib << 20,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sledsim._core import SledsimError
 from sledsim.machine.assembled import Assembled
+from sledsim.machine.browsing import browsing
 from sledsim.machine.sources import sources
 from sledsim.show.faults import Sentence, is_there, missing_file, require_whole, wrong
 
@@ -63,6 +64,45 @@ for query in {queries}; do
     sqlite3 -readonly tpch.db < "$query.sql"
 done
 """
+#: The server's pages lie in memory. An object that is not in the cache is fetched into a file of it, and then the
+#: oldest are removed until what is left fits. The cache's index is read at the start and written at the end.
+BROWSE = """set -e
+ip link set lo up
+httpd -p 127.0.0.1:80 -h /web/pages
+trap 'kill $(pidof httpd)' EXIT
+declare -A kept
+order=() oldest=0 total=0 fetched=0 found=0 removed=0
+cd cache
+while read -r each bytes; do
+    kept[$each]=$bytes
+    order+=("$each")
+    total=$((total + bytes))
+done < index
+while read -r pause page; do
+    for each in $page; do
+        if [ -n "${{kept[$each]}}" ]; then
+            cat "$each" > /dev/null
+            found=$((found + 1))
+            continue
+        fi
+        wget -q -O "$each" "http://127.0.0.1/$each"
+        kept[$each]=$(stat -c %s "$each")
+        order+=("$each")
+        total=$((total + kept[$each]))
+        fetched=$((fetched + 1))
+        while [ $total -gt {most_bytes} ]; do
+            each=${{order[oldest]}}
+            rm "$each"
+            total=$((total - kept[$each]))
+            unset "kept[$each]"
+            oldest=$((oldest + 1)) removed=$((removed + 1))
+        done
+    done
+    [ "$pause" = 0 ] || sleep "$pause"
+done < /web/visits
+for each in "${{order[@]:oldest}}"; do echo "$each ${{kept[$each]}}"; done > index
+echo "fetched $fetched, found $found, removed $removed"
+"""
 #: The most that a size may be.
 MOST_SIZE = 1_000_000
 FIO = "fio --output-format=json --output=/out/fio.json job.fio\n"
@@ -89,6 +129,8 @@ class Program:
     """What the guest's shell is given; it begins in the root of the device's file system."""
     files: dict[str, bytes | Path] = field(default_factory=dict)
     """What lies on the device, by its path: bytes, or files and folders of this machine."""
+    memory: dict[str, bytes] = field(default_factory=dict)
+    """What lies in the guest's memory, by its path."""
     needs: Sequence[str] = ()
     """Which programs of the machine's."""
 
@@ -107,12 +149,13 @@ def program(
     Parameters
     ----------
     name
-        ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"fio"`` or ``"command"``.
+        ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"browse"``, ``"fio"`` or ``"command"``.
     machine
         What has been assembled.
     sizes
         How much it has to do: ``files``, ``transactions`` and ``folders`` of postmark, ``copies`` of andrew,
-        ``objects`` of link, ``first`` and ``last`` question of tpch.
+        ``objects`` of link, ``first`` and ``last`` question of tpch, ``pages``, ``visits``, ``cache_kib`` and
+        ``pause_ms`` of browse.
     command
         Of a command: what the shell is given.
     job
@@ -139,33 +182,36 @@ def program(
             raise missing_file(SledsimError, each)
         more[each.resolve().name] = each
     if name == "command":
-        return Program(name, f"{command}\n", more, tuple(each for each in PROGRAMS if each != "fio"))
+        needs = tuple(each for each in PROGRAMS if each != "fio" and not PROGRAMS[each].base)
+        return Program(name, f"{command}\n", more, needs=needs)
     made, asked = PROGRAMS[name], sizes or {}
     unknown = [each for each in asked if each not in made.sizes]
     if unknown:
         says = [("sizes",), f" of {name} has no {unknown[0]!r}"]
         raise wrong(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
     for size, value in asked.items():
-        require_whole(SledsimError, size, value, 1, MOST_SIZE)
-    script, lie = made.make(machine, {**made.sizes, **asked}, job)
-    return Program(name, script, {**lie, **more}, (name,))
+        # What is nothing as a rule may be nothing.
+        require_whole(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
+    script, lie, memory = made.make(machine, {**made.sizes, **asked}, job)
+    return Program(name, script, {**lie, **more}, memory, () if made.base else (name,))
 
 
 Sizes = Mapping[str, int]
-Made = tuple[str, dict[str, bytes | Path]]
+#: A script, what lies on the device, and what lies in memory.
+Made = tuple[str, dict[str, bytes | Path], dict[str, bytes]]
 
 
 def _postmark(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
-    return f"postmark << 'END'\n{POSTMARK.format(**sizes)}END\n", {}
+    return f"postmark << 'END'\n{POSTMARK.format(**sizes)}END\n", {}, {}
 
 
 def _andrew(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
-    return ANDREW.format(**sizes), {f"source/{name}": data for name, data in sources().items()}
+    return ANDREW.format(**sizes), {f"source/{name}": data for name, data in sources().items()}, {}
 
 
 def _link(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
     there = sorted((machine.folder / "objects").glob("*.o"))[: sizes["objects"]]
-    return LINK, {f"objects/{each.name}": each for each in there}
+    return LINK, {f"objects/{each.name}": each for each in there}, {}
 
 
 def _tpch(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
@@ -177,15 +223,28 @@ def _tpch(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
         raise wrong(SledsimError, "out-of-range", says, path="last", value=last)
     names = ["tpch.db", *(f"{each}.sql" for each in queries)]
     files: dict[str, bytes | Path] = {each: machine.folder / "tpch" / each for each in names}
-    return TPCH.format(queries=" ".join(map(str, queries))), files
+    return TPCH.format(queries=" ".join(map(str, queries))), files, {}
+
+
+def _browse(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
+    drawn = browsing(**sizes)
+    index = "".join(f"{name} {size}\n" for name, size in drawn.kept.items())
+    visits = "".join(
+        f"{f'{pause_s:.6f}' if pause_s else 0} {' '.join(page)}\n"
+        for pause_s, page in zip(drawn.pauses_s, drawn.visits, strict=True)
+    )
+    cache: dict[str, bytes | Path] = {f"cache/{name}": drawn.content(name) for name in drawn.kept}
+    pages = {f"web/pages/{name}": drawn.content(name) for name in drawn.sizes}
+    script = BROWSE.format(most_bytes=sizes["cache_kib"] << 10)
+    return script, {**cache, "cache/index": index.encode()}, {**pages, "web/visits": visits.encode()}
 
 
 def _fio(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
     if job is None:
-        return FIO, {"job.fio": FIO_JOB.encode()}
+        return FIO, {"job.fio": FIO_JOB.encode()}, {}
     if not is_there(Path(job)):
         raise missing_file(SledsimError, Path(job))
-    return FIO, {"job.fio": Path(job)}
+    return FIO, {"job.fio": Path(job)}, {}
 
 
 @dataclass(frozen=True)
@@ -197,7 +256,9 @@ class Known:
     sizes: dict[str, int]
     """How much it has to do, as a rule."""
     make: Callable[[Assembled, Sizes, str | Path | None], Made]
-    """Makes its script, and what lies on the device."""
+    """Makes its script, what lies on the device, and what lies in memory."""
+    base: bool = False
+    """Whether what every machine has is enough for it."""
 
 
 PROGRAMS = {
@@ -209,5 +270,11 @@ PROGRAMS = {
     "andrew": Known("directories, copies, scan, read and compile of a tree of C sources", {"copies": 1}, _andrew),
     "link": Known("GNU ld links objects of a C library", {"objects": 1500}, _link),
     "tpch": Known("questions of TPC-H, from the first to the last, asked of SQLite", {"first": 4, "last": 4}, _tpch),
+    "browse": Known(
+        "a browser that fetches pages over HTTP and keeps them in a bounded cache of files",
+        {"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0},
+        _browse,
+        base=True,
+    ),
     "fio": Known("fio with jobs of your own; 500 random reads otherwise", {}, _fio),
 }

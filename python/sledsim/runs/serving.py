@@ -70,7 +70,8 @@ def serve(
     *,
     set: Sets = (),  # noqa: A002  as for a run
     socket: str | Path | None = None,
-    tcp: str | None = None,
+    tcp: str | int | None = None,
+    remote: bool = False,
     image: str | Path | None = None,
     drop: bool = False,
     dilation: float = 1.0,
@@ -92,7 +93,9 @@ def serve(
     socket
         Where programs connect: a Unix socket, which is made. ``sledsim.sock`` where neither this nor ``tcp`` is given.
     tcp
-        Or an address and a port, such as ``127.0.0.1:10809``.
+        Or a port of TCP on this machine alone, or an address and a port, such as ``127.0.0.1:10809``.
+    remote
+        Whether the address may be one that other machines reach: whoever does can read and write the device.
     image
         A file for the data, with holes where nothing was written; it may be one of an earlier time. In memory where it
         is left out.
@@ -121,6 +124,8 @@ def serve(
         raise wrong(_core.SledsimError, "unsupported", f"a block device is served on Linux, and not on {sys.platform}")
     if socket is not None and tcp is not None:
         raise wrong(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
+    if remote and tcp is None:
+        raise wrong(_core.SledsimError, "conflict", ": it is for a TCP address", path="remote", value=remote)
     if drop and image is None:
         raise wrong(
             _core.SledsimError, "conflict", ": there is no file to remove: give an image", path="drop", value=drop
@@ -129,23 +134,17 @@ def serve(
         allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
         raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=dilation, allowed=allowed)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
-    address = f"nbd://{tcp}" if tcp else f"nbd+unix:///?socket={at}"
-
-    # A socket that nobody listens at is left from a server that was killed, and is replaced; a file may be anybody's.
-    if at is not None and Path(at).exists() and not Path(at).is_socket():
-        kind = "folder" if Path(at).is_dir() else "file"
-        says = f": {at} is a {kind} and no socket: move it away, or name another place"
-        raise wrong(_core.RunError, "unreadable", says, path="socket", value=str(at))
     begun = False
 
-    def told(size: int, early_ns: int) -> None:
+    def told(address: str, size: int, early_ns: int) -> None:
         nonlocal begun
         begun = True
         if ready:
             ready(address, size, early_ns)
 
     resolved = resolve(scenario_of(system), [*set_list(set), 'workload={kind="session"}'])
-    options = {"socket": at, "tcp": tcp, "image": image, "dilation": float(dilation), "log": log, "once": once}
+    where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
+    options = where | {"image": image, "dilation": float(dilation), "log": log, "once": once}
     try:
         output, delivery = _core.serve_nbd(resolved, options, told)
     finally:
