@@ -8,25 +8,32 @@ than a twentieth of a processor was, and the quietest counts; with --first fio r
 server does (SCHED_FIFO, as root).
 
     python tools/serving_accuracy.py [--seconds 5] [--tries 1] [--first]
+    python tools/serving_accuracy.py --tries 5 --write       the table of docs/how-to/serve.md anew
 """
 
 import argparse
 import json
 import os
+import re
 import resource
 import signal
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 from typing import Any
 
 #: What a device takes for each request, ms, and how much slower its clock runs.
 CASES = [(0.3, 1), (1.0, 1), (5.0, 1), (0.3, 10), (1.0, 10), (0.3, 30), (1.0, 30)]
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "serve.md"
+BLOCK = re.compile(r"(?<=<!-- measured: serving -->\n).*?(?=<!-- end -->)", re.DOTALL)
 #: Requests under way at once, for throughput.
 UNDER_WAY = 64
 #: As the server: an answer is on time within this share of what it should take.
@@ -58,7 +65,9 @@ class Seen:
     delivery: dict[str, Any]
     """What the server says."""
     took_us: list[float]
-    """What each request took for fio, µs of the machine's clock."""
+    """What each request took for fio once it was handed in, µs of the machine's clock."""
+    whole_us: list[float]
+    """The same with handing it in."""
     rate: float
     """Requests a second that fio had answered."""
     others: float
@@ -73,8 +82,8 @@ def requirement() -> str | None:
     return None if "nbd" in engines.split() else "fio has no engine for network block devices"
 
 
-def asked(folder: Path, measuring: Measuring, under_way: int) -> tuple[list[float], float]:
-    """Let fio ask the server of a folder; return what each request took, µs, and how many a second were answered."""
+def asked(folder: Path, measuring: Measuring, under_way: int) -> tuple[list[float], list[float], float]:
+    """Let fio ask the server of a folder; return the times of ``Seen``, and how many a second were answered."""
     command = [
         *(("chrt", "--fifo", "1") if measuring.first else ()),
         *("fio", "--name=asked", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={folder / 'sledsim.sock'}"),
@@ -93,8 +102,13 @@ def asked(folder: Path, measuring: Measuring, under_way: int) -> tuple[list[floa
     [job] = json.loads((folder / "found.json").read_text())["jobs"]
     if job["error"]:
         raise RuntimeError(f"fio ended with {job['error']}")
-    lines = (folder / "log_clat.1.log").read_text().splitlines() if logs else []
-    return [int(line.split(",")[1]) / 1e3 for line in lines], job["read"]["iops"]
+    took = {each: logged(folder / f"log_{each}.1.log") if logs else [] for each in ("clat", "lat")}
+    return took["clat"], took["lat"], job["read"]["iops"]
+
+
+def logged(path: Path) -> list[float]:
+    """Return the times of one of fio's logs, µs."""
+    return [int(line.split(",")[1]) / 1e3 for line in path.read_text().splitlines()]
 
 
 def busy_s() -> float:
@@ -122,12 +136,12 @@ def served(folder: Path, measuring: Measuring, access_ms: float, dilation: float
         try:
             assert process.stderr
             process.stderr.readline()
-            took_us, rate = asked(folder, measuring, under_way)
+            took_us, whole_us, rate = asked(folder, measuring, under_way)
         finally:
             process.send_signal(signal.SIGTERM)
             out, _ = process.communicate(timeout=60)
     others = (busy_s() - busy - (own_s() - own)) / (time.monotonic() - began)
-    return Seen(json.loads(out)["delivery"], took_us, rate, max(others, 0.0))
+    return Seen(json.loads(out)["delivery"], took_us, whole_us, rate, max(others, 0.0))
 
 
 def quietest(folder: Path, measuring: Measuring, access_ms: float, dilation: float, under_way: int = 1) -> Seen:
@@ -173,43 +187,70 @@ class Row:
         return [f"its {name} is {found:.1f} µs, not {limit:g}" for name, found, limit in named if found > limit]
 
 
+def at(values: list[float], share: float) -> float:
+    """Return what this share of values is at most."""
+    return sorted(values)[int(share * (len(values) - 1))]
+
+
 def row_of(access_ms: float, dilation: float, seen: Seen) -> Row:
     """Return the row of what was seen."""
     asked_us = 1e3 * access_ms * dilation
     errors_us = sorted(abs(each - asked_us) for each in seen.took_us)
     within = sum(each <= SHARE * asked_us for each in errors_us) / len(errors_us)
-    fio = (statistics.median(errors_us), errors_us[int(0.99 * (len(errors_us) - 1))], within)
+    fio = (statistics.median(errors_us), at(errors_us, 0.99), within)
     found = seen.delivery
     server = (found["median_error_us"], found["p99_error_us"], found["on_time"])
     return Row(access_ms, dilation, server, fio, seen.others)
 
 
-def main() -> int:
-    """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description="Measure how exactly a served device answers.")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each row")
-    parser.add_argument("--tries", type=int, default=1, help="for each row, until the machine is idle")
-    parser.add_argument("--first", action="store_true", help="let fio run before other programs, as the server does")
-    options = parser.parse_args()
-    measuring = Measuring(options.seconds, options.tries, first=options.first)
-    if missing := requirement():
-        print(f"error: {missing}", file=sys.stderr)
-        return 2
-    print(f"| {' | '.join(HEADERS)} |\n|{' --- |' * len(HEADERS)}")
+def said(measuring: Measuring) -> Iterator[str]:
+    """Measure, and say what was found, line by line."""
+    yield f"| {' | '.join(HEADERS)} |"
+    yield f"|{' --- |' * len(HEADERS)}"
     beyond = []
     with TemporaryDirectory() as name:
         folder = Path(name)
         for access_ms, dilation in CASES:
             row = row_of(access_ms, dilation, quietest(folder, measuring, access_ms, dilation))
-            print(row.line(), flush=True)
-            beyond += [f"{access_ms:g} ms, dilation {dilation}: {each}" for each in row.beyond()]
+            yield row.line()
+            beyond += [f"- {access_ms:g} ms, dilation {dilation}: {each}" for each in row.beyond()]
         way = quietest(folder, measuring, 0.0, 1)
         many = quietest(folder, measuring, 0.0, 1, UNDER_WAY)
-    median_us, p99_us, _ = row_of(0.0, 1, way).fio
-    print(f"\nfio's own way: a device that takes no time takes it {median_us:.1f} µs, p99 {p99_us:.1f} µs;", end=" ")
-    print(f"other load {way.others:.2f}")
-    print(f"{many.rate:,.0f} requests/s go through it with {UNDER_WAY} under way; other load {many.others:.2f}")
-    print("Beyond what is asked on an idle machine, as fio sees it:", *(beyond or ["nothing"]), sep="\n  ")
+    first = ", with fio before other programs" if measuring.first else ""
+    ways_us = [statistics.median(way.took_us), statistics.median(way.whole_us), at(way.whole_us, 0.99)]
+    after_us, whole_us, p99_us = (f"{each:.1f} µs" for each in ways_us)
+    told = (
+        f"Measured on {datetime.now(UTC).date()} on {os.cpu_count()} cores{first}, "
+        f"{measuring.seconds:g} s for each row. "
+        f"fio's own way: a request that takes the device no time takes fio {whole_us} in the median, p99 {p99_us}, and "
+        f"{after_us} from when it is handed in, from where errors are counted (other load {way.others:.2f}). "
+        f"{many.rate:,.0f} requests/s go through such a device with {UNDER_WAY} under way "
+        f"(other load {many.others:.2f})."
+    )
+    yield from ["", *wrap(told, 120)]
+    yield ""
+    yield "As fio sees it, beyond what is asked of an idle machine:" + ("" if beyond else " nothing.")
+    yield from ["", *beyond] if beyond else []
+
+
+def main() -> int:
+    """Measure, and print what was found."""
+    parser = argparse.ArgumentParser(description="Measure how exactly a served device answers.")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each row")
+    parser.add_argument("--tries", type=int, default=1, help="for each row, until the machine is idle")
+    parser.add_argument("--first", action="store_true", help="let fio run before other programs, as the server does")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/how-to/serve.md")
+    options = parser.parse_args()
+    if missing := requirement():
+        print(f"error: {missing}", file=sys.stderr)
+        return 2
+    lines = []
+    for line in said(Measuring(options.seconds, options.tries, first=options.first)):
+        print(line, flush=True)
+        lines.append(line)
+    if options.write:
+        text = "\n".join(["", *lines, "", ""])
+        PAGE.write_text(BLOCK.sub(lambda _: text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 
