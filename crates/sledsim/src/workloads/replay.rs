@@ -428,7 +428,9 @@ impl Workload for Replay {
     #[inline]
     fn completed(&mut self, request: &Request, service: &Service) {
         self.in_flight -= 1;
-        self.responses.forget(request.id);
+        if self.has_responses {
+            self.responses.forget(request.id);
+        }
         let gap_ns = if self.mode == ReplayMode::Closed { self.owed_gap_ns } else { 0 };
         self.slot_free = Time::from_ns(service.end.ns().saturating_add(gap_ns));
     }
