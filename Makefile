@@ -102,6 +102,11 @@ machine: $(STAMPS)/extension $(STAMPS)/dev
 applications: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/applications.py $(ARGS)
 
+#: make repeats           run each program on a machine five times, and compare (after `make machine`; half an hour; ARGS=--small)
+.PHONY: repeats
+repeats: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/machine_repeats.py $(ARGS)
+
 #: make wheel             a wheel for every Linux of the last years (elsewhere for this system) and a source distribution
 .PHONY: wheel
 # Zig brings an old C library to link with; only Linux has that question.

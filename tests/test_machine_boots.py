@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+import sledsim
 from conftest import missing
 from sledsim import RunError, Session
 from sledsim.machine import Guest, MachineRuns, is_there, run, run_each
@@ -34,15 +36,21 @@ ACCESS_MS = 0.5
 #: What system call, file system, kernel, socket and server add to a read, µs: 56 as measured; beyond this, something
 #: waits.
 MOST_WAY_US = 80
-SYSTEMS = {
+SYSTEMS: dict[str, dict[str, Any]] = {
     name: {"device": {"name": "simpledisk-constant", "access_ms": access_ms}, "scheduler": "fcfs"}
     for name, access_ms in (("once", ACCESS_MS), ("twice", 2 * ACCESS_MS))
-}
+} | {"turns": {"device": {"name": "atlas10k"}, "scheduler": "fcfs"}}
+#: How far apart the ways to two systems are, on average, and those of one system, µs.
+WAYS_APART_US, WAYS_OF_ONE_APART_US = 2, 10
+#: fio tells quantiles by bins, of this share of a time.
+BIN = 1 / 64
+#: Up to which quantile ways are alike, %.
+MOST_QUANTILE = 95
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> MachineRuns:
-    """Return fio on a device, and on one that is half as fast: two boots."""
+    """Return fio on a device, on one that is half as fast, and on a disk that turns: three boots."""
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     job: Path = tmp_path_factory.mktemp("machine") / "jobs.fio"
@@ -78,16 +86,36 @@ def test_a_trace_of_a_guest_replays_to_what_the_guest_saw(found: MachineRuns, na
     assert [ends[place] for place in sorted(ends)] == [int(row["due_ns"]) for row in rows]
 
 
-def test_fio_in_the_guest_sees_the_device_and_a_constant_way_to_it(found: MachineRuns) -> None:
+def test_fio_in_the_guest_sees_what_a_replay_simulates_and_a_constant_way(found: MachineRuns, tmp_path: Path) -> None:
     ways_us = []
-    for each, access_ms in ((found["once"], ACCESS_MS), (found["twice"], 2 * ACCESS_MS)):
+    for name, each in found.runs.items():
         assert each.fio is not None
         [job] = each.fio["jobs"]
         assert job["read"]["total_ios"] == READS
-        ways_us.append(job["read"]["clat_ns"]["mean"] / 1e3 - 1e3 * access_ms)
+        each.save_trace(tmp_path / "trace.csv")
+        workload = {"kind": "trace", "path": str(tmp_path / "trace.csv")}
+        log = sledsim.run({"system": SYSTEMS[name], "workload": workload}, log=True).log
+        # Before its reads fio lays its file out, for which the file system reads too.
+        before = log["arrival_ns"].astype(np.float64) < each.ends_s * 1e9
+        replayed_us = log["response_ns"].astype(np.float64)[log["read"].astype(bool) & before][-READS:] / 1e3
+        seen = job["read"]["clat_ns"]
+        way_us = seen["mean"] / 1e3 - replayed_us.mean()
         assert each.path_us is not None
-        assert 0 < each.path_us < ways_us[-1] < MOST_WAY_US
-    assert ways_us[0] == pytest.approx(ways_us[1], abs=2)
+        assert 0 < each.path_us < way_us < MOST_WAY_US
+        # The longest way of all is that of the first, whose code the kernel has not run before.
+        for quantile, took_ns in seen["percentile"].items():
+            if float(quantile) <= MOST_QUANTILE:
+                expected_us = np.quantile(replayed_us, float(quantile) / 100, method="inverted_cdf") + way_us
+                assert took_ns / 1e3 == pytest.approx(expected_us, rel=BIN, abs=WAYS_OF_ONE_APART_US), (name, quantile)
+        ways_us.append(way_us)
+    assert max(ways_us) - min(ways_us) < WAYS_APART_US
+
+
+def test_a_replay_of_a_trace_stands_beside_what_the_guest_waited_for(found: MachineRuns) -> None:
+    for each in found.runs.values():
+        simulated, recorded = each.result["reads"]["response"], each.result["recorded"]["reads"]
+        # What is between them is the server's part of the way.
+        assert 0 < 1e3 * (recorded["mean_ms"] - simulated["mean_ms"]) < MOST_WAY_US / 2
 
 
 def test_a_warm_machine_with_a_faster_processor_reads_nothing_again() -> None:

@@ -104,12 +104,20 @@ impl TraceReader {
         self.lock().records()
     }
 
+    #[getter]
+    fn has_responses(&self) -> bool {
+        self.lock().has_responses()
+    }
+
     /// The next `n` records by column; empty at the end.
     fn read<'py>(&self, python: Python<'py>, n: usize) -> PyResult<Bound<'py, PyDict>> {
         arrays_ready(python)?;
         let mut records = Vec::new();
         python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(failed)?;
-        let format = self.lock().format();
+        let (format, has_responses) = {
+            let reader = self.lock();
+            (reader.format(), reader.has_responses())
+        };
         let columns = PyDict::new(python);
         macro_rules! column {
             ($name:literal, $value:expr) => {{
@@ -126,10 +134,13 @@ impl TraceReader {
         column!("flush", |r| r.op == Op::Flush);
         column!("fua", |r| r.flags.contains(Flags::DURABLE));
         if format.is_closed_loop() {
-            column!("service_ns", |r| r.service_ns.unwrap_or_default());
+            column!("service_ns", |r| r.response_ns.unwrap_or_default());
             column!("gap_ns", |r| r.gap_ns.unwrap_or_default());
             let outcomes: Vec<_> = records.iter().map(|r| r.outcome.map_or("", Outcome::name)).collect();
             columns.set_item("outcome", python.import("numpy")?.call_method1("array", (outcomes, "U4"))?)?;
+        }
+        if has_responses && !format.is_closed_loop() {
+            column!("response_ns", |r| r.response_ns.unwrap_or_default());
         }
         Ok(columns)
     }

@@ -15,6 +15,7 @@ Examples:
   sledsim validate-drive atlas10k.parv atlas10k.trace
   sledsim validate-drive atlas10k atlas10k.trace --plot atlas10k.png
   sledsim validate-drive my-drive.toml measured.trace --set device.read_ahead=none --json
+  sledsim validate-drive g2 served.csv
 """
 
 
@@ -32,7 +33,12 @@ def validate_drive(
             autocompletion=device_names,
         ),
     ],
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="What was measured: R|W Hit|Miss lbn blocks us us.")],
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE", help="What was measured: R|W Hit|Miss lbn blocks us us, or CSV with response_us."
+        ),
+    ],
     sets: Sets = None,
     plot: Plot = None,
     out: Out = None,
@@ -41,8 +47,9 @@ def validate_drive(
 ) -> None:
     """Compare a drive's model with service times measured on the drive.
 
-    The trace is replayed closed: each request the recorded gap after the completion of the one before. The demerit is
-    the root mean square horizontal distance between the cumulative distributions (Ruemmler and Wilkes 1994).
+    The trace is replayed closed: each request the recorded gap after the completion of the one before; one with
+    arrivals and responses, such as a served device's log, at its times. The demerit is the root mean square horizontal
+    distance between the cumulative distributions (Ruemmler and Wilkes 1994).
     """
     from sledsim.show.frames import COPY_OPTIONS
     from sledsim.studies.validation.drive import validate_drive as validated

@@ -24,7 +24,7 @@ TIMES = (
     ("  of it the way to the device (ms)", "server_ms"),
     ("writing what is left, after it (ms)", "sync_ms"),
     ("requests", "requests"),
-    ("way of a request beside the device (µs)", "path_us"),
+    ("way of a request to the server (µs)", "path_us"),
 )
 
 
@@ -55,8 +55,8 @@ class MachineRun(Tabled, Plain):
     requests: int
     """Reads, writes and flushes of the device while it ran."""
     path_us: float | None
-    """What a read took beside what the device took, the mean: kernel, socket and server. Of writes where nothing was
-    read; ``None`` where nothing was written either."""
+    """What a read took for the kernel beside what it took for the server of the device, the mean: block device and
+    socket. Of writes where nothing was read; ``None`` where nothing was written either."""
     result: Result
     """What the storage did, with its energy, from the program's start until all was written."""
     trace: bytes

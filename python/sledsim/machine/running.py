@@ -205,7 +205,7 @@ STATISTICS = {"R": (0, 3), "W": (4, 7)}
 
 
 def _path_us(rows: Sequence[Mapping[str, str]], notes: Mapping[str, str], guest: Guest) -> float | None:
-    """Return how much longer reads took for the kernel than for the device, the mean; of writes where none was read."""
+    """Return how much longer reads took for the kernel than for the server, the mean; of writes where none was read."""
     disk = [int(each) for each in notes["synced_disk"].split()]
     for letter, (count, took_ms) in STATISTICS.items():
         counted = [int(row["response_ns"]) for row in rows if row["op"].startswith(letter)][: disk[count]]

@@ -5,7 +5,7 @@ from typing import Any
 
 from sledsim.runs.labels import workload_of_run
 from sledsim.runs.phases import phases_of
-from sledsim.runs.summary_tables import ENDS
+from sledsim.runs.summary_tables import ENDS, recorded_rows
 from sledsim.show.naming import label_of
 from sledsim.show.tables import Table, number
 
@@ -60,6 +60,8 @@ def brief_table(summary: Mapping[str, Any]) -> Table:
             rows += [_times(f"  {op} (ms)", summary[op][name]) for op in ("reads", "writes")]
         if name == "response" and summary.get("flushes"):
             rows.append(_times("flush response (ms)", summary["flushes"]["response"]))
+        if name == "response" and summary.get("recorded"):
+            rows += [_times(f"{label} (ms)", found) for label, found in recorded_rows(summary["recorded"])]
         if name == "response" and summary["overhead"]["mean_ms"]:
             rows.append(_mean("overhead (ms)", summary["overhead"]["mean_ms"]))
     phases = [part for part in phases_of(summary) if part.key != "overhead" and not part.depth]

@@ -12,7 +12,7 @@ from sledsim.scenario.system_tree import drives_in
 from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
-__all__ = ["ENDS", "metric_rows", "require_metric", "summary_tables"]
+__all__ = ["ENDS", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -126,8 +126,25 @@ def _times(summary: Mapping[str, Any]) -> Table:
             rows.append(_time_row(f"  {op}", summary[op][name] or {}))
     if flushes := summary.get("flushes"):
         rows.append(_time_row("flush response", flushes["response"]))
+    if recorded := summary.get("recorded"):
+        rows += [_time_row(label, found) for label, found in recorded_rows(recorded)]
     headers = ["time (ms)", "mean", "95 % ±", *(label for label, _ in TIME_COLUMNS[1:])]
     return Table(headers, rows, title=_headline(summary))
+
+
+def recorded_rows(recorded: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """List what requests took where a trace was recorded: a label each, and the times.
+
+    Parameters
+    ----------
+    recorded
+        ``recorded`` of a summary.
+    """
+    rows = [("recorded response", recorded["response"])]
+    if recorded["reads"] and recorded["writes"]:
+        rows += [(f"  {op}", recorded[op]) for op in ("reads", "writes")]
+    rows.append(("recorded flush response", recorded["flushes"]))
+    return [(label, found) for label, found in rows if found]
 
 
 def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:

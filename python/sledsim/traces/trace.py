@@ -91,6 +91,11 @@ class Trace:
         """The trace's format."""
         return "parquet" if self._is_parquet else self._reader().format
 
+    @property
+    def has_responses(self) -> bool:
+        """Whether it says what requests took where it was recorded."""
+        return self._reader().has_responses
+
     def batches(self, records: int = BATCH_RECORDS) -> "Iterator[dict[str, NDArray[np.generic]]]":
         """Read the trace from its start, some records at a time.
 
@@ -104,7 +109,8 @@ class Trace:
         dict
             NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``,
             ``flush`` and ``fua`` (forced unit access); in DiskSim's validation format also ``service_ns``, ``gap_ns``
-            and ``outcome``, as measured. A flush has no bytes, and is no read.
+            and ``outcome``, as measured. A flush has no bytes, and is no read. Of a CSV or Parquet trace with a column
+            of what requests took, such as ``response_us``, also ``response_ns``.
         """
         require_whole(TraceError, "records", records, 1)
         reader = self._reader()
@@ -144,6 +150,8 @@ class Trace:
         columns += ", read BOOLEAN, flush BOOLEAN, fua BOOLEAN"
         if self.format == "disksim-validate":
             columns += ", service_ns UBIGINT, gap_ns UBIGINT, outcome VARCHAR"
+        elif self.has_responses:
+            columns += ", response_ns UBIGINT"
         connection.execute(f"CREATE TABLE trace ({columns})")
         for batch in self:
             connection.register("batch", batch)
@@ -285,11 +293,14 @@ def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
             for read, flush, fua in zip(*(records[name].tolist() for name in ("read", "flush", "fua")), strict=True)
         ],
     }
+    if "response_ns" in records:
+        columns["response (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["response_ns"].tolist()]
     if "service_ns" in records:
         columns["outcome"] = records["outcome"].tolist()
         columns["service (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["service_ns"].tolist()]
         columns["gap (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["gap_ns"].tolist()]
-    return Table(list(columns), list(zip(*columns.values(), strict=True)), left=frozenset({4, 5}))
+    left = {place for place, name in enumerate(columns) if name in {"op", "outcome"}}
+    return Table(list(columns), list(zip(*columns.values(), strict=True)), left=frozenset(left))
 
 
 def reading_options(

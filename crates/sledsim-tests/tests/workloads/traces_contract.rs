@@ -354,7 +354,7 @@ fn converting_keeps_every_request() {
         std::fs::write(&from, format.example()).unwrap();
         let expected: Vec<_> = read(format.example())
             .into_iter()
-            .map(|record| TraceRecord { flags: Flags::NONE, service_ns: None, gap_ns: None, outcome: None, ..record })
+            .map(|record| TraceRecord { flags: Flags::NONE, response_ns: None, gap_ns: None, outcome: None, ..record })
             .collect();
         for target in [TraceFormat::Csv, TraceFormat::Mqsim, TraceFormat::DisksimAscii] {
             for suffix in ["txt", "gz", "bz2", "xz", "zst"] {

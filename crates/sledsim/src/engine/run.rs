@@ -82,6 +82,9 @@ pub struct Outcome {
 pub trait Observer {
     /// `request` has been served.
     fn served(&mut self, request: &Request, service: &Service);
+
+    /// `request`, which has just been served, took so long where the workload was recorded.
+    fn recorded(&mut self, _request: &Request, _response_ns: u64) {}
 }
 
 /// Looks at the clock between two settlements of the power that several mechanisms draw: rare enough to cost nothing, often
@@ -129,6 +132,8 @@ pub(super) struct Counts {
     cut: u64,
     oversized: u64,
     warmup: u64,
+    /// Whether the workload knows what requests took where it was recorded.
+    has_responses: bool,
 }
 
 impl Counts {
@@ -190,6 +195,7 @@ impl<O: Observer> Run<'_, O> {
 
     /// What comes before everything else, once.
     pub(super) fn begin(&mut self) {
+        self.standing.counts.has_responses = self.workload.has_responses();
         if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
             self.start_measuring();
         }
@@ -445,7 +451,7 @@ impl<O: Observer> Run<'_, O> {
         }
         let finished = self.system.now();
         let measured_from = self.standing.measured_from.unwrap_or(finished);
-        let Counts { submitted, completed, failed, lost, cut, oversized, warmup } = self.standing.counts;
+        let Counts { submitted, completed, failed, lost, cut, oversized, warmup, .. } = self.standing.counts;
         Ok(Outcome { end, finished, measured_from, submitted, completed, failed, lost, cut, oversized, warmup })
     }
 }
@@ -474,5 +480,10 @@ fn settle(
         course.completed(completion);
     }
     counts.book(completion, observer);
+    if counts.has_responses && completion.served() && completion.request.id >= counts.warmup {
+        if let Some(response_ns) = workload.response_ns(&completion.request) {
+            observer.recorded(&completion.request, response_ns);
+        }
+    }
     workload.heard(completion);
 }

@@ -52,6 +52,16 @@ pub trait Workload: Send {
         0
     }
 
+    /// Whether it knows what requests took elsewhere: see [`Workload::response_ns`].
+    fn has_responses(&self) -> bool {
+        false
+    }
+
+    /// What a request, which is about to be heard of as completed, took where the workload was recorded.
+    fn response_ns(&self, _request: &Request) -> Option<u64> {
+        None
+    }
+
     /// Hears that `request` has completed at `service.end`, now.
     fn completed(&mut self, request: &Request, service: &Service);
 

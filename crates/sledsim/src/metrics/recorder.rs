@@ -51,6 +51,19 @@ impl Durations {
     }
 }
 
+/// What the recorded requests took where the workload was recorded, from arrival to completion; empty where it does not say.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// Reads and writes.
+    pub all: Measure,
+    /// Reads.
+    pub reads: Measure,
+    /// Writes.
+    pub writes: Measure,
+    /// Flushes.
+    pub flushes: Measure,
+}
+
 /// A phase over all measured requests, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseSummary {
@@ -84,6 +97,7 @@ pub struct Recorder {
     bytes: u64,
     block_bytes: u32,
     log: Option<Log>,
+    recorded: Recorded,
 }
 
 impl Recorder {
@@ -109,6 +123,12 @@ impl Recorder {
     #[must_use]
     pub fn flushes(&self) -> &Measure {
         &self.flushes
+    }
+
+    /// What the same requests took where the workload was recorded.
+    #[must_use]
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
     }
 
     /// Number of reads and writes recorded.
@@ -206,5 +226,15 @@ impl Observer for Recorder {
             sums.record(value);
         }
         self.bytes += u64::from(request.blocks) * u64::from(self.block_bytes);
+    }
+
+    fn recorded(&mut self, request: &Request, response_ns: u64) {
+        let Recorded { all, reads, writes, flushes } = &mut self.recorded;
+        match request.op {
+            Op::Read => reads.record(response_ns),
+            Op::Write => writes.record(response_ns),
+            Op::Flush => return flushes.record(response_ns),
+        }
+        all.record(response_ns);
     }
 }

@@ -28,6 +28,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         shape: "device,opcode,offset,length,timestamp_us",
         time: 4,
         time_unit: TimeUnit::Us,
+        response: None,
         device: Some(0),
         offset: 2,
         offset_unit: LengthUnit::Bytes,

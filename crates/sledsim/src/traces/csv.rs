@@ -12,6 +12,7 @@
 //! | length in bytes | `bytes`, `length`, `length_bytes`, `size`, `size_bytes` |
 //! | length in sectors | `blocks`, `sectors`, `length_sectors`, `size_sectors` |
 //! | operation | `op`, `operation`, `opcode`, `type`, `rw` |
+//! | what it took, from arrival to completion (not known without one) | `response`, then `_ns`, `_us`, `_ms` or `_s` |
 //!
 //! An operation is `R` or `read`, `W` or `write`, `WF` for a write that has to be on the medium when it completes, or `F` or
 //! `flush`, whose offset and length mean nothing.
@@ -60,6 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// Columns of a trace that are looked at; one further to the right cannot be mapped.
 pub(super) const MOST_COLUMNS: usize = 32;
 const TIME_NAMES: [&str; 5] = ["t", "time", "timestamp", "ts", "arrival"];
+const RESPONSE_NAMES: [&str; 1] = ["response"];
 const TIME_UNITS: [(&str, TimeUnit); 4] =
     [("_ns", TimeUnit::Ns), ("_us", TimeUnit::Us), ("_ms", TimeUnit::Ms), ("_s", TimeUnit::S)];
 const DEVICE_NAMES: [&str; 7] = ["device", "device_id", "dev", "devno", "disk", "volume", "asu"];
@@ -153,6 +155,8 @@ pub(super) struct Columns {
     pub shape: &'static str,
     pub time: usize,
     pub time_unit: TimeUnit,
+    /// What a request took, and its unit.
+    pub response: Option<(usize, TimeUnit)>,
     pub device: Option<usize>,
     pub offset: usize,
     pub offset_unit: LengthUnit,
@@ -175,10 +179,10 @@ impl Columns {
         let lacks = |what: &str, wanted: &str| {
             format!("the header {} names no {what} ({wanted}); map the columns or name another format", excerpt(header))
         };
-        let (time, time_unit) = names
-            .iter()
-            .enumerate()
-            .find_map(|(index, name)| time_unit(name).map(|unit| (index, unit)))
+        let find_time = |stems: &[&str]| {
+            names.iter().enumerate().find_map(|(index, name)| time_unit(name, stems).map(|unit| (index, unit)))
+        };
+        let (time, time_unit) = find_time(&TIME_NAMES)
             .ok_or_else(|| lacks("arrival", "such as t_ns or timestamp_us"))?;
         let either = |in_bytes: &[&str], in_sectors: &[&str]| {
             find(in_bytes)
@@ -196,6 +200,7 @@ impl Columns {
             shape: "as in the header",
             time,
             time_unit,
+            response: find_time(&RESPONSE_NAMES),
             device: find(&DEVICE_NAMES),
             offset,
             offset_unit,
@@ -230,6 +235,7 @@ impl Columns {
             shape: "as in the first line",
             time: find(&map.time)?,
             time_unit: map.time_unit,
+            response: None,
             device: map.device.as_ref().map(find).transpose()?,
             offset: find(&map.offset)?,
             offset_unit: map.offset_unit,
@@ -245,7 +251,8 @@ impl Columns {
 
     /// Itself, if no column stands too far to the right.
     fn bounded(self) -> Result<Self, String> {
-        let used = [Some(self.time), self.device, Some(self.offset), Some(self.length), Some(self.op)];
+        let response = self.response.map(|(column, _)| column);
+        let used = [Some(self.time), response, self.device, Some(self.offset), Some(self.length), Some(self.op)];
         match used.into_iter().flatten().max() {
             Some(last) if last >= MOST_COLUMNS => {
                 Err(format!("column {last} (from 0) is beyond the first {MOST_COLUMNS}, which are looked at"))
@@ -288,14 +295,21 @@ impl LineParser for Columns {
             CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
             _ => {}
         }
-        let time_ns = time_ns("time", found[self.time], self.time_unit)?;
+        let at_ns = time_ns("time", found[self.time], self.time_unit)?;
         let device = self.device.map_or(Ok(0), |column| device(found[column]))?;
         let offset_bytes = self.bytes("offset", found[self.offset], self.offset_unit)?;
         let bytes = self.bytes("length", found[self.length], self.length_unit)?;
+        let response_ns = self.response.map(|(column, unit)| time_ns("response", found[column], unit)).transpose()?;
         Ok(Step::Request(match self.op(found[self.op])? {
-            (Op::Flush, _) => TraceRecord::flush(time_ns, device),
-            (op, flags) => TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) },
+            (Op::Flush, _) => TraceRecord { response_ns, ..TraceRecord::flush(at_ns, device) },
+            (op, flags) => {
+                TraceRecord { flags, response_ns, ..TraceRecord::new(at_ns, device, offset_bytes, bytes, op) }
+            }
         }))
+    }
+
+    fn has_responses(&self) -> bool {
+        self.response.is_some()
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -313,11 +327,11 @@ fn device(cell: &[u8]) -> Parsed<u32> {
     number.ok_or_else(|| FieldFault::text("device", "an unsigned integer below 2^32", cell))
 }
 
-/// The unit in the name of an arrival column, or `None` if it is no such name.
-fn time_unit(name: &str) -> Option<TimeUnit> {
+/// The unit in the name of a column of times, which begins with one of `stems`; `None` if it is no such name.
+fn time_unit(name: &str, stems: &[&str]) -> Option<TimeUnit> {
     TIME_UNITS
         .iter()
-        .find(|(suffix, _)| name.strip_suffix(suffix).is_some_and(|stem| TIME_NAMES.contains(&stem)))
+        .find(|(suffix, _)| name.strip_suffix(suffix).is_some_and(|stem| stems.contains(&stem)))
         .map(|&(_, unit)| unit)
 }
 
@@ -384,6 +398,12 @@ mod tests {
         let mut columns = Columns::of_header(b"Op;LBN;blocks;Timestamp_ms;other", 512).unwrap();
         let Ok(Step::Request(record)) = columns.line(b"read;8;2;1.5;x") else { panic!("no request") };
         assert_eq!(record, TraceRecord::new(1_500_000, 0, 4096, 1024, Op::Read));
+        assert!(!columns.has_responses());
+        let mut columns = Columns::of_header(b"t_ns,offset,bytes,op,response_us,response", 512).unwrap();
+        let Ok(Step::Request(record)) = columns.line(b"7,8,2,F,1.5,x") else { panic!("no request") };
+        assert_eq!(record, TraceRecord { response_ns: Some(1500), ..TraceRecord::flush(7, 0) });
+        assert_eq!(columns.line(b"7,8,2,R,,x").unwrap_err().field, "response");
+        assert!(columns.has_responses());
         assert!(Columns::of_header(b"time,offset,bytes,op", 512).unwrap_err().contains("arrival"));
         assert!(Columns::of_header(b"t_ns,bytes,op", 512).unwrap_err().contains("offset"));
     }

@@ -45,7 +45,7 @@ impl SectorLine for DisksimValidate {
         let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, sector_bytes)?;
         let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, sector_bytes)?;
         Ok(TraceRecord {
-            service_ns: Some(time_ns("service_us", service, TimeUnit::Us)?),
+            response_ns: Some(time_ns("service_us", service, TimeUnit::Us)?),
             gap_ns: Some(time_ns("next_gap_us", gap, TimeUnit::Us)?),
             outcome: Some(outcome),
             ..TraceRecord::new(0, 0, offset_bytes, bytes, op)
@@ -62,8 +62,8 @@ mod tests {
     fn a_line_is_a_request_with_its_measured_times() {
         let record = DisksimValidate::request(b"W Doub 1569163     3     10671.040     19196.570", 512).unwrap();
         let plain = TraceRecord::new(0, 0, 1_569_163 * 512, 1536, Op::Write);
-        let (service_ns, gap_ns) = (Some(10_671_040), Some(19_196_570));
-        let measured = TraceRecord { service_ns, gap_ns, outcome: Some(Outcome::Doub), ..plain };
+        let (response_ns, gap_ns) = (Some(10_671_040), Some(19_196_570));
+        let measured = TraceRecord { response_ns, gap_ns, outcome: Some(Outcome::Doub), ..plain };
         assert_eq!(record, measured);
     }
 

@@ -83,8 +83,9 @@ pub struct TraceRecord {
     pub op: Op,
     /// Hints, where the format has any.
     pub flags: Flags,
-    /// Service time measured on the real drive, in closed-loop (validation) traces.
-    pub service_ns: Option<u64>,
+    /// What it took where the trace was recorded, from arrival to completion, where the trace says so: in closed-loop
+    /// (validation) traces its service time.
+    pub response_ns: Option<u64>,
     /// Time between the completion of this request and the arrival of the next, in closed-loop traces.
     pub gap_ns: Option<u64>,
     /// What the real drive's buffer did, in closed-loop traces.
@@ -130,7 +131,7 @@ impl TraceRecord {
             bytes,
             op,
             flags: Flags::NONE,
-            service_ns: None,
+            response_ns: None,
             gap_ns: None,
             outcome: None,
         }
@@ -176,4 +177,9 @@ trait RecordParser: Send {
 
     /// Whether its records carry times.
     fn has_times(&self) -> bool;
+
+    /// Whether its records carry what requests took.
+    fn has_responses(&self) -> bool {
+        false
+    }
 }

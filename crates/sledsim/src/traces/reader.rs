@@ -210,6 +210,12 @@ impl TraceReader {
         self.parser.has_times()
     }
 
+    /// Whether the records of this trace carry what requests took where it was recorded.
+    #[must_use]
+    pub fn has_responses(&self) -> bool {
+        self.format.is_closed_loop() || self.parser.has_responses()
+    }
+
     /// Has `keep_going` asked now and then while records are read; once it answers false, reading fails.
     pub fn set_watch(&mut self, keep_going: Box<dyn FnMut() -> bool + Send>) {
         self.watch = Some(keep_going);

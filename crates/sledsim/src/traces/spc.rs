@@ -30,6 +30,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         shape: "asu,lba,bytes,R|W,seconds",
         time: 4,
         time_unit: TimeUnit::S,
+        response: None,
         device: Some(0),
         offset: 1,
         offset_unit: LengthUnit::Sectors,

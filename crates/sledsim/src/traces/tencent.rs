@@ -28,6 +28,7 @@ fn columns(sector_bytes: u32) -> Columns {
         shape: "timestamp_s,offset,size,io_type,volume",
         time: 0,
         time_unit: TimeUnit::S,
+        response: None,
         device: Some(4),
         offset: 1,
         offset_unit: LengthUnit::Sectors,

@@ -31,6 +31,11 @@ pub(super) trait LineParser: Send {
     fn has_times(&self) -> bool {
         true
     }
+
+    /// Whether its records carry what requests took.
+    fn has_responses(&self) -> bool {
+        false
+    }
 }
 
 /// A [`LineParser`] applied to a content.
@@ -110,6 +115,10 @@ impl<P: LineParser> RecordParser for Lines<P> {
 
     fn has_times(&self) -> bool {
         self.0.has_times()
+    }
+
+    fn has_responses(&self) -> bool {
+        self.0.has_responses()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Replay of block traces.
 
+use std::collections::VecDeque;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,9 +60,13 @@ pub struct Replay {
     /// The next request, its arrival not yet settled in the closed modes.
     pending: Option<Request>,
     pending_gap_ns: u64,
+    pending_response_ns: Option<u64>,
     /// Gap owed after the completion of the request under way.
     owed_gap_ns: u64,
     in_flight: u64,
+    /// Whether the trace says what requests took where it was recorded, and what those under way took.
+    has_responses: bool,
+    responses: Responses,
     /// When the latest slot of a closed mode became free.
     slot_free: Time,
     next_id: u64,
@@ -71,6 +77,31 @@ pub struct Replay {
     pass_start_ns: u64,
     latest_ns: u64,
     ended: bool,
+}
+
+/// What requests took where a trace was recorded, for as long as they are under way.
+#[derive(Default)]
+struct Responses {
+    /// Of the request of this number, and of those after it; `None` once it has completed.
+    first_id: u64,
+    taken: VecDeque<Option<u64>>,
+}
+
+impl Responses {
+    fn of(&self, id: u64) -> Option<u64> {
+        let place = usize::try_from(id.checked_sub(self.first_id)?).ok()?;
+        self.taken.get(place).copied().flatten()
+    }
+
+    fn forget(&mut self, id: u64) {
+        if let Some(taken) = id.checked_sub(self.first_id).and_then(|place| self.taken.get_mut(place as usize)) {
+            *taken = None;
+        }
+        while self.taken.front() == Some(&None) {
+            self.taken.pop_front();
+            self.first_id += 1;
+        }
+    }
 }
 
 /// The size of a trace's address space, found by reading it once before the replay.
@@ -90,6 +121,7 @@ impl Replay {
         let cursor = Cursor::open(&spec, &trace_options)?;
         let closed = cursor.reader.format().is_closed_loop();
         let timed = cursor.reader.has_times();
+        let has_responses = cursor.reader.has_responses();
         let mode = match spec.mode {
             ReplayMode::Auto if closed => ReplayMode::Closed,
             ReplayMode::Auto if timed => ReplayMode::Open,
@@ -112,8 +144,11 @@ impl Replay {
             needs,
             pending: None,
             pending_gap_ns: 0,
+            pending_response_ns: None,
             owed_gap_ns: 0,
             in_flight: 0,
+            has_responses,
+            responses: Responses::default(),
             slot_free: Time::ZERO,
             next_id: 0,
             passes_left,
@@ -155,6 +190,7 @@ impl Replay {
             match self.cursor.next(&self.spec)? {
                 Found::Record(record) => {
                     self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.spec.time_scale);
+                    self.pending_response_ns = record.response_ns;
                     self.pending = Some(self.request(&record)?);
                     return Ok(());
                 }
@@ -352,6 +388,9 @@ impl Workload for Replay {
             request.arrival = self.slot_free;
         }
         self.owed_gap_ns = self.pending_gap_ns;
+        if self.has_responses {
+            self.responses.taken.push_back(self.pending_response_ns);
+        }
         self.in_flight += 1;
         self.next_id += 1;
         request
@@ -378,9 +417,20 @@ impl Workload for Replay {
         self.skipped_before + self.cursor.reader.skipped()
     }
 
+    fn has_responses(&self) -> bool {
+        self.has_responses
+    }
+
+    fn response_ns(&self, request: &Request) -> Option<u64> {
+        self.responses.of(request.id)
+    }
+
     #[inline]
-    fn completed(&mut self, _request: &Request, service: &Service) {
+    fn completed(&mut self, request: &Request, service: &Service) {
         self.in_flight -= 1;
+        if self.has_responses {
+            self.responses.forget(request.id);
+        }
         let gap_ns = if self.mode == ReplayMode::Closed { self.owed_gap_ns } else { 0 };
         self.slot_free = Time::from_ns(service.end.ns().saturating_add(gap_ns));
     }

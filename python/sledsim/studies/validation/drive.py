@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
 
-#: The format of traces that carry measured service times.
+#: The format of traces that carry measured service times, and gaps from a completion to the next request.
 MEASURED = "disksim-validate"
 
 #: What DiskSim's files call the number of blocks of a drive.
@@ -72,8 +72,8 @@ class DriveValidation(Shown):
     trace
         The trace.
     columns
-        NumPy columns, a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``outcome`` (what the
-        real drive's buffer did), ``measured_ms``, ``modelled_ms``.
+        NumPy columns, a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``measured_ms``,
+        ``modelled_ms``; ``outcome``, where the trace says what the real drive's buffer did, and ``flush`` otherwise.
     left_out
         What the drive's file says and the model does not have.
     """
@@ -92,19 +92,29 @@ class DriveValidation(Shown):
 
     @cached_property
     def groups(self) -> dict[str, Agreement]:
-        """The agreement over all requests, over reads and writes, and by what the real drive's buffer did.
+        """The agreement over all reads and writes, over either, by what the real drive's buffer did, and over flushes.
 
         Outcomes are told apart where reads, or writes, have more than one.
         """
         import numpy as np
 
-        read, outcome = self.columns["read"], self.columns["outcome"]
-        found = {"all": np.full(len(read), fill_value=True), "reads": read, "writes": ~read.astype(np.bool_)}
+        read, every = self.columns["read"].astype(np.bool_), self._accesses
+        outcome = self.columns.get("outcome", np.zeros(len(read)))
+        found = {"all": every, "reads": read, "writes": every & ~read}
         for name in ("reads", "writes"):
             outcomes = np.unique(outcome[found[name]]).tolist()
             for each in outcomes if len(outcomes) > 1 else ():
                 found[f"{name}, {each}"] = found[name] & (outcome == each)
+        found["flushes"] = ~every
         return {name: self._agreement(rows) for name, rows in found.items() if rows.any()}
+
+    @property
+    def _accesses(self) -> "NDArray[np.bool_]":
+        """Which rows are reads or writes."""
+        import numpy as np
+
+        flush = self.columns.get("flush")
+        return np.full(len(self.columns["read"]), fill_value=True) if flush is None else ~flush.astype(np.bool_)
 
     def _agreement(self, rows: "NDArray[np.generic]") -> Agreement:
         import numpy as np
@@ -122,7 +132,7 @@ class DriveValidation(Shown):
 
     @property
     def agreement(self) -> Agreement:
-        """The agreement over all requests."""
+        """The agreement over all reads and writes."""
         return self.groups["all"]
 
     @property
@@ -136,7 +146,7 @@ class DriveValidation(Shown):
         return self.agreement.median_absolute_error_ms
 
     def quantiles(self, points: int = 200) -> "dict[str, NDArray[np.float64]]":
-        """Return both distributions, quantile by quantile.
+        """Return both distributions, quantile by quantile, of reads and writes.
 
         Parameters
         ----------
@@ -151,14 +161,15 @@ class DriveValidation(Shown):
         import numpy as np
 
         share = (np.arange(points) + 0.5) / points
-        columns = {name: np.quantile(self.columns[name].astype(np.float64), share) for name in SERIES}
+        rows = self._accesses
+        columns = {name: np.quantile(self.columns[name][rows].astype(np.float64), share) for name in SERIES}
         return {"share": share, **columns}
 
     def table(self) -> Table:
         """Return the agreement as a table: over all requests, and by kind."""
         rows = [
             [
-                name if name == "all" else f"  {name}",
+                name if name in WHOLE else f"  {name}",
                 number(each.requests),
                 number(each.measured_mean_ms),
                 number(each.modelled_mean_ms),
@@ -214,6 +225,8 @@ class DriveValidation(Shown):
 
 
 SERIES = ("measured_ms", "modelled_ms")
+#: Groups that are no part of another.
+WHOLE = ("all", "flushes")
 HEADERS = (
     "service times",
     "requests",
@@ -251,8 +264,9 @@ def validate_drive(
 ) -> DriveValidation:
     """Replay what was measured on a real drive on its model, and compare the service times.
 
-    The replay is closed, as the measurement was: a request arrives the recorded gap after the completion of the one
-    before. Nothing is fitted to the trace.
+    A trace with gaps is replayed closed, as it was measured: a request arrives the recorded gap after the completion of
+    the one before. Of a trace with arrivals and responses, such as a served device logs, a request arrives when it did,
+    and responses are compared, waiting included. Nothing is fitted to the trace.
 
     Parameters
     ----------
@@ -260,7 +274,8 @@ def validate_drive(
         The drive: a file of DiskSim's parameters (``.parv``, ``.diskspecs``), a device file (``.toml``), an entry of
         the catalogue, or a dictionary as a scenario's ``device``.
     trace
-        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``.
+        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, or in CSV or Parquet
+        with a column of responses, such as ``response_us``.
     set
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
@@ -286,13 +301,9 @@ def validate_drive(
     left_out = file.notes if file else ()
     if file and (denied := _denied(file, measured)):
         device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
-    workload = {
-        "kind": "trace",
-        "path": str(Path(trace).resolve()),
-        "format": MEASURED,
-        "mode": "closed",
-        "skip_bad": skip_bad,
-    }
+    workload = {"kind": "trace", "path": str(Path(trace).resolve()), "skip_bad": skip_bad}
+    if opened.format == MEASURED:
+        workload |= {"format": MEASURED, "mode": "closed"}
     resolved = resolve({"workload": workload, "system": {"device": device}}, set)
     _require_inside(drive_of(resolved.values["system"])["device"], measured, trace)
     result = run_resolved(resolved, log=True, progress=progress)
@@ -301,12 +312,13 @@ def validate_drive(
     import numpy as np
 
     in_order = np.argsort(result.log["id"])
+    told, time_ns = ("outcome", "service_ns") if opened.format == MEASURED else ("flush", "response_ns")
     columns = {
         "lbn": result.log["lbn"][in_order],
         "blocks": result.log["blocks"][in_order],
         "read": measured["read"],
-        "outcome": measured["outcome"],
-        "measured_ms": measured["service_ns"].astype(np.float64) / 1e6,
+        told: measured[told],
+        "measured_ms": measured[time_ns].astype(np.float64) / 1e6,
         # Command processing belongs to what was measured, wherever the model has it.
         "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
     }
@@ -370,7 +382,8 @@ def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
 
 def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
     """Open a trace that carries measured times, or say why it cannot be used."""
-    expected = "expected DiskSim's validation format: R|W Hit|Miss lbn blocks service_us next_gap_us"
+    expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
+    expected += ", or CSV with a column such as response_us"
     try:
         trace = open_trace(path, skip_bad=skip_bad)
     except TraceError as error:
@@ -379,9 +392,11 @@ def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
                 TraceError, "unknown-format", f"not a trace; {expected}", path="trace", value=str(path), file=path
             ) from None
         raise
-    if trace.format != MEASURED:
+    if not trace.has_responses:
         says = f"its format, {trace.format}, has no measured service times; {expected}"
         raise wrong(TraceError, "unknown-format", says, path="trace", value=trace.format, file=path)
+    if all(batch["flush"].all() for batch in trace):
+        raise wrong(TraceError, "missing", "flushes alone: no read and no write", path="trace", file=path)
     return trace
 
 

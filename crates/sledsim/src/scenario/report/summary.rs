@@ -10,8 +10,8 @@ use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
 use crate::limits::PARTS_OF_A_REQUEST;
-use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
-use crate::metrics::Summary;
+use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
+use crate::metrics::{Measure, Summary};
 use crate::scenario::assemble::Assembly;
 use crate::scenario::specs::scenario::Scenario;
 use crate::service::each_phase;
@@ -51,6 +51,9 @@ pub struct Report {
     /// Flushes, which are not among the measured requests; left out where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<Flushes>,
+    /// What the same requests took where the trace was recorded; left out where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedReport>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
     pub overhead: Overhead,
     /// The phases of the service.
@@ -171,6 +174,19 @@ pub struct ByOperation {
 pub struct Flushes {
     /// Time from arrival to completion.
     pub response: Summary,
+}
+
+/// What a trace says that its requests took where it was recorded, from arrival to completion; of those that this run measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RecordedReport {
+    /// Over reads and writes.
+    pub response: Option<Summary>,
+    /// Of reads.
+    pub reads: Option<Summary>,
+    /// Of writes.
+    pub writes: Option<Summary>,
+    /// Of flushes.
+    pub flushes: Option<Summary>,
 }
 
 /// Command processing.
@@ -294,6 +310,7 @@ impl Report {
             reads: ByOperation::of(recorder.reads(), recorder.count()),
             writes: ByOperation::of(recorder.writes(), recorder.count()),
             flushes: recorder.flushes().summary().map(|response| Flushes { response }),
+            recorded: RecordedReport::of(recorder.recorded()),
             overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
             phases: PhasesReport::of(recorder),
             throughput: Throughput { requests_per_s: over_window(recorder.count() as f64) },
@@ -311,6 +328,14 @@ impl Report {
             citations,
             scenario: serde_json::to_value(scenario).unwrap_or_default(),
         }
+    }
+}
+
+impl RecordedReport {
+    fn of(recorded: &Recorded) -> Option<Self> {
+        let Recorded { all, reads, writes, flushes } = recorded;
+        let [response, reads, writes, flushes] = [all, reads, writes, flushes].map(Measure::summary);
+        (response.is_some() || flushes.is_some()).then_some(Self { response, reads, writes, flushes })
     }
 }
 

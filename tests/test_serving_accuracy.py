@@ -1,0 +1,99 @@
+"""The tool that measures how exactly a served device answers: what fio sees, beside what the server says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import serving_accuracy
+from conftest import ROOT, missing
+from serving_accuracy import Measuring, Row, Seen, quietest, row_of, served
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
+
+
+def seen(took_us: list[float], others: float = 0.0) -> Seen:
+    return Seen({"median_error_us": 1.0, "p99_error_us": 2.0, "on_time": 0.75}, took_us, took_us, 1.0, others)
+
+
+def test_fio_and_the_server_tell_of_the_same_requests(tmp_path: Path) -> None:
+    if lacks := serving_accuracy.requirement():
+        missing(lacks)
+    found = served(tmp_path, Measuring(seconds=1), access_ms=1.0, dilation=2)
+    assert found.delivery["reads"] == len(found.took_us) > 10
+    # Whatever else the machine does: no answer comes long before it should.
+    assert min(found.whole_us) > 1000
+    assert len(found.whole_us) == len(found.took_us)
+    assert sum(found.whole_us) > sum(found.took_us)
+    assert found.rate < 500
+    assert found.others >= 0
+    many = served(tmp_path, Measuring(seconds=1), access_ms=0.0, dilation=1, under_way=4)
+    assert many.took_us == many.whole_us == []
+    assert many.delivery["reads"] >= many.rate > found.rate
+    assert json.loads((tmp_path / "found.json").read_text())["jobs"][0]["error"] == 0
+
+
+def test_errors_are_what_lies_between_what_was_taken_and_asked() -> None:
+    row = row_of(0.5, 2, seen([1000.0, 1010.0, 990.0, 1030.0], 0.25))
+    assert row.fio == (10.0, 10.0, 0.75)
+    assert row.server == (1.0, 2.0, 0.75)
+    assert row.line() == "| 0.5 ms | 2 | 1.0 µs | 2.0 µs | 75.0 % | 10.0 µs | 10.0 µs | 75.0 % | 0.25 |"
+
+
+@pytest.mark.parametrize(
+    ("access_ms", "dilation", "fio", "beyond"),
+    [
+        (1.0, 1, (20.0, 300.0, 0.0), []),
+        (1.0, 1, (20.1, 300.1, 1.0), ["its median is 20.1 µs, not 20", "its p99 is 300.1 µs, not 300"]),
+        (1.0, 10, (100.0, 500.0, 0.0), []),
+        (0.3, 10, (31.0, 150.0, 1.0), ["its median is 31.0 µs, not 30"]),
+        (1.0, 30, (900.0, 900.0, 0.99), []),
+        (1.0, 30, (0.0, 0.0, 0.98), ["98.0 % are within 2 %, not 99"]),
+    ],
+)
+def test_what_is_beyond_what_was_asked_is_said(
+    access_ms: float, dilation: int, fio: tuple[float, float, float], beyond: list[str]
+) -> None:
+    assert Row(access_ms, dilation, (0.0, 0.0, 1.0), fio, 0.0).beyond() == beyond
+
+
+def test_the_quietest_of_several_tries_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = iter([1.5, 0.5, 0.01, 0.0])
+    monkeypatch.setattr(serving_accuracy, "served", lambda *_: seen([1.0], next(loads)))
+    assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.5
+    assert quietest(tmp_path, Measuring(1, tries=2), 1.0, 1).others == 0.01
+
+
+def test_without_fio_it_says_what_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["serving_accuracy.py"])
+    assert serving_accuracy.main() == 2
+    assert "fio is missing" in capsys.readouterr().err
+
+
+def test_the_page_has_the_table_that_the_tool_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if lacks := serving_accuracy.requirement():
+        missing(lacks)
+
+    def on_time(_folder: Path, _measuring: Measuring, access_ms: float, dilation: float, _under_way: int) -> Seen:
+        return seen([1e3 * access_ms * dilation])
+
+    monkeypatch.setattr(serving_accuracy, "served", on_time)
+    monkeypatch.setattr(sys, "argv", ["serving_accuracy.py"])
+    assert serving_accuracy.main() == 0
+    header, rule, *rows = capsys.readouterr().out.splitlines()
+    page = (ROOT / "docs" / "how-to" / "serve.md").read_text(encoding="utf-8").splitlines()
+    at = page.index(header)
+    assert page[at + 1] == rule
+    cases = [line.split("|")[1:3] for line in rows if line.startswith("|")]
+    assert [line.split("|")[1:3] for line in page[at + 2 : at + 2 + len(cases)]] == cases
