@@ -393,7 +393,7 @@ def test_a_run_is_made_once() -> None:
 def test_work_may_wait_for_work_however_nested() -> None:
     with Study(workers=1) as study:
 
-        def shared() -> float:
+        def shared(study: Study) -> float:
             means = study.map(lambda n: float(study.run(scenario(n)).summary["response"]["mean_ms"]), [50, 60, 70])
             return sum(means)
 
@@ -412,7 +412,7 @@ def test_what_is_made_once_and_fails_fails_for_all() -> None:
     with Study() as study:
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
-                study.once("nothing", lambda: 1 / 0)
+                study.once("nothing", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             study.map(lambda n: 1 / n, [1, 0, 2])
         with pytest.raises(SledsimError):
