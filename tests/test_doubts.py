@@ -18,7 +18,6 @@ from sledsim_papers.harness.verdicts import verdicts
 
 #: Claims that keep their verdict under the change that contradicts them; docs/reference/claims.md lists them.
 WEAK = {
-    "griffin1999.mems-fairness",
     "hong2006.hplajw-mcd",
     "schlosser2000.bit-size-bandwidth",
     "schlosser2004.contract-near",

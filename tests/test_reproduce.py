@@ -16,7 +16,7 @@ import pytest
 from conftest import SCENARIO
 from sledsim import SledsimError, __version__
 from sledsim_papers.harness import reproduction
-from sledsim_papers.harness.finding import COMPUTED, Finding, Ours, Probe, order, trend
+from sledsim_papers.harness.finding import ALL_THE_SAME, COMPUTED, Finding, Ours, Probe, order, trend
 from sledsim_papers.harness.ledger import Claim, claims
 from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
@@ -140,6 +140,9 @@ def test_trends_and_orders() -> None:
     assert trend([1.0, 2.0, 1.0]) == "?"
     means = {"fcfs": 3.0, "sptf": 1.0, "clook": 2.0, "sstf": 2.15}
     assert order(means) == ("sptf", "clook", "sstf", "fcfs")
+    # Where nothing is told apart, the names in the order given are none.
+    assert order(dict.fromkeys(("sptf", "clook", "fcfs"), 2.0)) == ALL_THE_SAME
+    assert order({"sptf": 2.0}) == ("sptf",)
     assert order(means, level=("sstf", "clook")) == ("sptf", "sstf~clook", "fcfs")
     assert order(means, level=("sptf", "clook")) == ("sptf", "clook", "sstf", "fcfs")
     assert order(means, level=("clook", "fcfs")) == ("sptf", "clook", "sstf", "fcfs")
