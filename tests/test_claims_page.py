@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections import Counter
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import claims_notes
 import claims_page
 import full_run
+from conftest import SCENARIO
 from documented_claims import documented, tables
 from sledsim import __version__
 from sledsim_papers.harness import reproduction
@@ -148,6 +151,40 @@ def test_the_page_has_both_sides_of_what_papers_say() -> None:
     assert [row[0] for row in rows if row[0]] == [*odds()]
     seek = [row[0] for row in rows].index(SEEK)
     assert [row[3] for row in rows[seek : seek + 2]] == ["2.72 ms", "2.59 ms"]
+
+
+def test_no_measured_figure_of_the_page_is_typed() -> None:
+    text = claims_page.PAGE.read_text("utf-8")
+    assert {*claims_notes.NOTES, *PAPERS, "seeds"} <= {match["name"] for match in claims_page.BLOCK.finditer(text)}
+    names = r"`[^`]*`|\]\([^)]*\)|griffin1999|schlosser20..|lin2002|hong2006"
+    typed = re.findall(r"\d[\d,.]*\d|\d", re.sub(names, "", outside(text)))
+    # Settings, and what papers and DiskSim print; the mean of sizes in whole blocks is that of a geometric number.
+    known = {"5", "95", "0.2", "2", "1", "1e-5", "4096", "4357", "4", "128"}
+    assert {each.strip(".,") for each in typed} <= known
+    assert round(512 / (1 - math.exp(-512 / 4096))) == 4357
+
+
+def outside(text: str) -> str:
+    """Return what of the page is written by hand."""
+    return claims_page.BLOCK.sub("", text)
+
+
+def test_the_seeds_of_claims_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def few(study: Study) -> Finding:
+        return Finding(study.run({**SCENARIO, "seed": 1}).response.mean_ms, "")
+
+    def many(study: Study) -> Finding:
+        return Finding(study.run({key: SCENARIO[key] for key in SCENARIO if key != "seed"}).response.mean_ms, "")
+
+    monkeypatch.setattr(reproduction, "experiments", lambda: {SEEK: few, MEAN: many, SETTLE: settling})
+    assert claims_page.seeds(reproduce("griffin1999")).splitlines() == [
+        "Of 45 claims 2 rest on runs in which something is drawn at random. Those of 1 are made with seeds 1 to 3 or "
+        "more, those of their probes too. The others cost too much:",
+        "",
+        "| claim | seeds of its figure | seeds of its probes alone |",
+        "| --- | --- | --- |",
+        f"| {SEEK} | 1 | – |",
+    ]
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -18,7 +18,6 @@ from sledsim_papers.harness.verdicts import verdicts
 
 #: Claims that keep their verdict under the change that contradicts them; docs/reference/claims.md lists them.
 WEAK = {
-    "griffin1999.mems-fairness",
     "hong2006.hplajw-mcd",
     "schlosser2000.bit-size-bandwidth",
     "schlosser2004.contract-near",
@@ -91,12 +90,12 @@ def test_a_study_with_a_change_or_other_seeds_has_runs_of_its_own() -> None:
         mean = study.run(scenario)["response"]["mean_ms"]
         slower = Doubt(claim="", says="", values={"acceleration_x_m_s2": 100.0})
         assert study.doubted(slower).run(scenario)["response"]["mean_ms"] > 1.2 * mean
-        other = study.reseeded(1).run(scenario)["response"]["mean_ms"]
+        other = study.seeded(2).run(scenario)["response"]["mean_ms"]
         assert other != mean
         assert study.run({**scenario, "seed": 2})["response"]["mean_ms"] == other
-        assert study.once("key", lambda: 1) == 1
-        assert study.reseeded(1).once("key", lambda: 2) == 2
-        assert study.doubted(slower).once("key", lambda: 3) == 3
+        assert study.once("key", lambda _: 1) == 1
+        assert study.seeded(2).once("key", lambda _: 2) == 2
+        assert study.doubted(slower).once("key", lambda _: 3) == 3
         assert study.doubted(slower).sled("g2").parameters["acceleration_x_m_s2"] == 100.0
 
 
@@ -127,7 +126,7 @@ def test_probes_are_made_once_however_much_is_found_beside_the_verdict(monkeypat
     monkeypatch.setattr(reproduction, "experiments", lambda: {"griffin1999.settle-time": probed})
     [answer] = reproduce("griffin1999.settle-time", time_optimal=True, seeds=3, doubt=True).answers
     assert answer.finding is found[0]
-    assert [len(each.probes) for each in found] == [1, 0, 0, 0, 0]
+    assert [len(each.probes) for each in found] == [1, 0, 0, 0, 0, 0]
     assert (len(answer.by_seed), answer.time_optimal) == (3, 0.72)
     assert answer.doubted
     assert answer.doubted.ours == 0.72
@@ -142,4 +141,4 @@ def test_the_time_of_a_claim_has_all_that_is_found_for_it(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(reproduction, "experiments", lambda: {"griffin1999.settle-time": busy})
     [answer] = reproduce("griffin1999.settle-time", time_optimal=True, seeds=2, doubt=True).answers
-    assert answer.seconds >= 4 * 0.05
+    assert answer.seconds >= 5 * 0.05

@@ -33,7 +33,12 @@ READS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("device", ["g1", "g2", "g3", "griffin1999"])
+def first_and_slow(*values: str) -> list[Any]:
+    """Return what a test goes through: the first in either tier, the others where the tests do all they can."""
+    return [values[0], *(pytest.param(value, marks=pytest.mark.slow) for value in values[1:])]
+
+
+@pytest.mark.parametrize("device", first_and_slow("g2", "g1", "g3", "griffin1999"))
 def test_the_fitted_disk_has_the_mean_access_time_of_its_device(device: str) -> None:
     fit = sledsim.matched_disk(device)
     # The fit's own tolerance, on the sample that it was made with.
@@ -59,10 +64,10 @@ def test_the_fit_holds_on_another_sample() -> None:
     assert disk == pytest.approx(mems, rel=0.01)
 
 
-def test_a_disk_of_any_curve_can_be_fitted() -> None:
-    for base in ("superdisk", "cheetah73"):
-        fit = sledsim.matched_disk("g2", base=base)
-        assert mean_access_ms(fit.device, 4096) == fit.disk_ms == pytest.approx(fit.mems_ms, rel=0.002)
+@pytest.mark.parametrize("base", first_and_slow("superdisk", "cheetah73"))
+def test_a_disk_of_any_curve_can_be_fitted(base: str) -> None:
+    fit = sledsim.matched_disk("g2", base=base)
+    assert mean_access_ms(fit.device, 4096) == fit.disk_ms == pytest.approx(fit.mems_ms, rel=0.002)
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:
@@ -111,6 +116,10 @@ def test_sdf_has_merit_only_where_nothing_settles() -> None:
     # Figures 4 and 8 of schlosser2004.
     assert sledsim.merit("sdf", sampling=FEW).verdict == "no merit"
     assert sledsim.merit("sdf", sampling=FEW, set=NO_SETTLING).verdict == "has merit"
+
+
+@pytest.mark.slow
+def test_sdf_is_more_specific_where_nothing_settles() -> None:
     settled, unsettled = (sledsim.specificity("sdf", sampling=FEW, set=each) for each in ([], NO_SETTLING))
     assert settled.verdict == "not specific"
     assert unsettled.decisive.mean > settled.decisive.mean + RULE
@@ -122,14 +131,17 @@ def test_sptf_is_no_more_specific_than_a_disk_makes_it() -> None:
     assert found.decisive.high < 0, "knowing the angle of the platters is worth more"
 
 
-def test_layouts_over_tips_are_specific_and_have_merit() -> None:
+@pytest.mark.parametrize("layout", first_and_slow("equivalent", "tip-subset"))
+def test_layouts_over_tips_are_specific_and_have_merit(layout: str) -> None:
     # Section 6.1.1: the layout passes both tests.
-    for layout in ("equivalent", "tip-subset"):
-        found = sledsim.specificity(layout)
-        assert found.verdict == "specific"
-        assert found.cases[-1].role == f"pages (no {layout})"
-        assert found.cases[-1].gain == Interval(0.0, 0.0, 0.0)
-        assert sledsim.merit(layout).verdict == "has merit"
+    found = sledsim.specificity(layout)
+    assert found.verdict == "specific"
+    assert found.cases[-1].role == f"pages (no {layout})"
+    assert found.cases[-1].gain == Interval(0.0, 0.0, 0.0)
+    assert sledsim.merit(layout).verdict == "has merit"
+
+
+def test_a_layout_against_itself_gains_nothing() -> None:
     assert sledsim.merit("column-major", without="column-major").decisive == Interval(0.0, 0.0, 0.0)
 
 

@@ -91,7 +91,7 @@ def test_views_of_a_study_share_its_runs_and_its_end() -> None:
         assert study.sled("griffin1999").parameters["seek_model"] == "first-order"
         asked = []
         for each in (slow, study.under("decomposed"), study):
-            each.once("motion", lambda: asked.append(1))
+            each.once("motion", lambda _: asked.append(1))
         assert len(asked) == 2
         study.stop()
         with pytest.raises((KeyboardInterrupt, CancelledError)):

@@ -13,7 +13,7 @@ from conftest import ROOT, SCENARIO
 from sledsim import ScenarioError, SledsimError
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.change import change
-from sledsim_papers.harness.finding import Finding
+from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import experiments
 from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import TRACES, Study
@@ -69,7 +69,7 @@ def test_settings_count_after_those_of_the_experiment_and_its_model_of_motion() 
 
 def test_views_with_settings_share_nothing_that_is_made_once() -> None:
     def bits_nm(view: Study) -> float:
-        return float(view.once("bits", lambda: view.sled("g2").parameters["bit_nm"]))
+        return float(view.once("bits", lambda _: view.sled("g2").parameters["bit_nm"]))
 
     with Study(workers=1) as study:
         bits = [bits_nm(view) for view in (study, study.changed(Settings(["device.bit_nm=50"])))]
@@ -195,3 +195,25 @@ def test_progress_goes_over_both() -> None:
     assert seen == [(1, 2), (2, 2)]
     assert found.complete
     assert not found.failures
+
+
+def test_values_that_fit_together_alone_are_set_together(sledsim_cli: Callable[..., Outcome]) -> None:
+    alone = ["--set", "device.buffer_caching=false"]
+    assert sledsim_cli("reproduce", "schlosser2000.superdisk-cov", *alone).status == 2
+    together = [*alone, "--set", "device.read_ahead=none", "--set", "device.fast_write=none"]
+    found = json.loads(sledsim_cli("reproduce", "schlosser2000.superdisk-cov", *together, "--json").out)
+    [claim] = found["claims"]
+    # The probe of the claim is the same change.
+    assert claim["probes"][0]["ours"] == found["changed"]["ours"]
+    assert (claim["verdict"], found["changed"]["verdict"]) == ("reproduced", "differs")
+
+
+def test_what_changes_probes_alone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def probed(study: Study) -> Finding:
+        sized = {**SCENARIO, "workload": {**SCENARIO["workload"], "size_bytes": {"kind": "fixed", "value": 4096}}}
+        probes = study.probes(lambda: (Probe("one size", study.run(sized).response.mean_ms),))
+        return Finding(study.run(SCENARIO).response.mean_ms, "", probes=probes)
+
+    monkeypatch.setattr(reproduction, "experiments", lambda: {SPRINGS: probed})
+    with Study() as study, pytest.raises(SledsimError, match="size_bytes"):
+        change(SPRINGS, ["workload.size_bytes.value=512"], study)

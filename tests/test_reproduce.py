@@ -16,7 +16,7 @@ import pytest
 from conftest import SCENARIO
 from sledsim import SledsimError, __version__
 from sledsim_papers.harness import reproduction
-from sledsim_papers.harness.finding import COMPUTED, Finding, Ours, Probe, order, trend
+from sledsim_papers.harness.finding import ALL_THE_SAME, COMPUTED, Finding, Ours, Probe, order, trend
 from sledsim_papers.harness.ledger import Claim, claims
 from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
@@ -140,6 +140,9 @@ def test_trends_and_orders() -> None:
     assert trend([1.0, 2.0, 1.0]) == "?"
     means = {"fcfs": 3.0, "sptf": 1.0, "clook": 2.0, "sstf": 2.15}
     assert order(means) == ("sptf", "clook", "sstf", "fcfs")
+    # Where nothing is told apart, the names in the order given are none.
+    assert order(dict.fromkeys(("sptf", "clook", "fcfs"), 2.0)) == ALL_THE_SAME
+    assert order({"sptf": 2.0}) == ("sptf",)
     assert order(means, level=("sstf", "clook")) == ("sptf", "sstf~clook", "fcfs")
     assert order(means, level=("sptf", "clook")) == ("sptf", "clook", "sstf", "fcfs")
     assert order(means, level=("clook", "fcfs")) == ("sptf", "clook", "sstf", "fcfs")
@@ -393,7 +396,7 @@ def test_a_run_is_made_once() -> None:
 def test_work_may_wait_for_work_however_nested() -> None:
     with Study(workers=1) as study:
 
-        def shared() -> float:
+        def shared(study: Study) -> float:
             means = study.map(lambda n: float(study.run(scenario(n)).summary["response"]["mean_ms"]), [50, 60, 70])
             return sum(means)
 
@@ -412,7 +415,7 @@ def test_what_is_made_once_and_fails_fails_for_all() -> None:
     with Study() as study:
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
-                study.once("nothing", lambda: 1 / 0)
+                study.once("nothing", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             study.map(lambda n: 1 / n, [1, 0, 2])
         with pytest.raises(SledsimError):

@@ -21,11 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import full_run
+from claims_notes import NOTES, Found
 from sledsim.show.progress import ProgressBar
+from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, figures_of, motion, title
 from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
+from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.wording import command_text, ours_text, published_text, rests_text, time_optimal_text
 from sledsim_papers.schlosser2000.application_claims import robust_orders
 
@@ -149,6 +152,23 @@ def by_seed(found: Reproduction) -> str:
     return f"{said}\n\n{table(['claim', 'seed by seed'], rows)}" if rows else said
 
 
+def seeds(found: Reproduction) -> str:
+    """Return how many claims rest on runs with several seeds, their probes too, and which do not."""
+    random = [answer for answer in found.answers if answer.seeds or answer.probe_seeds]
+    fewer = [answer for answer in random if min(answer.seeds or MANY, answer.probe_seeds or MANY) < MANY]
+    said = f"Of {len(found.answers)} claims {len(random)} rest on runs in which something is drawn at random"
+    if not fewer:
+        return f"{said}: these are made with {SEEDS_SAID} or more, those of probes too."
+    said += f". Those of {len(random) - len(fewer)} are made with {SEEDS_SAID} or more, those of their probes too."
+    rows = [[each.claim.name, *(str(count or "–") for count in (each.seeds, each.probe_seeds))] for each in fewer]
+    header = ["claim", "seeds of its figure", "seeds of its probes alone"]
+    return f"{said} The others cost too much:\n\n{table(header, rows)}"
+
+
+#: A figure that is a mean over fewer seeds is told of.
+MANY = len(SEEDS)
+
+
 def full(found: Reproduction, run: FullRun) -> str:
     """Return how many claims have which verdict in a full run, and what differs from a quick one."""
     pairs = list(zip(found.answers, run.claims, strict=True))
@@ -185,6 +205,13 @@ def far_apart(quick: Answer, other: FullAnswer) -> bool:
     return any(abs(a - b) > FAR * max(abs(a), abs(b)) for a, b in zip(before, after, strict=True))
 
 
+def notes(found: Reproduction) -> dict[str, str]:
+    """Return the paragraphs beside the tables, for the papers that were gone through."""
+    with Study() as study:
+        data = Found(found, study)
+        return {name: make(data) for name, (paper, make) in NOTES.items() if paper in found.papers()}
+
+
 def page(found: Reproduction, run: FullRun | None = None) -> str:
     """Return the page with what was found, and what a full run did: what is recorded of one, if none is given."""
     blocks = {
@@ -196,7 +223,9 @@ def page(found: Reproduction, run: FullRun | None = None) -> str:
         **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
         **({"full": full(found, run or full_run.read())} if found.papers() == [*PAPERS] else {}),
         **({"robust": robust()} if "schlosser2000" in found.papers() else {}),
+        **({"seeds": seeds(found)} if found.papers() == [*PAPERS] else {}),
         **{paper: claims_table(found, paper) for paper in found.papers()},
+        **notes(found),
     }
     text = PAGE.read_text(encoding="utf-8")
     missing = set(blocks) - {match["name"] for match in BLOCK.finditer(text)}

@@ -42,8 +42,9 @@ def cheetah_access(study: Study) -> Finding:
         decimals=2,
         intervals=of_mean(off["response"]),
         scenarios=(_alone(study, DISK, **NO_BUFFER),),
-        cause="DiskSim's parameters of this drive give seeks of 8 ms on average over its whole stroke, to which half a "
-        "turn, the transfer and the controller are added. The paper does not say what its 12.2 ms are measured with.",
+        cause="DiskSim's parameters of this drive give seeks of "
+        f"{study.disk(DISK).mean_seek_ms:.1f} ms on average over its whole stroke, to which half a turn, the transfer "
+        "and the controller are added. The paper does not say what its 12.2 ms are measured with.",
         probes=(
             Probe("without the controller's overheads: seek, rotation and transfer alone", _mechanical_ms(off)),
             Probe("the drive's buffer on", mean_ms(runs["on"])),
@@ -75,7 +76,7 @@ def validation(study: Study) -> DriveValidation:
     """Return the disk's model beside what was measured on the drive; DiskSim's parameters and trace of it."""
     folder = study.trace("cheetah4LP")
     return study.once(
-        "griffin1999 validation", lambda: validate_drive(folder / "cheetah4LP.parv", folder / "cheetah4LP.trace")
+        "griffin1999 validation", lambda _: validate_drive(folder / "cheetah4LP.parv", folder / "cheetah4LP.trace")
     )
 
 
@@ -85,6 +86,8 @@ def demerit_of(study: Study, figure: str, scale: float = 1.0) -> Finding:
     """Return a figure of all service times, with those of reads and of writes alone beside it."""
     found = validation(study)
     figures = {name: scale * float(getattr(group, figure)) for name, group in found.groups.items()}
+    measured = {name: group.measured_mean_ms for name, group in found.groups.items()}
+    apart_ms = found.groups["reads"].modelled_mean_ms - measured["reads"]
     rows = tuple({"service times": name, **vars(group)} for name, group in found.groups.items())
     return Finding(
         figures["all"],
@@ -93,9 +96,9 @@ def demerit_of(study: Study, figure: str, scale: float = 1.0) -> Finding:
         "times. The paper's own measurement of its drive is not at hand, only this one of DiskSim's.",
         decimals=4,
         curve=rows,
-        cause="It is another measurement: a mean of 5.3 ms in place of 12.2 ms, and writes that end in the drive's "
-        "cache after 1.1 ms. The model's reads are sooner by 0.2 ms on average, and the shortest of them, hits of the "
-        "buffer, weigh as much as those that the head moves for.",
+        cause=f"It is another measurement: a mean of {measured['all']:.1f} ms in place of 12.2 ms, and writes that end "
+        f"in the drive's cache after {measured['writes']:.1f} ms. The model's reads are off by {apart_ms:+.1f} ms on "
+        "average, and the shortest of them, hits of the buffer, weigh as much as those that the head moves for.",
         probes=(
             Probe("reads alone", figures["reads"]),
             Probe("writes alone, nearly all of which the cache takes", figures["writes"]),

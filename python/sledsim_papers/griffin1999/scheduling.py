@@ -1,12 +1,13 @@
 """Griffin et al. 1999, section 5: schedulers on the device and on the disk, under the random workload."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sledsim.runs import mean_interval
 from sledsim_papers.griffin1999.workload import DEVICE, DISK, NAMES, SCHEDULERS, closed, mean_ms, poisson, random
+from sledsim_papers.harness.averaging import SEEDS_SAID
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
-from sledsim_papers.harness.intervals import SEEDS
+from sledsim_papers.harness.intervals import over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -29,7 +30,7 @@ STEPS = 12
 
 
 def at_rates(
-    study: Study, rates: Sequence[float], *, device: str = DEVICE, **changes: Any
+    study: Study, rates: Sequence[float], *, device: str = DEVICE, quick: int = 50_000, **changes: Any
 ) -> "dict[tuple[str, float], Result]":
     """Return runs with every scheduler at arrival rates.
 
@@ -41,10 +42,12 @@ def at_rates(
         Requests per second.
     device
         Entry of the catalogue.
+    quick
+        Requests with each seed in a quick study.
     **changes
         Values that replace those of the device.
     """
-    requests = study.requests(200_000, 50_000)
+    requests = study.requests(200_000, quick)
     cases = [(name, rate) for name in SCHEDULERS for rate in rates]
     runs = study.runs([(random(poisson(rate), requests, name, device=device, **changes), ()) for name, rate in cases])
     return dict(zip(cases, runs, strict=True))
@@ -175,7 +178,7 @@ def fcfs_gap(study: Study) -> Finding:
 def rate_at_utilisation(study: Study, device: str) -> float:
     """Return the arrival rate at which SSTF_LBN keeps a device busy for 90 % of the time, 1/s."""
 
-    def search() -> float:
+    def search(study: Study) -> float:
         low, high = 10.0, 1_000.0
         for _ in range(STEPS):
             rate = 0.5 * (low + high)
@@ -189,10 +192,10 @@ def rate_at_utilisation(study: Study, device: str) -> float:
     return study.once(f"griffin1999 rate on {device}", search)
 
 
-def margin(study: Study, device: str, slower: str, faster: str) -> float:
-    """Return how much longer one scheduler's mean response is than another's, at that rate."""
-    rate, count = rate_at_utilisation(study, device), study.requests(400_000, 100_000)
-    runs = study.runs([(random(poisson(rate), count, name, device=device), ()) for name in (slower, faster)])
+def margin(study: Study, device: str, rate_per_s: float, slower: str, faster: str) -> float:
+    """Return how much longer one scheduler's mean response is than another's, at such a rate."""
+    count = study.requests(400_000, 100_000)
+    runs = study.runs([(random(poisson(rate_per_s), count, name, device=device), ()) for name in (slower, faster)])
     return mean_ms(runs[0]) / mean_ms(runs[1]) - 1
 
 
@@ -200,8 +203,8 @@ def margin(study: Study, device: str, slower: str, faster: str) -> float:
 def clook_gap(study: Study) -> Finding:
     """Section 5.2: C-LOOK beside SSTF_LBN."""
     study.map(lambda device: rate_at_utilisation(study, device), (DEVICE, DISK))
-    gaps = {device: margin(study, device, "clook", "sstf_lbn") for device in (DEVICE, DISK)}
-    rates = {device: rate_at_utilisation(study, device) for device in gaps}
+    rates = {device: rate_at_utilisation(study, device) for device in (DEVICE, DISK)}
+    gaps = {device: margin(study, device, rate, "clook", "sstf_lbn") for device, rate in rates.items()}
     how = (
         f"At the rates at which SSTF_LBN keeps the device busy for 90 % of the time ({rates[DEVICE]:.0f}/s and "
         f"{rates[DISK]:.0f}/s) C-LOOK's mean response is longer by {gaps[DEVICE]:.1%} on the device, {gaps[DISK]:.1%} "
@@ -219,24 +222,27 @@ def clook_gap(study: Study) -> Finding:
     return Finding(order({"mems": gaps[DEVICE], "disk": gaps[DISK]}), how, curve=rows, scenarios=scenarios)
 
 
-def _held(study: Study, settle_constants: float, scheduler: str, seed: int) -> tuple[float, float]:
+def _held(study: Study, settle_constants: float, scheduler: str) -> tuple[float, float]:
     """Return the rate that a scheduler holds at twice FCFS's response under light load, 1/s, and that response, ms."""
     light = random(poisson(1.0), study.requests(100_000, 20_000), settle_constants=settle_constants)
-    limit_ms = 2.0 * mean_ms(study.run({**light, "seed": seed}))
+    limit_ms = 2.0 * mean_ms(study.run(light))
     low, high = 100.0, 1_000.0
     for _ in range(STEPS + 1):
         rate = 0.5 * (low + high)
-        trial = _trial(study, rate, settle_constants, scheduler)
-        if mean_ms(study.run({**trial, "seed": seed})) <= limit_ms:
+        if mean_ms(study.run(_trial(study, rate, settle_constants, scheduler))) <= limit_ms:
             low = rate
         else:
             high = rate
     return low, limit_ms
 
 
+def _trial_requests(study: Study) -> int:
+    return study.requests(400_000, 100_000)
+
+
 def _trial(study: Study, rate_per_s: float, settle_constants: float, scheduler: str) -> dict[str, Any]:
-    # A shorter trial would not tell the rates of two schedulers a percent apart.
-    requests = study.requests(400_000, 200_000)
+    # Shorter trials, of which there is one with each seed, would not tell the rates of two schedulers a percent apart.
+    requests = _trial_requests(study)
     return random(poisson(rate_per_s), requests, scheduler, settle_constants=settle_constants)
 
 
@@ -244,24 +250,23 @@ def _trial(study: Study, rate_per_s: float, settle_constants: float, scheduler: 
 @experiment("griffin1999.settle-2-sptf", 2.0)
 def held_ratio(study: Study, settle_constants: float) -> Finding:
     """Figure 14."""
-    names = ("sptf", "sstf_lbn")
-    # The figure is the first seed's; the others are there for its interval.
-    seeds = SEEDS if study.probing else SEEDS[:1]
-    cases = [(name, seed) for seed in seeds for name in names]
-    held = dict(zip(cases, study.map(lambda case: _held(study, settle_constants, *case), cases), strict=True))
-    ratios = [held["sptf", seed][0] / held["sstf_lbn", seed][0] for seed in seeds]
-    (sptf, limit_ms), (sstf, _) = (held[name, SEEDS[0]] for name in names)
-    said = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+    (ratio, sptf, sstf, limit_ms), (around, *_) = over_seeds(study, lambda each: _ratio(each, settle_constants))
     how = (
         f"SPTF holds {sptf:.0f}/s and SSTF_LBN {sstf:.0f}/s at a mean response of {limit_ms:.3f} ms, twice that of "
-        f"FCFS at 1/s; {study.requests(400_000, 200_000):,} requests a trial. Seeds 1 to 3 give {said}; the interval "
-        "is theirs."
+        f"FCFS at 1/s; {_trial_requests(study):,} requests a trial; means over {SEEDS_SAID}, the interval is "
+        "theirs."
     )
     scenarios = tuple(
         _trial(study, rate, settle_constants, name) for name, rate in (("sptf", sptf), ("sstf_lbn", sstf))
     )
-    intervals = (mean_interval(ratios).ends,) if study.probing else ()
-    return Finding(ratios[0], how, intervals=intervals, scenarios=scenarios)
+    return Finding(ratio, how, intervals=(around,), scenarios=scenarios)
+
+
+def _ratio(study: Study, settle_constants: float) -> tuple[float, float, float, float]:
+    """Return the rate that SPTF holds over that which SSTF_LBN does, both rates, 1/s, and at what response, ms."""
+    names = ("sptf", "sstf_lbn")
+    (sptf, limit_ms), (sstf, _) = study.map(lambda name: _held(study, settle_constants, name), names)
+    return sptf / sstf, sptf, sstf, limit_ms
 
 
 #: Settling time constants of Figures 14(a), 12 and 14(b).
@@ -271,17 +276,20 @@ FEWER_TO_MORE = (0.0, 1.0, 2.0)
 @experiment("griffin1999.sptf-margin-by-settling")
 def margin_by_settling(study: Study) -> Finding:
     """Figures 12 and 14: SPTF's rate over SSTF_LBN's."""
-    cases = [(constants, name) for constants in FEWER_TO_MORE for name in ("sptf", "sstf_lbn")]
-    held = dict(zip(cases, study.map(lambda case: _held(study, *case, SEEDS[0])[0], cases), strict=True))
-    ratios = [held[constants, "sptf"] / held[constants, "sstf_lbn"] for constants in FEWER_TO_MORE]
+    found = [over_seeds(study, partial(_ratio, settle_constants=constants))[0] for constants in FEWER_TO_MORE]
+    ratios = [ratio for ratio, *_ in found]
     rows = tuple(
-        {"settling time constants": constants, "SPTF, 1/s": held[constants, "sptf"], "over SSTF_LBN": ratio}
-        for constants, ratio in zip(FEWER_TO_MORE, ratios, strict=True)
+        {"settling time constants": constants, "SPTF, 1/s": sptf, "over SSTF_LBN": ratio}
+        for constants, (ratio, sptf, *_) in zip(FEWER_TO_MORE, found, strict=True)
     )
     said = ", ".join(f"{ratio:.3f}" for ratio in ratios)
     return Finding(
         trend(ratios),
-        f"The rates of settle-0-sptf and settle-2-sptf, and those with one constant, seed 1: {said}.",
+        f"The rates of settle-0-sptf and settle-2-sptf, and those with one constant, over {SEEDS_SAID}: {said}.",
         curve=rows,
-        scenarios=tuple(_trial(study, held[case], *case) for case in cases),
+        scenarios=tuple(
+            _trial(study, rate, constants, name)
+            for constants, (_, sptf, sstf, _) in zip(FEWER_TO_MORE, found, strict=True)
+            for name, rate in (("sptf", sptf), ("sstf_lbn", sstf))
+        ),
     )

@@ -12,8 +12,8 @@ from sledsim_papers.griffin1999.scheduling import (
     response_rows,
 )
 from sledsim_papers.griffin1999.workload import DEVICE, SCHEDULERS, mean_ms
+from sledsim_papers.harness.averaging import SEEDS_SAID
 from sledsim_papers.harness.finding import Finding, Probe, order
-from sledsim_papers.harness.intervals import SEEDS
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -64,7 +64,11 @@ def _requests(study: Study) -> int:
 
 
 def at_scales(
-    study: Study, workload: str, scales: Sequence[float], sets: Mapping[str, Any] | None = None
+    study: Study,
+    workload: str,
+    scales: Sequence[float],
+    sets: Mapping[str, Any] | None = None,
+    requests: int | None = None,
 ) -> "dict[tuple[str, float], Result]":
     """Return runs of a stand-in with every scheduler at scale factors.
 
@@ -78,15 +82,12 @@ def at_scales(
         Scale factors.
     sets
         Values that replace those of the scenario.
+    requests
+        How many with each seed; as many as for a claim if not given.
     """
-    cases = [(name, scale) for name in SCHEDULERS for scale in scales]
-    runs = study.runs([(replay(workload, scale, _requests(study), name), sets or {}) for name, scale in cases])
+    cases, count = [(name, scale) for name in SCHEDULERS for scale in scales], requests or _requests(study)
+    runs = study.runs([(replay(workload, scale, count, name), sets or {}) for name, scale in cases])
     return dict(zip(cases, runs, strict=True))
-
-
-def _with_seeds(study: Study) -> list[Study]:
-    """Return the study once for each seed: what a stand-in shows is not to hang on one of them."""
-    return [study.reseeded(study.later_seeds + seed - SEEDS[0]) for seed in SEEDS]
 
 
 def _order(
@@ -95,16 +96,14 @@ def _order(
     """Return the schedulers by rising mean response, where that is the same at each scale factor with each seed."""
     runs = {
         (name, (seed, scale)): run
-        for seed, each in enumerate(_with_seeds(study))
+        for seed, each in enumerate(study.by_seed())
         for (name, scale), run in at_scales(each, workload, scales, sets).items()
     }
     return common_order(runs)
 
 
 #: How the seeds are told of beside an order.
-EVERY = (
-    f"seeds {SEEDS[0]} to {SEEDS[-1]}: the order at every one of them with each seed; the curves are those of the first"
-)
+EVERY = f"{SEEDS_SAID}: the order at every one of them with each seed; the curves are means over seeds"
 
 
 def _one_by_one(study: Study) -> dict[str, Any]:
@@ -127,8 +126,8 @@ def cello_schedulers(study: Study) -> Finding:
         curve=response_rows(runs, SCALE),
         scenarios=tuple(replay("cello-like", heaviest, _requests(study), name) for name in SCHEDULERS),
         cause="SPTF is best and FCFS worst at every scale factor; C-LOOK and SSTF_LBN lie within a few percent of "
-        f"each other ({clook_ms:.1f} and {sstf_ms:.1f} ms at {heaviest:.0f} with the first seed), and which of them is "
-        "ahead is decided by bursts: the stand-in's daemon writes some thirty requests at once. A pass through a burst "
+        f"each other ({clook_ms:.1f} and {sstf_ms:.1f} ms at {heaviest:.0f} on average), and which of them is ahead is "
+        "decided by bursts: the stand-in's daemon writes many requests at once. A pass through a burst "
         "in order of LBN finishes it sooner than the nearest request each time does, which goes back and forth.",
         probes=study.probes(
             lambda: (
@@ -145,7 +144,7 @@ def cello_schedulers(study: Study) -> Finding:
 def tpcc_scale(study: Study) -> float:
     """Return the scale factor of `tpcc-like` at which SSTF_LBN keeps the device busy for 90 % of the time."""
 
-    def search() -> float:
+    def search(study: Study) -> float:
         low, high = 0.5, 4.0
         for _ in range(STEPS):
             scale = 0.5 * (low + high)
@@ -180,26 +179,29 @@ def tpcc_order(study: Study) -> Finding:
 @experiment("griffin1999.tpcc-schedulers")
 def tpcc_schedulers(study: Study) -> Finding:
     """Figure 13(b): SPTF beside SSTF_LBN, here and under the random workload."""
-    found = [_margins(each) for each in _with_seeds(study)]
-    margins = {name: sum(each[name] for each in found) / len(found) for name in found[0]}
     scale, rate = tpcc_scale(study), rate_at_utilisation(study, DEVICE)
+    found = [_margins(each, scale, rate) for each in study.by_seed()]
+    margins = {name: sum(each[name] for each in found) / len(found) for name in found[0]}
     of_each = "; ".join(f"{each['tpcc']:.0%} and {each['random']:.0%}" for each in found)
     how = (
         "At loads at which SSTF_LBN keeps the device busy for 90 % of the time its mean response is longer than "
         f"SPTF's by {margins['tpcc']:.0%} with the stand-in `tpcc-like` ({scale:.2f} times faster) and by "
-        f"{margins['random']:.0%} with the random workload ({rate:.0f}/s), on average over seeds {SEEDS[0]} to "
-        f"{SEEDS[-1]}: {of_each}. {DATABASE}"
+        f"{margins['random']:.0%} with the random workload ({rate:.0f}/s), on average over {SEEDS_SAID}: "
+        f"{of_each}. {DATABASE}"
     )
     rows = tuple({"workload": name, "SSTF_LBN over SPTF, less 1": value} for name, value in margins.items())
-    scenarios = _at_tpcc_scale(study)
+    scenarios = _at_tpcc_scale(study, scale)
     return Finding(order({name: -value for name, value in margins.items()}), how, curve=rows, scenarios=scenarios)
 
 
-def _margins(study: Study) -> dict[str, float]:
+def _margins(study: Study, scale: float, rate_per_s: float) -> dict[str, float]:
     """Return by what share SSTF_LBN's mean response is longer than SPTF's under either workload."""
-    sstf, sptf = study.runs([(each, ()) for each in _at_tpcc_scale(study)])
-    return {"tpcc": mean_ms(sstf) / mean_ms(sptf) - 1, "random": margin(study, DEVICE, "sstf_lbn", "sptf")}
+    sstf, sptf = study.runs([(each, ()) for each in _at_tpcc_scale(study, scale)])
+    return {
+        "tpcc": mean_ms(sstf) / mean_ms(sptf) - 1,
+        "random": margin(study, DEVICE, rate_per_s, "sstf_lbn", "sptf"),
+    }
 
 
-def _at_tpcc_scale(study: Study) -> tuple[dict[str, Any], ...]:
-    return tuple(replay("tpcc-like", tpcc_scale(study), _requests(study), name) for name in ("sstf_lbn", "sptf"))
+def _at_tpcc_scale(study: Study, scale: float) -> tuple[dict[str, Any], ...]:
+    return tuple(replay("tpcc-like", scale, _requests(study), name) for name in ("sstf_lbn", "sptf"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["COMPUTED", "Finding", "Interval", "Ours", "Probe", "order", "trend"]
+__all__ = ["ALL_THE_SAME", "COMPUTED", "Finding", "Interval", "Ours", "Probe", "order", "trend"]
 
 #: Figures in the claim's unit, names best first, or the sign of a trend: ``+``, ``-``, ``~``; ``?`` for none of them.
 Ours = float | tuple[float, ...] | tuple[str, ...] | str
@@ -18,6 +18,9 @@ TURNS_BACK = 0.005
 
 #: Names are about level where the longer is longer by no more than this.
 LEVEL = 0.10
+
+#: The order of what is all the same: that of no claim.
+ALL_THE_SAME = ("all the same",)
 
 #: How far a quantity may move that is computed rather than sampled, and still is said to hardly move.
 COMPUTED = 1e-6
@@ -117,7 +120,7 @@ def trend(values: Sequence[float], hardly_moves: float = 0.05) -> str:
 def order(
     quantities: Mapping[str, float], *, level: Sequence[str] = (), saturated: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return names by rising quantity.
+    """Return names by rising quantity; :data:`ALL_THE_SAME` where nothing tells them apart.
 
     Parameters
     ----------
@@ -128,6 +131,8 @@ def order(
     saturated
         Names of what can't carry the load: they come last, as one.
     """
+    if len(quantities) > 1 and not saturated and len({*quantities.values()}) == 1:
+        return ALL_THE_SAME
     carried = sorted((name for name in quantities if name not in saturated), key=lambda name: quantities[name])
     places = sorted(carried.index(name) for name in level if name in carried)
     near = len(places) > 1 and quantities[carried[places[-1]]] <= (1 + LEVEL) * quantities[carried[places[0]]]

@@ -2,27 +2,34 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import hypot
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sledsim.runs import mean_interval
 from sledsim_papers.harness.finding import Interval
 
-__all__ = ["SEEDS", "of_mean", "of_ratio", "over_seeds"]
+if TYPE_CHECKING:
+    from sledsim_papers.harness.study import Study
 
-#: Seeds of runs that are made several times.
-SEEDS = (1, 2, 3)
+__all__ = ["of_mean", "of_ratio", "over_seeds"]
 
 
-def over_seeds(figures: Callable[[int], Sequence[float]]) -> tuple[tuple[float, ...], tuple[Interval, ...]]:
-    """Return the means of figures over :data:`SEEDS`, and where they lie.
+def over_seeds(
+    study: "Study", figures: "Callable[[Study], Sequence[float]]"
+) -> tuple[tuple[float, ...], tuple[Interval, ...]]:
+    """Return the means of figures over a study's seeds, and where they lie; where it has one, at its figures.
 
     Parameters
     ----------
+    study
+        Has the seeds.
     figures
-        Returns the figures of a seed, as many of each.
+        Returns the figures of a study with one seed, as many of each.
     """
-    found = [mean_interval(each) for each in zip(*map(figures, SEEDS), strict=True)]
-    return tuple(each.mean for each in found), tuple(each.ends for each in found)
+    found = [tuple(figures(each)) for each in study.by_seed()]
+    if len(found) == 1:
+        return found[0], tuple((each, each) for each in found[0])
+    means = [mean_interval(each) for each in zip(*found, strict=True)]
+    return tuple(each.mean for each in means), tuple(each.ends for each in means)
 
 
 def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.ledger import PAPERS, claims
 from sledsim_papers.harness.registry import experiments
 
 __all__ = ["Side", "at_odds", "odds"]
@@ -59,6 +59,6 @@ def at_odds(name: str, *sides: Side) -> None:
 
 
 def odds() -> Mapping[str, tuple[Side, ...]]:
-    """Return the sides by the full names of claims."""
+    """Return the sides by the full names of claims, in the order of the papers, whichever was imported first."""
     experiments()
-    return _odds
+    return {name: _odds[name] for name in sorted(_odds, key=lambda name: PAPERS.index(claims()[name].paper))}

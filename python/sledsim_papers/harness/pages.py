@@ -21,6 +21,7 @@ from sledsim_papers.harness.verdicts import verdicts
 from sledsim_papers.harness.wording import (
     WORK,
     command_text,
+    fewer_seeds_text,
     ours_text,
     published_text,
     rests_text,
@@ -148,6 +149,7 @@ class Pages:
             "command": command_text(claim, quick=found.quick),
             "reason": answer.reason,
             "answer": answer,
+            "fewer_seeds": fewer_seeds_text(answer.seeds, answer.probe_seeds),
             "finding": finding,
             "unit": claim.unit,
             "odds": odds().get(claim.name, ()),
@@ -169,7 +171,7 @@ class Pages:
         context["title"] = _sentence(picture.title)
         if drawn is None:
             return context
-        context["how"] = _sentence(drawn.how)
+        context["how"] = " ".join(filter(None, (_sentence(drawn.how), fewer_seeds_text(redrawn.seeds))))
         context["scenarios"] = self._scenarios(picture.stem, drawn.scenarios)
         if isinstance(drawn.shown, Table):
             return context | {

@@ -63,11 +63,14 @@ class Answer:
         What Sledsim could not do, where that is why it failed.
     seconds
         The processor's time for it, and for what is found beside it.
+    seeds, probe_seeds
+        The fewest seeds with which a run of the figure, or one of the probes alone, was made; ``None`` where none of
+        them draws anything at random.
     time_optimal
         What is found with sleds that move by that model; ``None`` where that was not asked for, or it is not done.
     by_seed
-        The verdict with each of the seeds asked for, the first being that of ``verdict``; empty where there is one:
-        none was asked for beside it, nothing is drawn at random, or runs on whole machines were made with one.
+        The verdict with each of the seeds asked for by itself; empty where no more than one was asked for, nothing is
+        drawn at random, or runs on whole machines were made with one.
     doubted
         What comes of it under a change that contradicts it; ``None`` where that was not asked for, or there is none.
     """
@@ -79,6 +82,8 @@ class Answer:
     failed: bool = False
     error: SledsimError | None = None
     seconds: float = 0.0
+    seeds: int | None = None
+    probe_seeds: int | None = None
     time_optimal: Ours | None = None
     by_seed: tuple[Verdict, ...] = ()
     doubted: Doubted | None = None
@@ -110,6 +115,8 @@ class Redrawn:
         Whether there is none because drawing it failed.
     seconds
         The processor's time for it.
+    seeds
+        The fewest seeds with which a run of it was made; ``None`` where none draws anything at random.
     """
 
     picture: Picture
@@ -117,6 +124,7 @@ class Redrawn:
     reason: str = ""
     failed: bool = False
     seconds: float = 0.0
+    seeds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -292,29 +300,32 @@ def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: As
 
 def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> Answer:
     """Return what comes of a claim, and of what else is asked of it."""
-    finding = experiment(study)
+    tallied = study.tallied()
+    finding = experiment(tallied)
     verdict = claim.verdict(finding)
     # Beside the verdict figures are enough.
     bare = study.unprobed()
-    others = _with_other_seeds(claim, experiment, bare, asked.seeds) if finding.simulates else []
+    by_seed = _by_seed(claim, experiment, bare, asked.seeds) if finding.simulates and asked.seeds > 1 else ()
     doubt = doubts().get(claim.name) if asked.doubt else None
     return Answer(
         claim,
         finding,
         verdict,
+        seeds=tallied.tally.least(of_probes=False),
+        probe_seeds=tallied.tally.least(of_probes=True),
         # The verdict is that under the paper's model, whatever comes of this one.
         time_optimal=_time_optimal(experiment, bare) if asked.time_optimal else None,
-        by_seed=(verdict, *others) if others else (),
+        by_seed=by_seed,
         doubted=_doubted(claim, experiment, bare, doubt) if doubt else None,
     )
 
 
-def _with_other_seeds(claim: Claim, experiment: Experiment, study: Study, seeds: int) -> list[Verdict]:
-    """Return the verdict with each seed after the first; none where runs on whole machines were made with one."""
+def _by_seed(claim: Claim, experiment: Experiment, study: Study, seeds: int) -> tuple[Verdict, ...]:
+    """Return the verdict with each seed by itself; none where runs on whole machines were made with one."""
     try:
-        return [claim.verdict(experiment(study.reseeded(each))) for each in range(1, seeds)]
+        return tuple(claim.verdict(experiment(study.seeded(seed))) for seed in range(1, seeds + 1))
     except MissingRunsError:
-        return []
+        return ()
 
 
 def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:
@@ -340,10 +351,11 @@ def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], o
     if draw is None:
         return Redrawn(picture, reason=picture.reason)
     try:
-        drawn, seconds = study.seconds(lambda: draw(study))
+        tallied = study.tallied()
+        drawn, seconds = study.seconds(lambda: draw(tallied))
         if export:
             export(picture, drawn)
-        return Redrawn(picture, drawn, seconds=seconds)
+        return Redrawn(picture, drawn, seconds=seconds, seeds=tallied.tally.least(of_probes=False))
     except MissingTraceError as error:
         return Redrawn(picture, reason=str(error))
     except Exception as error:

@@ -51,13 +51,14 @@ class Settings:
         SledsimError
             Where a setting does not fit.
         """
+        keyed: list[str] = []
         for setting in self.settings:
             path, _, value = (part.strip() for part in setting.partition("="))
             if path == "device" and is_sled(given):
                 given = self._replaced(setting, given, value.strip("\"'"))
             elif path.startswith("device."):
-                given = self._with(setting, given, path.split(".")[1])
-        return given
+                keyed.append(setting)
+        return self._with(keyed, given) if keyed else given
 
     def scenario(self, scenario: Mapping[str, Any], own: Sets = ()) -> Resolved:
         """Return a scenario with the settings laid over it.
@@ -143,29 +144,44 @@ class Settings:
             placed.pop("seek_model", None)
         return placed
 
-    def _with(self, setting: str, given: Given, key: str) -> Given:
-        """Set a key of a device, if it has it."""
-        before = Device(table_of(given)).parameters
-        try:
-            after = Device(table_of(given), set=[setting]).parameters
-        except SledsimError as error:
-            self._refuse(setting, error)
+    def _with(self, settings: Sequence[str], given: Given) -> Given:
+        """Set keys of a device, those that it has, together: one may fit with another alone."""
+        fitting = []
+        for setting in settings:
+            try:
+                Device(table_of(given), set=[setting])
+            except SledsimError as error:
+                if error.kind == "unknown-key":
+                    self._refuse(setting, error)
+                    continue
+            fitting.append(setting)
+        if not fitting:
             return given
-        self._note(setting, changed=after.get(key) != before.get(key))
-        return {**table_of(given), key: after[key]}
+        before, after = Device(table_of(given)).parameters, Device(table_of(given), set=fitting).parameters
+        keys = {setting: setting.partition("=")[0].strip().split(".")[1] for setting in fitting}
+        for setting, key in keys.items():
+            self._note(setting, changed=after.get(key) != before.get(key))
+        return {**table_of(given), **{key: after[key] for key in keys.values()}}
 
     def _over(self, make: Callable[[list[str]], Made], settings: Sequence[str], own: Sequence[str] = ()) -> Made:
-        """Make what is set by texts, with each setting in turn that it has a place for."""
-        kept = [*own]
+        """Make what is set by texts, each setting in turn that has a place; last what fits with others alone."""
+        kept, waiting = [*own], []
         found = make(kept)
         for setting in settings:
             try:
                 changed = make([*kept, setting])
             except SledsimError as error:
+                if error.kind != "unknown-key":
+                    waiting.append(setting)
+                    continue
                 self._refuse(setting, error)
                 continue
             self._note(setting, changed=changed != found)
             kept, found = [*kept, setting], changed
+        if waiting:
+            found = make([*kept, *waiting])
+            for setting in waiting:
+                self._note(setting, changed=True)
         return found
 
     def _refuse(self, setting: str, error: SledsimError) -> None:

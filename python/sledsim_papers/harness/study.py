@@ -4,7 +4,7 @@ import copy
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -16,10 +16,12 @@ from sledsim.runs import Pool, Result, in_threads, run_resolved, threads_of
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
 from sledsim.studies.design import Drawing, design
+from sledsim_papers.harness.averaging import SEEDS, Averaged, draws
 from sledsim_papers.harness.doubts import Doubt
 from sledsim_papers.harness.finding import Probe
 from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
 from sledsim_papers.harness.settings import Settings
+from sledsim_papers.harness.tally import Tally
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
 
@@ -54,8 +56,9 @@ class MissingRunsError(MissingTraceError):
 class Study:
     """A set of runs, quick or full, each made once however many claims and figures ask for it.
 
-    Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods may be
-    called from any thread. Sleds move as their entries of the catalogue say, or all of them by one model: see
+    A scenario that names no seed is run with each of :data:`~sledsim_papers.harness.averaging.SEEDS`, and its result is
+    the mean. Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods
+    may be called from any thread. Sleds move as their entries of the catalogue say, or all of them by one model: see
     :meth:`under`. Values of what is run can be replaced: see :meth:`changed`.
 
     Parameters
@@ -78,9 +81,11 @@ class Study:
         self._stopped = threading.Event()
         self.motion: Motion | None = None
         self.doubt: Doubt | None = None
-        self.later_seeds = 0
+        self.seeds: tuple[int, ...] = SEEDS
+        self.averaged_over = len(SEEDS)
         self.settings: Settings | None = None
         self.probing = True
+        self.tally = Tally()
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -121,17 +126,24 @@ class Study:
         view.doubt = doubt
         return view
 
-    def reseeded(self, later: int) -> Self:
-        """Return this study with other random numbers in every run; as for :meth:`under`.
+    def seeded(self, seed: int) -> Self:
+        """Return this study with one seed in the place of several; as for :meth:`under`.
 
         Parameters
         ----------
-        later
-            What is added to the seed of each run.
+        seed
+            The seed of scenarios that name none. Seeds that are named count from it: 1 is this one, 2 the next.
         """
         view = copy.copy(self)
-        view.later_seeds = later
+        view.seeds, view.averaged_over = (seed,), 1
         return view
+
+    def by_seed(self) -> list[Self]:
+        """Return this study once for each of its seeds, with that one alone, to average what each of them finds."""
+        views = [self.seeded(seed) for seed in self.seeds]
+        for view in views:
+            view.averaged_over = len(views)
+        return views
 
     def changed(self, settings: Settings) -> Self:
         """Return this study with settings laid over what it runs; both share their runs, threads and end.
@@ -151,6 +163,12 @@ class Study:
         view.probing = False
         return view
 
+    def tallied(self) -> Self:
+        """Return this study with a count of its own of what is run; as for :meth:`under`."""
+        view = copy.copy(self)
+        view.tally = Tally()
+        return view
+
     def probes(self, make: Callable[[], tuple[Probe, ...]]) -> tuple[Probe, ...]:
         """Return the probes of an experiment, none where figures alone are asked for.
 
@@ -159,7 +177,13 @@ class Study:
         make
             Makes them.
         """
-        return make() if self.probing else ()
+        if not self.probing:
+            return ()
+        self.tally.probing = True
+        try:
+            return make()
+        finally:
+            self.tally.probing = False
 
     def sled(self, name: str, **changes: Any) -> MemsStorage:
         """Return MEMS storage by itself, moving by the model of this study.
@@ -261,7 +285,7 @@ class Study:
         Parameters
         ----------
         scenario
-            Nested keys; the seed is 1 unless it says otherwise.
+            Nested keys. Where no seed is among them it is run with several, and what is returned are means.
         settings
             Values that replace those of the scenario, such as ``["device=g2"]`` or ``{"run.requests": 1000}``.
         log
@@ -271,8 +295,31 @@ class Study:
 
     def runs(self, many: "Iterable[tuple[Mapping[str, Any], Sets]]", *, log: bool = False) -> list[Result]:
         """Run several scenarios at the same time; see :meth:`run`. The results are in the order asked for."""
-        begun = [self._begin(scenario, settings, log=log) for scenario, settings in many]
-        return [self._finished(future, mine=mine) for future, mine in begun]
+        begun = []
+        for scenario, settings in many:
+            seeded = self._with_seeds(scenario)
+            self.tally.add(seeded, settings, len(seeded) if "seed" in scenario else self.averaged_over)
+            begun.append([self._begin(each, settings, log=log) for each in seeded])
+        return [self._mean(of_seeds) for of_seeds in begun]
+
+    def _mean(self, begun: "Sequence[tuple[Future[Any], bool]]") -> Result:
+        """Return the result of a run, or the mean of several, which is made once."""
+        found = [self._finished(future, mine=mine) for future, mine in begun]
+        if len(found) == 1:
+            return found[0]
+        named = ("mean", *(future for future, _ in begun))
+        with self._lock:
+            if named not in self._made:
+                self._made[named] = Future()
+                self._made[named].set_result(Averaged(found))
+            mean: Result = self._made[named].result()
+        return mean
+
+    def _with_seeds(self, scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return a scenario with each of its seeds; with one where nothing is drawn at random."""
+        if "seed" in scenario:
+            return [{**scenario, "seed": scenario["seed"] + self.seeds[0] - SEEDS[0]}]
+        return [{**scenario, "seed": seed} for seed in (self.seeds if draws(scenario) else self.seeds[:1])]
 
     def map(self, function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
         """Apply a function to items at the same time; the outcomes are in their order."""
@@ -285,7 +332,7 @@ class Study:
         found = {index: self._charged(outcome.result()) for index, outcome in outcomes}
         return [found[index] for index in sorted(found)]
 
-    def once(self, key: str, make: Callable[[], Found]) -> Found:
+    def once(self, key: str, make: Callable[[Self], Found]) -> Found:
         """Return what ``make`` returns; it is called the first time that the key is asked for in a view.
 
         Parameters
@@ -293,20 +340,23 @@ class Study:
         key
             Names it; no two things of a study have the same.
         make
-            Makes it. It may not ask for the same key.
+            Makes it by the study that it is called with. It may not ask for the same key.
         """
-        view = (self.motion, self.settings, self.doubt and self.doubt.claim, self.later_seeds, self.probing)
+        view = (self.motion, self.settings, self.doubt and self.doubt.claim, self.seeds, self.probing)
         named = ("once", *view, key)
         with self._lock:
             mine = named not in self._made
-            future: Future[Found] = self._made.setdefault(named, Future())
+            future: Future[tuple[Found, Tally]] = self._made.setdefault(named, Future())
         if mine:
+            apart = self.tallied()
             try:
                 self._go_on()
-                future.set_result(make())
+                future.set_result((make(apart), apart.tally))
             except BaseException as error:
                 future.set_exception(error)
-        return future.result()
+        found, tally = future.result()
+        self.tally.take(tally)
+        return found
 
     def seconds(self, work: Callable[[], Found]) -> tuple[Found, float]:
         """Do some work in this thread; return what it returns, and the processor's time for it and for its runs, s.
@@ -328,7 +378,6 @@ class Study:
 
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
-        scenario = {**scenario, "seed": scenario.get("seed", 1) + self.later_seeds}
         moved = moving(scenario, self.motion) if self.motion else scenario
         made = self.doubt.of_scenario(moved) if self.doubt else moved
         resolved = self.settings.scenario(made, settings) if self.settings else resolve(made, settings)

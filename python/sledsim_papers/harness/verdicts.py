@@ -68,6 +68,7 @@ def _claim(answer: Answer) -> dict[str, Any]:
         {"where": side.where, "arithmetic": side.arithmetic, "figures": list(side.figures), "unit": side.unit}
         for side in odds().get(claim.name, ())
     ]
+    document |= {"seeds": answer.seeds, "probe_seeds": answer.probe_seeds}
     document |= {"by_seed": list(answer.by_seed), "doubted": _doubted(answer)}
     if finding is None:
         return document
@@ -106,6 +107,7 @@ def _figure(redrawn: Redrawn) -> dict[str, Any]:
         "failed": redrawn.failed,
         "stand_in": drawn is not None and drawn.stand_in,
         "how": drawn.how if drawn else "",
+        "seeds": redrawn.seeds,
         "seconds": round(redrawn.seconds, 3),
     }
 

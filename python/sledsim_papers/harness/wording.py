@@ -1,5 +1,6 @@
 """How claims and findings are written for people."""
 
+from sledsim_papers.harness.averaging import SEEDS
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import Claim, figures_of
 
@@ -7,6 +8,7 @@ __all__ = [
     "WORK",
     "command_text",
     "data_text",
+    "fewer_seeds_text",
     "ours_text",
     "published_text",
     "rests_text",
@@ -68,6 +70,21 @@ def work_text(finding: Finding) -> str:
         What was found.
     """
     return WORK[0] if finding.simulates else WORK[1]
+
+
+def fewer_seeds_text(seeds: int | None, probe_seeds: int | None = None) -> str:
+    """Say with how many seeds runs were made where that is fewer than usual; nothing where it is not.
+
+    Parameters
+    ----------
+    seeds
+        The fewest of a figure; ``None`` where nothing of it is drawn at random.
+    probe_seeds
+        The same of the probes beside it.
+    """
+    counts = {"the figure": seeds, "probes": probe_seeds}
+    fewer = [f"runs of {of} with {count}" for of, count in counts.items() if count is not None and count < len(SEEDS)]
+    return f"{'; '.join(fewer).capitalize()} in place of {len(SEEDS)}." if fewer else ""
 
 
 def published_text(claim: Claim) -> str:

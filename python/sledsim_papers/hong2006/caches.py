@@ -7,6 +7,7 @@ from sledsim_papers.harness.finding import Finding, Ours, Probe, order, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.hierarchies import (
+    CELLO_RATE,
     SET_UP,
     all_loads,
     all_responses,
@@ -133,14 +134,15 @@ def _scattered(study: Study) -> str:
 #: Why responses get shorter at first, and what shows it.
 SEGMENT_CAUSES: dict[str, tuple[str, str, Callable[[Study], str]]] = {
     "tpcc": (
-        "One request in a hundred of the stand-in has 64 KiB, and segments of 8 KiB are read one after the other for "
-        "it: with those of 32 KiB it waits for two accesses in place of eight. The others get longer from the first "
+        "Few requests of the stand-in have 64 KiB, and segments of 8 KiB are read one after the other for each: with "
+        "those of 32 KiB it waits for two accesses in place of eight. The others get longer from the first "
         "step on, as the disk moves more than is wanted.",
         "requests of 8 KiB all of them",
         _eight,
     ),
     "cello": (
-        "A quarter of the stand-in's reads go on where the one before ended, and a segment of 32 KiB brings along what "
+        f"Of the stand-in's reads {streams_of('cello')[0]['continuation']['reads']:.0%} go on where the one before "
+        "ended, and a segment of 32 KiB brings along what "
         "they want. Where none does, responses get longer from the first step on, as the disk moves more than is "
         "wanted.",
         "no request goes on where the one before ended",
@@ -268,9 +270,10 @@ def cello_factor(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=shown(study, "cello", "mwb", "mcd_all"),
         curve=rows_of_means(found),
-        cause="At the load of the stand-in, 5.4 requests/s, hardly anything queues for the disk, so that what misses "
-        "either waits as long, and a cache is ahead by what it holds alone. Where requests come closer together what "
-        "it keeps from the disk shortens the queue as well; where popularity is more skewed it holds more.",
+        cause=f"At the load of the stand-in, {CELLO_RATE:.1f} requests/s, hardly anything queues for the disk, so that "
+        "what misses either waits as long, and a cache is ahead by what it holds alone. Where requests come closer "
+        "together what it keeps from the disk shortens the queue as well; where popularity is more skewed it holds "
+        "more.",
         probes=study.probes(
             lambda: (
                 Probe("requests come five times faster", ratio_of(study, "cello", "mwb", "mcd_all", time_scale=0.2)),

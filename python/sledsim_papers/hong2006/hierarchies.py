@@ -27,7 +27,10 @@ from sledsim_papers.hong2006.systems import (
     systems,
 )
 
-__all__ = ["all_loads", "all_responses", "cost_curves"]
+__all__ = ["CELLO_RATE", "all_loads", "all_responses", "cost_curves"]
+
+#: Requests a second of the stand-in for cello, which lasts for a day.
+CELLO_RATE = LOADS["cello"].requests[0] / 86_400
 
 #: Prices that the trace is tried at beyond those of the figure, to find where its curve crosses.
 WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
@@ -215,8 +218,8 @@ def cello_mwb(study: Study) -> Finding:
         intervals=paired([gains]),
         scenarios=shown(study, "cello", "disk", "mwb"),
         curve=rows_of_means(found),
-        cause="At the load of the stand-in, 5.4 requests/s, the controller's cache takes every burst of writes, "
-        "so that what is behind it makes a difference to reads alone. Where writes reach it the write buffer "
+        cause=f"At the load of the stand-in, {CELLO_RATE:.1f} requests/s, the controller's cache takes every burst of "
+        "writes, so that what is behind it makes a difference to reads alone. Where writes reach it the write buffer "
         "gains as much as published, and more where one disk can't keep up. The load of the paper's trace is not "
         "at hand.",
         probes=study.probes(
@@ -270,8 +273,8 @@ def hplajw_order(study: Study) -> Finding:
         said(study, "hplajw"),
         scenarios=shown(study, "hplajw", "disk_ram", "mems"),
         curve=rows_of_means(found),
-        cause="Within the week all that misses the RAM cache is read for the first time: that takes 3 ms of the "
-        "disk, which MEMS by itself does without. The paper does not say how much of the trace it replays. Once "
+        cause="Within the week all that misses the RAM cache is read for the first time: that takes the disk's "
+        "time, which MEMS by itself does without. The paper does not say how much of the trace it replays. Once "
         "the caches hold the working set the order is that of the paper.",
         probes=study.probes(
             lambda: (
@@ -414,7 +417,7 @@ def cost_performance(study: Study) -> Finding:
         intervals=_crossing_intervals(wider),
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),
         curve=tuple({key: row[key] for key in keys} for row in rows),
-        cause="What the user of hplajw works with in a week fits 25 MB of NVRAM, which is what the money buys at ten "
+        cause="What the user of hplajw works with in a week fits the NVRAM that the money buys at ten "
         "times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross earlier; "
         "the paper does not say how much of its trace it replays. Of the stand-in for cello a cache of a third of the "
         "size still holds most: it crosses earlier where popularity is less even, or where the disk is busier.",

@@ -14,6 +14,7 @@ from sledsim.runs import Interval, Result
 from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
 from sledsim.traces import open_trace
 from sledsim.workloads import workload_entry
+from sledsim_papers.harness.averaging import SEEDS
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -46,7 +47,8 @@ DISK = {"device": "atlas10k-50mb"}
 TRACED_DISK = 0
 #: Share of the requests that warms up the caches.
 WARM_UP = 0.1
-SEEDS = 5
+#: Seeds of a full study.
+FULL_SEEDS = 5
 #: The architectures, with their names in Figure 8.
 LABELS = {
     "disk": "DISK",
@@ -76,29 +78,29 @@ class Load:
     seeds
         How many seeds a full study runs it with; 1 for the trace, which is the same with all.
     quick_seeds
-        How many a quick one does: never 1 with a stand-in, of which a figure is not to hang on one seed.
+        How many a quick one does: 3 or more with a stand-in, of which a figure is not to hang on one seed.
     """
 
     label: str
     stand_in: str | None
     segment_bytes: int
     requests: tuple[int, int] = (0, 0)
-    seeds: int = SEEDS
-    quick_seeds: int = 2
+    seeds: int = FULL_SEEDS
+    quick_seeds: int = len(SEEDS)
 
 
 # The day of cello is not cut short for a quick study: until the caches are full it is another workload.
 LOADS = {
-    "tpcd": Load("TPC-D", "tpcd-like", 256 * KIB, (20_000, 3_000), quick_seeds=SEEDS),
+    "tpcd": Load("TPC-D", "tpcd-like", 256 * KIB, (20_000, 3_000), quick_seeds=FULL_SEEDS),
     "tpcc": Load("TPC-C", "tpcc-like", 8 * KIB, (300_000, 120_000)),
     "cello": Load("cello", "cello-like", 8 * KIB, (466_560, 466_560)),
     "hplajw": Load("hplajw", None, 64 * KIB, seeds=1, quick_seeds=1),
 }
 #: The same for changes to the model that only have to show where a figure moves.
 PROBED = {
-    "tpcd": replace(LOADS["tpcd"], requests=(3_000, 3_000), seeds=1, quick_seeds=1),
-    "tpcc": replace(LOADS["tpcc"], requests=(200_000, 200_000), seeds=1, quick_seeds=1),
-    "cello": replace(LOADS["cello"], requests=(250_000, 250_000), seeds=1, quick_seeds=1),
+    "tpcd": replace(LOADS["tpcd"], requests=(3_000, 3_000), seeds=len(SEEDS), quick_seeds=len(SEEDS)),
+    "tpcc": replace(LOADS["tpcc"], requests=(200_000, 200_000), seeds=len(SEEDS), quick_seeds=len(SEEDS)),
+    "cello": replace(LOADS["cello"], requests=(250_000, 120_000), seeds=len(SEEDS), quick_seeds=len(SEEDS)),
     "hplajw": LOADS["hplajw"],
 }
 
@@ -224,7 +226,7 @@ def scenario(study: Study, load: Load, system: Mapping[str, Any], seed: int = 1,
         return {"seed": seed, "workload": {"name": load.stand_in, **workload}, "system": dict(system), "run": run}
     path = study.trace("hplajw")
     times = workload.get("repeat", 1)
-    records = study.once("hong2006 hplajw records", lambda: _records(str(path)))
+    records = study.once("hong2006 hplajw records", lambda _: _records(str(path)))
     # Of a trace that is replayed several times the last time alone counts.
     warm = {"warmup_requests": int(WARM_UP * records) if times == 1 else (times - 1) * records}
     replayed = {"kind": "trace", "path": str(path), "devices": [TRACED_DISK], **workload}

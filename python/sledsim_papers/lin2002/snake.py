@@ -40,7 +40,7 @@ MIXES_BYTES = (4, 66, 128)
 RULES: dict[str, dict[str, Any]] = {"none": {}, "paper": {"merge": MERGE}, "beyond": {"merge": BEYOND}}
 
 
-def merging(study: Study, time_scale: float, rule: str = "paper", seed: int = 1) -> "dict[str, Result]":
+def merging(study: Study, time_scale: float, rule: str = "paper") -> "dict[str, Result]":
     """Return the day on G3 without merging and with it.
 
     Parameters
@@ -51,31 +51,25 @@ def merging(study: Study, time_scale: float, rule: str = "paper", seed: int = 1)
         By what its times are multiplied.
     rule
         How is merged, of :data:`RULES`.
-    seed
-        Of the stand-in's random numbers.
     """
     names = ("none", rule)
-    return dict(zip(names, snake(study, [day(time_scale, **RULES[name]) for name in names], seed), strict=True))
+    return dict(zip(names, snake(study, [day(time_scale, **RULES[name]) for name in names]), strict=True))
 
 
-def _merging_saves(study: Study, time_scale: float, rule: str = "paper", seed: int = 1) -> tuple[float, float]:
+def _merging_saves(study: Study, time_scale: float, rule: str = "paper") -> tuple[float, float]:
     """Return the shares of servicing energy and of response that merging saves."""
-    return _saving(*merging(study, time_scale, rule, seed).values())
+    return _saving(*merging(study, time_scale, rule).values())
 
 
 def _savings(study: Study) -> tuple[list[tuple[float, ...]], list[tuple[Interval, ...]]]:
     """Return these shares for every time scale, over seeds, and where they lie."""
-    found = [over_seeds(partial(_merging_saves, study, each, "paper")) for each in TIME_SCALES]
+    found = [over_seeds(study, partial(_merging_saves, time_scale=each)) for each in TIME_SCALES]
     return [means for means, _ in found], [ends for _, ends in found]
 
 
 def _queue(study: Study, time_scale: float) -> float:
-    """Return how many requests wait without merging, on average over seeds."""
-
-    def waiting(seed: int) -> tuple[float]:
-        return (float(merging(study, time_scale, seed=seed)["none"]["queue"]["mean"]),)
-
-    return over_seeds(waiting)[0][0]
+    """Return how many requests wait without merging."""
+    return float(merging(study, time_scale)["none"]["queue"]["mean"])
 
 
 def _saving(before: "Result", after: "Result") -> tuple[float, float]:
@@ -159,9 +153,9 @@ def merge_queue(study: Study) -> Finding:
     )
 
 
-def last_blocks(study: Study, time_scale: float, seed: int = 1) -> "list[Result]":
+def last_blocks(study: Study, time_scale: float) -> "list[Result]":
     """Return the day on G3 with whole last blocks, and with as much of them as is needed; no request is metadata."""
-    return snake(study, [last_block(time_scale, needed) for needed in ("whole", "uniform")], seed)
+    return snake(study, [last_block(time_scale, needed) for needed in ("whole", "uniform")])
 
 
 def last_block(time_scale: float, needed: str) -> dict[str, Any]:
@@ -171,7 +165,7 @@ def last_block(time_scale: float, needed: str) -> dict[str, Any]:
 
 def _last_block_saving(study: Study) -> tuple[float, Interval]:
     """Return the share of servicing energy that parts of last blocks save, over seeds, and where it lies."""
-    [ours], [ends] = over_seeds(lambda seed: (_saving(*last_blocks(study, TENFOLD, seed))[ENERGY],))
+    [ours], [ends] = over_seeds(study, lambda each: (_saving(*last_blocks(each, TENFOLD))[ENERGY],))
     return ours, ends
 
 
@@ -192,7 +186,7 @@ def subsector_last_block(study: Study) -> Finding:
         decimals=4,
         intervals=(ends,),
         scenarios=tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform")),
-        cause="A third of the stand-in's requests are of 1 or 2 KB, of which half a block is a large part; requests "
+        cause="Many of the stand-in's requests are of 1 or 2 KB, of which half a block is a large part; requests "
         "of 8 KB each would save one in 32 of the energy of data, less by what seeks take. Of the energy of data "
         f"{saved(accessing_j(whole), accessing_j(part)):.4f} is saved here.",
         probes=study.probes(lambda: (Probe("requests of 8 KB", _last_block_of(study, 8192)),)),
@@ -214,14 +208,14 @@ def _fixed(size_bytes: int) -> dict[str, Any]:
 @experiment("lin2002.subsector-response")
 def subsector_response(study: Study) -> Finding:
     """Figure 7(b)."""
-    times, _ = over_seeds(lambda seed: [mean_ms(run) for run in last_blocks(study, TENFOLD, seed)])
+    times, _ = over_seeds(study, lambda each: [mean_ms(run) for run in last_blocks(each, TENFOLD)])
     how = f"The runs of subsector-last-block: {times[0]:.4f} and {times[1]:.4f} ms."
     hardly = claims()["lin2002.subsector-response"].hardly_moves
     scenarios = tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform"))
     return Finding(trend(times, hardly), how, scenarios=scenarios)
 
 
-def metadata(study: Study, time_scale: float, write_bytes: int, seed: int = 1) -> "list[Result]":
+def metadata(study: Study, time_scale: float, write_bytes: int) -> "list[Result]":
     """Return the day on G3 without subsector access, and with it for requests of metadata.
 
     Parameters
@@ -232,10 +226,8 @@ def metadata(study: Study, time_scale: float, write_bytes: int, seed: int = 1) -
         By what its times are multiplied.
     write_bytes
         Bytes of a write of metadata.
-    seed
-        Of the stand-in's random numbers.
     """
-    return snake(study, [_metadata_day(time_scale, write_bytes, subsector=on) for on in (False, True)], seed)
+    return snake(study, [_metadata_day(time_scale, write_bytes, subsector=on) for on in (False, True)])
 
 
 def _metadata_day(time_scale: float, write_bytes: int, *, subsector: bool) -> dict[str, Any]:
@@ -282,10 +274,10 @@ EXTREMES_BYTES = (MIXES_BYTES[0], MIXES_BYTES[-1])
 def _metadata_savings(study: Study, *sizes_bytes: int) -> tuple[tuple[float, ...], tuple[Interval, ...]]:
     """Return what is saved of servicing energy where updates of metadata are so long, over seeds, and where it lies."""
 
-    def shares(seed: int) -> list[float]:
-        return [_saving(*metadata(study, TENFOLD, size, seed))[ENERGY] for size in sizes_bytes]
+    def shares(each: Study) -> list[float]:
+        return [_saving(*metadata(each, TENFOLD, size))[ENERGY] for size in sizes_bytes]
 
-    return over_seeds(shares)
+    return over_seeds(study, shares)
 
 
 @experiment("lin2002.subsector-metadata-extremes")
@@ -330,11 +322,11 @@ def subsector_update_size(study: Study) -> Finding:
 def subsector_update_size_total(study: Study) -> Finding:
     """Section 6.4: what the size of updates makes of all energy."""
 
-    def all_and_servicing(seed: int) -> tuple[float, float]:
-        small, large = (metadata(study, TENFOLD, size, seed)[1] for size in EXTREMES_BYTES)
+    def all_and_servicing(each: Study) -> tuple[float, float]:
+        small, large = (metadata(each, TENFOLD, size)[1] for size in EXTREMES_BYTES)
         return abs(saved(joules(large), joules(small))), saved(joules(large, "servicing"), joules(small, "servicing"))
 
-    (ours, of_servicing), _ = over_seeds(all_and_servicing)
+    (ours, of_servicing), _ = over_seeds(study, all_and_servicing)
     return Finding(
         ours,
         "The runs of subsector-metadata-extremes: difference of the energies of both over the larger.",

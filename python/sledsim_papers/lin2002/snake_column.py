@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.intervals import SEEDS, over_seeds
+from sledsim_papers.harness.intervals import over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002.workload import AVERAGED, IDLE, TENFOLD, TIMEOUT_MS, day, joules, seagate, snake
@@ -46,24 +46,23 @@ def _finding(
     study: Study, figure: "Callable[[Result], Any]", shape: "Callable[[Result], bool] | None" = None, decimals: int = 2
 ) -> Finding:
     """Return a figure of the column, or several, on average over seeds."""
-    runs = {seed: snake(study, [COLUMN], seed)[0] for seed in SEEDS}
 
-    def figures(seed: int) -> tuple[float, ...]:
-        found = figure(runs[seed])
+    def figures(each: Study) -> tuple[float, ...]:
+        found = figure(each.run(COLUMN))
         return found if isinstance(found, tuple) else (found,)
 
-    ours, intervals = over_seeds(figures)
-    (total_j, lasts_s), _ = over_seeds(lambda seed: (joules(runs[seed]), runs[seed]["run"]["measured_s"]))
+    ours, intervals = over_seeds(study, figures)
+    whole = study.run(COLUMN)
     return Finding(
         ours if len(ours) > 1 else ours[0],
         "Stand-in `snake-like` on `g2`, ten times faster, timeout 1 s, idle as for the trace: "
-        f"{total_j:.0f} J in {lasts_s:,.0f} s. {AVERAGED}",
+        f"{joules(whole):.0f} J in {whole['run']['measured_s']:,.0f} s. {AVERAGED}",
         decimals=decimals,
         intervals=intervals,
         scenarios=(COLUMN,),
         cause=CAUSE,
         probes=study.probes(lambda: _probed(study, figure)),
-        shape_holds=shape is not None and all(map(shape, runs.values())),
+        shape_holds=shape is not None and all(shape(each.run(COLUMN)) for each in study.by_seed()),
     )
 
 

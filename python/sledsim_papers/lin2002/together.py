@@ -61,7 +61,7 @@ def strategies(name: str, time_scale: float) -> dict[str, Any]:
     return day(time_scale, device={"name": "g3", **IDLE}, **STRATEGIES[name])
 
 
-def combined(study: Study, time_scale: float, names: Sequence[str] = BOTH, seed: int = 1) -> "dict[str, Result]":
+def combined(study: Study, time_scale: float, names: Sequence[str] = BOTH) -> "dict[str, Result]":
     """Return the day on G3 with strategies.
 
     Parameters
@@ -72,10 +72,8 @@ def combined(study: Study, time_scale: float, names: Sequence[str] = BOTH, seed:
         By what its times are multiplied.
     names
         Of :data:`STRATEGIES`.
-    seed
-        Of the stand-in's random numbers.
     """
-    runs = snake(study, [strategies(name, time_scale) for name in names], seed)
+    runs = snake(study, [strategies(name, time_scale) for name in names])
     return dict(zip(names, runs, strict=True))
 
 
@@ -83,7 +81,7 @@ def _averaged(
     study: Study, time_scale: float, names: Sequence[str], figure: "Callable[[Result], float]"
 ) -> dict[str, float]:
     """Return a figure of the day with strategies, on average over seeds."""
-    means, _ = over_seeds(lambda seed: [figure(run) for run in combined(study, time_scale, names, seed).values()])
+    means, _ = over_seeds(study, lambda each: [figure(run) for run in combined(each, time_scale, names).values()])
     return dict(zip(names, means, strict=True))
 
 
@@ -119,11 +117,11 @@ def _strategies_save(
 ) -> tuple[dict[str, float], dict[str, Interval]]:
     """Return the shares of energy that strategies save, the first none of them, over seeds, and where they lie."""
 
-    def shares(seed: int) -> list[float]:
-        runs = combined(study, time_scale, names, seed)
+    def shares(each: Study) -> list[float]:
+        runs = combined(each, time_scale, names)
         return [saved(joules(runs[names[0]]), joules(runs[name])) for name in names[1:]]
 
-    means, ends = over_seeds(shares)
+    means, ends = over_seeds(study, shares)
     return dict(zip(names[1:], means, strict=True)), dict(zip(names[1:], ends, strict=True))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sledsim.runs import Result
-from sledsim_papers.harness.intervals import SEEDS
+from sledsim_papers.harness.averaging import SEEDS_SAID
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -35,7 +35,7 @@ TENFOLD = 0.1
 TIME_SCALES = (0.1, 0.03, 0.01, 0.003, 0.001)
 
 #: How the seeds of the day are told of beside a figure.
-AVERAGED = f"On average over seeds {SEEDS[0]} to {SEEDS[-1]}."
+AVERAGED = f"On average over {SEEDS_SAID}."
 
 
 def seagate(study: Study, timeout_ms: float, **changes: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def day(
     }
 
 
-def snake(study: Study, scenarios: Sequence[Mapping[str, Any]], seed: int = 1) -> list[Result]:
+def snake(study: Study, scenarios: Sequence[Mapping[str, Any]]) -> list[Result]:
     """Return runs of whole scenarios.
 
     Parameters
@@ -89,10 +89,8 @@ def snake(study: Study, scenarios: Sequence[Mapping[str, Any]], seed: int = 1) -
         Where they are run.
     scenarios
         Such as :func:`day` gives.
-    seed
-        Of the stand-in's random numbers.
     """
-    return study.runs([({"seed": seed, **scenario}, ()) for scenario in scenarios])
+    return study.runs([(scenario, ()) for scenario in scenarios])
 
 
 def mean_ms(result: Result) -> float:

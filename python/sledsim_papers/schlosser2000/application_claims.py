@@ -6,6 +6,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from sledsim_papers.harness.averaging import SEEDS
 from sledsim_papers.harness.finding import COMPUTED, Finding, Ours, Probe, order, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import MissingRunsError, Study
@@ -412,10 +413,10 @@ CAUSES: Mapping[str, str] = {
     "tpcd-q4-inner-tracks": "Further inward the transfer of the same data takes longer, as the paper says; but "
     "the pieces that SQLite reads lie apart, so that rotation before them takes several times as long, and how far "
     "the disk has to turn for each hangs on where it lies.",
-    "gnuld-order": "G1 reads rows one way only, and comes back for each; it and the Atlas 10K are a few per cent "
-    "apart, and which comes first hangs on the machine: with a processor twice as fast G1 does.",
+    "gnuld-order": "G1 reads rows one way only, and comes back for each; it and the Atlas 10K are near each "
+    "other, and which comes first hangs on the machine: with a processor twice as fast G1 does.",
     "postmark-write-back": "When the file system writes metadata hangs on moments: on machines that differ in memory "
-    "or processor alone PostMark sends 55 requests more or less without write-back, and waits a quarter less or more. "
+    "or processor alone PostMark sends more requests or fewer without write-back, and waits for less or longer. "
     "Runs with some write-back differ by no more than that; where the file system itself caches writes, hardly any "
     "wait is left.",
     "postmark-rotations": "ext2 spreads directories over the whole disk, so that more than half of the time is seeks, "
@@ -428,7 +429,7 @@ CAUSES: Mapping[str, str] = {
 
 def _as_made(work: Callable[[Study], Finding], study: Study) -> Finding:
     """Do an experiment, whose runs were made by the paper's motion and with nothing changed; say whence they are."""
-    if study.motion not in {None, SLED["seek_model"]} or study.doubt or study.later_seeds or study.settings:
+    if study.motion not in {None, SLED["seek_model"]} or study.doubt or study.seeds != SEEDS or study.settings:
         raise MissingRunsError
     done = work(study)
     return replace(done, how=f"{done.how}. {whence()}")

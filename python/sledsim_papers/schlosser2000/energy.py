@@ -13,7 +13,17 @@ from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 
-__all__ = ["ACCESS_W", "APPLICATIONS", "Application", "Spent", "spent", "travelstar"]
+__all__ = [
+    "ACCESS_W",
+    "APPLICATIONS",
+    "INACTIVE_W",
+    "SLED_W",
+    "Application",
+    "Spent",
+    "run_s",
+    "spent",
+    "travelstar",
+]
 
 
 @dataclass(frozen=True)
@@ -108,7 +118,14 @@ def travelstar() -> tuple[float, list[float], float]:
     return active_w, [mode["power_w"] for mode in power["idle_modes"]], power["idle_modes"][1]["wake_w"]
 
 
-def _length_s(application: Application) -> float:
+def run_s(application: Application) -> float:
+    """Return how long an application runs on the disk by the table's energies, each over the power of its mode, s.
+
+    Parameters
+    ----------
+    application
+        A pair of columns.
+    """
     active_w, modes_w, return_w = travelstar()
     idle_s = sum(idle_j / power_w for idle_j, power_w in zip(application.disk_idle_j, modes_w, strict=True))
     return application.disk_active_j / active_w + idle_s + sum(application.disk_return_j) / return_w
@@ -137,7 +154,7 @@ def spent(study: Study, application: Application) -> Spent:
     application
         A pair of columns.
     """
-    length_s = _length_s(application)
+    length_s = run_s(application)
     one = study.run(_idle_periods(1, 0.0))
     startups = round(application.mems_startup_j / one.energy.startup_j)
     startup_s = startups * one.state_time.startup_s
@@ -195,7 +212,7 @@ def totals(study: Study, key: str) -> Finding:
 def _two_runs(key: str, *, totals: bool = False) -> dict[str, Any]:
     """Return why the columns of an application can't be of one run, and what the table's own standby energy gives."""
     table = APPLICATIONS[key]
-    standby_s, length_s = table.mems_inactive_j / INACTIVE_W, _length_s(table)
+    standby_s, length_s = table.mems_inactive_j / INACTIVE_W, run_s(table)
     cause = (
         f"The table's {table.mems_inactive_j:,.0f} J of standby at 50 mW last {standby_s:,.0f} s, "
         f"{standby_s / length_s:.1f} times as long as all modes of the disk together: the two columns are not of the "
@@ -252,7 +269,7 @@ def energy_times() -> Finding:
 
     def ratio(application: Application, startup_w: float = ACCESS_W) -> float:
         mems_s = application.mems_active_j / ACCESS_W + application.mems_startup_j / startup_w
-        return (mems_s + application.mems_inactive_j / INACTIVE_W) / _length_s(application)
+        return (mems_s + application.mems_inactive_j / INACTIVE_W) / run_s(application)
 
     at_sled = tuple(ratio(each, SLED_W) for each in APPLICATIONS.values())
     return Finding(

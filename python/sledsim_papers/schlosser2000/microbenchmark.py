@@ -128,7 +128,7 @@ ONE_AT_A_TIME = (
 )
 ACCESS_CAUSE = (
     "Which access is meant is not said. Command overhead, which the paper does not name but its simulator has, would "
-    "add 0.1 ms for G3 and 0.3 ms for G1; a single sector takes less."
+    f"add {DISKSIM_OVERHEAD_MS['g3']} ms for G3 and {DISKSIM_OVERHEAD_MS['g1']} ms for G1; a single sector takes less."
 )
 
 

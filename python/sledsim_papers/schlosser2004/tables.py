@@ -28,7 +28,7 @@ def scans(study: Study) -> Mapping[tuple[str, str], Access]:
     study
         The runs that experiments share.
     """
-    return study.once("schlosser2004 table scans", lambda: _scans(study))
+    return study.once("schlosser2004 table scans", _scans)
 
 
 def _scans(study: Study) -> dict[tuple[str, str], Access]:
