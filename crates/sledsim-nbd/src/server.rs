@@ -216,6 +216,8 @@ fn attend(stream: Stream, shared: &Shared, jobs: &Sender<Job>) -> io::Result<()>
     if welcome(&stream, offer)? == Greeted::Leaves {
         return Ok(());
     }
+    // A request waits for nobody else before its time is taken.
+    let _ = os::run_first();
     let client = Arc::new(Client::new(stream.try_clone()?));
     shared.admit(&client);
     let sender = Arc::clone(&client);
