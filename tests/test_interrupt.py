@@ -157,6 +157,24 @@ def test_a_replay_of_lines_without_a_request_is_interrupted(
     assert time.process_time() - begun < PROMPT_S
 
 
+def test_columns_of_a_long_log_hold_nobody_up() -> None:
+    run = {"requests": 200_000, "time_s": 1e6}
+    results = [sledsim.run(SCENARIO | {"run": run}, log=True) for _ in range(2)]
+    begun = time.process_time()
+    assert len(results[0].log["id"]) > 100_000
+    whole_s = time.process_time() - begun
+    before = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
+    try:
+        begun = time.process_time()
+        signal.setitimer(signal.ITIMER_VIRTUAL, whole_s / 8)
+        with pytest.raises(KeyboardInterrupt):
+            _ = results[1].log
+        assert time.process_time() - begun < whole_s / 2
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def strike(*_: object) -> None:
     """Press Ctrl-C: Python raises it here, not where the core looks for signals."""
     signal.raise_signal(signal.SIGINT)

@@ -405,6 +405,10 @@ def test_the_command_tells_times_and_the_programs_status(
         (("g2", "--program", "postmark", "--memory-mib", "1"), "--memory-mib"),
         (("g2", "--program", "postmark", "--file-system", "ffs"), "--file-system"),
         (("g2", "--program", "postmark", "--device", "g1", "--trace", "t.csv"), "--trace is of one run"),
+        (
+            ("g2", "--program", "postmark", "--threads", "2"),
+            "--threads are for several runs: leave them out, or give --device",
+        ),
         (("g9", "--program", "postmark"), "g9"),
     ],
 )

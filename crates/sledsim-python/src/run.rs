@@ -11,10 +11,10 @@ use sledsim::fault::Fault;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::own::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op};
 use sledsim::scenario::{self, Keep, Report, Resolved};
 use sledsim::schedulers::POLICIES;
-use sledsim::service::{PhaseFacts, Service, PHASES};
+use sledsim::service::{PhaseFacts, PHASES};
 use sledsim::time::{ns_to_s, s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
@@ -236,43 +236,41 @@ type Histogram<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
 fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_energy: bool) -> PyResult<()> {
     let python = columns.py();
     macro_rules! column {
-        ($name:literal, $value:expr) => {{
-            let value: fn(&Request, &Service) -> _ = $value;
-            let values: Vec<_> = log.entries.iter().map(|(request, service)| value(request, service)).collect();
+        ($name:expr, $entry:pat => $value:expr) => {{
+            let values: Vec<_> = log.entries.iter().map(|$entry| $value).collect();
             columns.set_item($name, values.into_pyarray(python))?;
+            // All columns of millions of requests take seconds.
+            python.check_signals()?;
         }};
     }
-    column!("id", |r, _| r.id);
-    column!("origin", |r, _| r.origin);
-    column!("arrival_ns", |r, _| r.arrival.ns());
-    column!("start_ns", |_, s| s.start.ns());
-    column!("end_ns", |_, s| s.end.ns());
-    column!("lbn", |r, _| r.lbn);
-    column!("blocks", |r, _| r.blocks);
-    column!("read", |r, _| r.op == Op::Read);
-    column!("metadata", |r, _| r.flags.contains(Flags::METADATA));
-    column!("flush", |r, _| r.is_flush());
-    column!("fua", |r, _| r.flags.contains(Flags::DURABLE));
-    let needed: Vec<u64> = log.entries.iter().map(|(request, _)| recorder.needed_bytes(request)).collect();
-    columns.set_item("needed_bytes", needed.into_pyarray(python))?;
-    column!("response_ns", |r, s| s.end - r.arrival);
-    let waits: Vec<u64> = log.entries.iter().map(|(request, service)| recorder.wait_ns(request, service)).collect();
-    columns.set_item("wait_ns", waits.into_pyarray(python))?;
-    column!("service_ns", |_, s| s.end - s.start);
+    column!("id", (r, _) => r.id);
+    column!("origin", (r, _) => r.origin);
+    column!("arrival_ns", (r, _) => r.arrival.ns());
+    column!("start_ns", (_, s) => s.start.ns());
+    column!("end_ns", (_, s) => s.end.ns());
+    column!("lbn", (r, _) => r.lbn);
+    column!("blocks", (r, _) => r.blocks);
+    column!("read", (r, _) => r.op == Op::Read);
+    column!("metadata", (r, _) => r.flags.contains(Flags::METADATA));
+    column!("flush", (r, _) => r.is_flush());
+    column!("fua", (r, _) => r.flags.contains(Flags::DURABLE));
+    column!("needed_bytes", (r, _) => recorder.needed_bytes(r));
+    column!("response_ns", (r, s) => s.end - r.arrival);
+    column!("wait_ns", (r, s) => recorder.wait_ns(r, s));
+    column!("service_ns", (_, s) => s.end - s.start);
     for (place, phase) in PHASES.iter().enumerate() {
-        let values: Vec<u64> = log.entries.iter().map(|(_, service)| service.phases.values_ns()[place]).collect();
-        columns.set_item(format!("{}_ns", phase.name), values.into_pyarray(python))?;
+        column!(format!("{}_ns", phase.name), (_, s) => s.phases.values_ns()[place]);
     }
     if !has_energy {
         return Ok(());
     }
-    column!("energy_j", |_, s| s.energy.total_j());
-    column!("energy_startup_j", |_, s| s.energy.startup_j);
-    column!("energy_seek_j", |_, s| s.energy.seek_j);
-    column!("energy_rotation_j", |_, s| s.energy.rotation_j);
-    column!("energy_servo_j", |_, s| s.energy.servo_j);
-    column!("energy_data_j", |_, s| s.energy.data_j);
-    column!("energy_idle_j", |_, s| s.energy.idle_j);
+    column!("energy_j", (_, s) => s.energy.total_j());
+    column!("energy_startup_j", (_, s) => s.energy.startup_j);
+    column!("energy_seek_j", (_, s) => s.energy.seek_j);
+    column!("energy_rotation_j", (_, s) => s.energy.rotation_j);
+    column!("energy_servo_j", (_, s) => s.energy.servo_j);
+    column!("energy_data_j", (_, s) => s.energy.data_j);
+    column!("energy_idle_j", (_, s) => s.energy.idle_j);
     Ok(())
 }
 

@@ -50,9 +50,9 @@ limits! {
     DATA_HELD = "data held", 1 << 30,
         "bytes of blocks that a run with power cuts has written, on all devices together",
         "each is held, to see what a cut takes";
-    REBUILT_AT_ONCE = "data rebuilt at once", 1 << 28,
-        "bytes of the rows that all arrays of a system rebuild at once, of which members fail and that have spares, where runs cut \
-         power",
+    DATA_UNDER_WAY = "data under way", 1 << 29,
+        "bytes of what is under way at a time in a run with power cuts, at each of the components that have it: requests, their \
+         parts, and what rebuilds read",
         "all of it is held until it is written";
     OWN_TIME_NS = "times of a mechanism of one's own", 1_000_000_000_000,
         "nanoseconds that it may take to position, or to transfer a request",
@@ -75,6 +75,9 @@ limits! {
     BATCH_BLOCKS = "blocks of a batch", 1 << 18,
         "blocks of the requests that a device serves together: as a batch, or merged into one. A drive lets no more join",
         "all of their places are kept, and the way between them is looked for";
+    BATCH_POSITIONS = "positions of a batch", 1 << 10,
+        "positions of a sled between which a batch goes to the nearest next; more are gone through cylinder by cylinder",
+        "each is tried against each";
     THREADS = "threads", 1024,
         "threads that share out work, or processes of a cluster on this machine",
         "each takes room, and few machines have as many processors";

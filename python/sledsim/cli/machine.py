@@ -97,12 +97,13 @@ def run(
     options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
     given = system_of(system)
     if device:
-        _refuse_trace(trace)
+        _refuse("trace", None if trace is None else str(trace), " is of one run: leave it out, or ", "device")
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
         each = run_each(dict.fromkeys(device, given), threads=threads, set=settings, **options)
         print_found(each, as_json=as_json)
         statuses = [run.status for run in each.runs.values()]
     else:
+        _refuse("threads", threads, " are for several runs: leave them out, or give ", "device")
         found = run_on_one(given, set=sets or [], **options)
         if trace:
             found.save_trace(trace)
@@ -141,10 +142,11 @@ def _sizes(given: list[str]) -> dict[str, int]:
     return sizes
 
 
-def _refuse_trace(trace: Path | None) -> None:
+def _refuse(key: str, value: object, says: str, other: str) -> None:
+    """Refuse what does not go without another option, or with it."""
     from sledsim._core import SledsimError
     from sledsim.show.faults import wrong
 
-    if trace is not None:
-        says: list[str | tuple[str]] = [("trace",), " is of one run: leave it out, or ", ("device",)]
-        raise wrong(SledsimError, "conflict", says, path="trace", value=str(trace))
+    if value is not None:
+        told: list[str | tuple[str]] = [(key,), says, (other,)]
+        raise wrong(SledsimError, "conflict", told, path=key, value=value)

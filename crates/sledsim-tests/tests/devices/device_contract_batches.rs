@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters, Transfer};
 use sledsim::devices::{Device, Planner, Service, State, STATES};
 use sledsim::engine::random::Stream;
-use sledsim::limits::BATCH_BLOCKS;
+use sledsim::limits::{BATCH_BLOCKS, BATCH_POSITIONS};
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
-use sledsim_testing::scenarios;
+use sledsim_testing::scenarios::{self, mems_parameters};
 use sledsim_testing::tiers::cases;
 
 use super::mems_passes;
@@ -226,19 +226,53 @@ fn batches_on_the_catalogue_go_to_the_nearest_position() {
     }
 }
 
-/// As many blocks as may be served together, each at a position of its own: their order is found in no time.
+/// More positions than are tried against each other: cylinder by cylinder, from where the sled is nearer to.
 #[test]
-fn a_batch_of_positions_by_the_thousand_ends() {
-    let mut parameters = scenarios::mems_devices().into_iter().find(|(name, _)| name == "g2").expect("g2").1;
+fn a_batch_of_positions_by_the_thousand_goes_by_cylinder() {
     // One block at a time.
-    parameters.active_tips = 64;
-    let mut device = device(&parameters);
-    let blocks = (BATCH_BLOCKS.most / 2) as u32;
-    let halves = [Request::read(0, blocks), Request { id: 1, ..Request::read(device.capacity_blocks() / 2, blocks) }];
-    let (begun, mut services) = (std::time::Instant::now(), Vec::new());
-    device.serve_batch(Time::ZERO, &halves, &mut services);
-    assert_eq!(services.len(), 2);
-    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {
+        let device = device(&MemsParameters { transfer, active_tips, ..mems_parameters("g2") });
+        let geometry = device.geometry().clone();
+        let last = geometry.capacity_blocks() - 1;
+        let stops: u64 = BATCH_POSITIONS.most + 1;
+        for (at, is_upward) in [(0, true), (last, false)] {
+            let requests: Vec<Request> =
+                (0..stops).map(|id| Request { id, ..Request::read(last / stops * (id * 517 % stops), 1) }).collect();
+            let order = |requests: &[Request]| {
+                let (mut device, mut services) = (device.clone(), Vec::new());
+                let free = device.serve(Time::ZERO, &Request::read(at, 1)).free;
+                device.serve_batch(free, requests, &mut services);
+                let mut order: Vec<usize> = (0..requests.len()).collect();
+                order.sort_by_key(|&place| services[place].end);
+                order.iter().map(|&place| geometry.place(requests[place].lbn).cylinder).collect::<Vec<u32>>()
+            };
+            let mut order_of_all = order(&requests);
+            assert!(!order(&requests[1..]).is_sorted(), "as many as are tried go to the nearest next");
+            if !is_upward {
+                order_of_all.reverse();
+            }
+            assert!(order_of_all.is_sorted(), "{transfer:?} {is_upward}: {order_of_all:?}");
+        }
+    }
+}
+
+/// As many blocks as may be served together, at positions of their own: their order is found in no time.
+#[test]
+fn a_batch_of_all_blocks_that_there_may_be_ends() {
+    for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {
+        let device = device(&MemsParameters { transfer, active_tips, ..mems_parameters("g2") });
+        let distance = device.capacity_blocks() / BATCH_BLOCKS.most;
+        let scattered: Vec<Request> =
+            (0..BATCH_BLOCKS.most).map(|id| Request { id, ..Request::read(id * distance, 1) }).collect();
+        let blocks = (BATCH_BLOCKS.most / 2) as u32;
+        let half = Request { id: 1, ..Request::read(device.capacity_blocks() / 2, blocks) };
+        for requests in [&scattered, &vec![Request::read(0, blocks), half]] {
+            let (begun, mut services) = (std::time::Instant::now(), Vec::new());
+            device.clone().serve_batch(Time::ZERO, requests, &mut services);
+            assert_eq!(services.len(), requests.len());
+            assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        }
+    }
 }
 
 #[test]

@@ -245,6 +245,46 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     }
 }
 
+/// Larger than a request can be, and as far out as a trace can tell.
+#[test]
+fn numbers_at_the_end_of_their_range_are_errors() {
+    let error = |offset_bytes: u64, bytes: u64, capacity_blocks: u64| {
+        let text = format!("t_ns,device,offset_bytes,bytes,op\n0,0,{offset_bytes},{bytes},R\n");
+        let trace = trace("end.csv", &text);
+        let path = trace.path.display().to_string();
+        let replay = Replay::new(TraceSpec { path, ..TraceSpec::default() }, 1, capacity_blocks, BLOCK);
+        drain(&mut replay.expect("a trace"), 1, 9).expect_err("a request that does not fit")
+    };
+    let error_of_size = error(0, 1 << 42, 1 << 40);
+    assert!(
+        error_of_size.ends_with("record 1: 8589934592 blocks are more than the 4294967295 of a request"),
+        "{error_of_size}"
+    );
+    let far = error(u64::MAX - 513, 512, CAPACITY);
+    assert!(far.contains("lie beyond the device") && far.contains("the trace takes 18446744"), "{far}");
+}
+
+/// How far a long trace reaches takes long to find: whoever waits gets a word in.
+#[test]
+fn a_record_beyond_the_device_holds_nobody_up() {
+    let records: Vec<_> = (0..60_000).map(|i| (i, (i % 3) as u32, 990 + i, 1, 'R')).collect();
+    let far = csv(&records);
+    let mut workload = replay(&far, TraceSpec::default()).unwrap();
+    assert_eq!(drain(&mut workload, 1, 10).unwrap().len(), 10);
+    let mut busy = 0;
+    let error = loop {
+        match workload.peek() {
+            Ok(Next::Busy) => busy += 1,
+            Ok(next) => panic!("{next:?}"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(busy > 10, "{busy}");
+    assert!(error.contains("record 11: blocks 1000 to 1000 lie beyond the device"), "{error}");
+    assert!(error.contains("the trace takes 30.715 MB more; replay on a larger device, choose one device"), "{error}");
+    assert!(error.ends_with("or replay only what comes before, with records = 10"), "{error}");
+}
+
 #[test]
 fn bytes_become_the_blocks_they_touch() {
     let text =

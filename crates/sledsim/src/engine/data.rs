@@ -124,6 +124,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Time;
 
     #[test]
     fn zeroes_where_nothing_is_take_no_room_and_elsewhere_count() {
@@ -134,6 +135,25 @@ mod tests {
         assert_eq!(memory.held_bytes(512), 512 * PAGE_BLOCKS);
         memory.write(16, &Payload::of(&[0; 512 * 5]), 512);
         assert_eq!(memory.read(16, 8, 512), Payload::of(&[0; 512 * 8]));
+    }
+
+    #[test]
+    fn what_is_under_way_counts_at_each_component_until_it_is_over() {
+        let components = [(512, Some(false)), (4096, None)];
+        let mut data = DataPlane::new(components.into_iter(), Stream::new(1, "data"));
+        let [leaf, root] = [0, 1].map(ComponentId);
+        let read = |id, blocks| Request { id, ..Request::read(0, blocks) };
+        data.submitted(root, &read(7, 1), Payload::NONE);
+        data.submitted(leaf, &read(0, 8), Payload::NONE);
+        data.submitted(leaf, &Request { id: 1, ..Request::flush() }, Payload::NONE);
+        assert_eq!(data.under_way_bytes(), 2 * 4096);
+        data.completed(leaf, &Completion::at_once(&read(0, 8), Time::ZERO), Payload::NONE);
+        assert_eq!(data.under_way_bytes(), 4096);
+        data.completed(root, &Completion::refused(&read(7, 1), Time::ZERO), Payload::NONE);
+        assert_eq!(data.under_way_bytes(), 0);
+        data.submitted(root, &read(8, 3), Payload::NONE);
+        data.lose_power();
+        assert_eq!(data.under_way_bytes(), 0);
     }
 }
 
@@ -236,6 +256,10 @@ impl Hasher for IdHasher {
 pub(super) struct DataPlane {
     /// By component; none where it has children.
     media: Vec<Option<Medium>>,
+    /// Size of the blocks of each component.
+    block_bytes: Vec<u32>,
+    /// Bytes of the requests that components have and have not completed.
+    under_way_bytes: u64,
     /// Payloads on the way down to a component or up from it, by request: ids are unique within its parent.
     carried: HashMap<(ComponentId, u64), Payload, BuildHasherDefault<IdHasher>>,
     /// Calls of components until power is cut.
@@ -245,19 +269,24 @@ pub(super) struct DataPlane {
 }
 
 impl DataPlane {
-    /// Media for components: block size and whether completed writes may be lost, none where one has children.
-    pub(super) fn new(leaves: impl Iterator<Item = Option<(u32, bool)>>, stream: Stream) -> Self {
-        let medium = |(block_bytes, volatile)| Medium {
-            block_bytes,
-            volatile,
-            memory: Memory::default(),
-            unsettled: VecDeque::new(),
-            written: 0,
-            writes: BTreeMap::new(),
-            flushes: BTreeMap::new(),
+    /// Media for components: their block size, and whether completed writes may be lost; no medium where one has children.
+    pub(super) fn new(components: impl Iterator<Item = (u32, Option<bool>)>, stream: Stream) -> Self {
+        let (block_bytes, volatile): (Vec<u32>, Vec<Option<bool>>) = components.unzip();
+        let medium = |(&block_bytes, volatile): (&u32, Option<bool>)| {
+            Some(Medium {
+                block_bytes,
+                volatile: volatile?,
+                memory: Memory::default(),
+                unsettled: VecDeque::new(),
+                written: 0,
+                writes: BTreeMap::new(),
+                flushes: BTreeMap::new(),
+            })
         };
         Self {
-            media: leaves.map(|leaf| leaf.map(medium)).collect(),
+            media: block_bytes.iter().zip(volatile).map(medium).collect(),
+            block_bytes,
+            under_way_bytes: 0,
             carried: HashMap::default(),
             fuse: None,
             cut: false,
@@ -270,12 +299,23 @@ impl DataPlane {
         self.media.iter().flatten().map(|medium| medium.memory.held_bytes(medium.block_bytes)).sum()
     }
 
+    /// Bytes of all that is under way, at each component that has it: so much is held for it, or will be.
+    pub(super) fn under_way_bytes(&self) -> u64 {
+        self.under_way_bytes
+    }
+
+    /// Bytes of a request to a component.
+    fn bytes(&self, component: ComponentId, request: &Request) -> u64 {
+        u64::from(request.blocks) * u64::from(self.block_bytes[component.0 as usize])
+    }
+
     pub(super) fn medium(&self, component: ComponentId) -> Option<&Memory> {
         self.media[component.0 as usize].as_ref().map(|medium| &medium.memory)
     }
 
     /// A request goes to a component.
     pub(super) fn submitted(&mut self, to: ComponentId, request: &Request, payload: Payload) {
+        self.under_way_bytes += self.bytes(to, request);
         match &mut self.media[to.0 as usize] {
             Some(medium) if request.op == Op::Write => {
                 assert!(payload.is_some(), "a write to {to:?} carries no data");
@@ -295,6 +335,7 @@ impl DataPlane {
     /// A component completes a request, perhaps with what was read.
     pub(super) fn completed(&mut self, from: ComponentId, completion: &Completion, payload: Payload) {
         let request = &completion.request;
+        self.under_way_bytes -= self.bytes(from, request);
         let mut payload = payload;
         if let Some(medium) = &mut self.media[from.0 as usize] {
             let written = medium.writes.remove(&request.id);
@@ -337,6 +378,7 @@ impl DataPlane {
     /// Power is gone, and comes back.
     pub(super) fn lose_power(&mut self) {
         self.carried.clear();
+        self.under_way_bytes = 0;
         (self.fuse, self.cut) = (None, false);
         for medium in self.media.iter_mut().flatten() {
             medium.lose_power(&mut self.stream);

@@ -9,7 +9,7 @@ use crate::engine::system::System;
 use crate::engine::work::Work;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
-use crate::limits::{DATA_HELD, PARTS_UNDER_WAY};
+use crate::limits::{Limit, DATA_HELD, DATA_UNDER_WAY, PARTS_UNDER_WAY};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -273,8 +273,11 @@ impl<O: Observer> Run<'_, O> {
             if let Some((_, why)) = self.system.halted() {
                 return Ok(if *why == Stop::Interrupted { End::Interrupted } else { End::Failed });
             }
-            if self.course.is_some() && !self.attend_power(cut_at.is_some()) {
-                return Ok(End::Interrupted);
+            if self.course.is_some() {
+                self.bound_data(self.system.under_way_bytes(), DATA_UNDER_WAY, "are under way at")?;
+                if !self.attend_power(cut_at.is_some()) {
+                    return Ok(End::Interrupted);
+                }
             }
         }
     }
@@ -358,19 +361,25 @@ impl<O: Observer> Run<'_, O> {
     /// What is done now and then.
     fn look_up(&mut self) -> Result<(), Fault> {
         self.standing.looks += 1;
-        if self.system.held_bytes() > DATA_HELD.most {
-            return Err(Fault::new(Kind::Unsupported).says(format!(
-                "more than {} bytes have been written by {} s, which a run with power cuts holds: write fewer or smaller \
-                 requests, or leave out run.power_cuts",
-                DATA_HELD.most,
-                self.system.now().seconds()
-            )));
-        }
+        self.bound_data(self.system.held_bytes(), DATA_HELD, "have been written by")?;
         if self.standing.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
             self.check()?;
         }
         Ok(())
+    }
+
+    /// No more than the limit of bytes are held in a run with power cuts.
+    fn bound_data(&self, bytes: u64, limit: Limit, what: &str) -> Result<(), Fault> {
+        if bytes <= limit.most {
+            return Ok(());
+        }
+        Err(Fault::new(Kind::Unsupported).says(format!(
+            "more than {} bytes {what} {} s, which a run with power cuts holds: make requests fewer or smaller, and fewer rows \
+             of a rebuild at once, or leave out run.power_cuts",
+            limit.most,
+            self.system.now().seconds()
+        )))
     }
 
     fn check(&mut self) -> Result<(), Fault> {

@@ -135,20 +135,23 @@ impl System {
     /// power cut leaves. To be called before the first request.
     pub fn hold_data(&mut self, stream: Stream) {
         let ids = (0..self.components.len() as u32).map(ComponentId);
-        let leaf = |id: ComponentId| {
+        let medium = |id: ComponentId| {
             let component = self.component(id);
-            self.children(id)
-                .next()
-                .is_none()
-                .then(|| (component.block_bytes(), component.may_lose_writes(&self.below(id))))
+            let is_leaf = self.children(id).next().is_none();
+            (component.block_bytes(), is_leaf.then(|| component.may_lose_writes(&self.below(id))))
         };
-        self.data = Some(Box::new(DataPlane::new(ids.map(leaf), stream)));
+        self.data = Some(Box::new(DataPlane::new(ids.map(medium), stream)));
         self.parts.hold_data();
     }
 
     /// Bytes that it takes to hold what has been written, in a run that holds data.
     pub(super) fn held_bytes(&self) -> u64 {
         self.data.as_ref().map_or(0, |data| data.held_bytes())
+    }
+
+    /// Bytes of what is under way, in a run that holds data.
+    pub(super) fn under_way_bytes(&self) -> u64 {
+        self.data.as_ref().map_or(0, |data| data.under_way_bytes())
     }
 
     /// From now on components begin no work that only they want and that takes as long as they are large, as rebuilds do.

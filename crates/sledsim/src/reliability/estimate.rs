@@ -6,8 +6,10 @@ use crate::metrics::interval;
 
 /// Equal weights that would scatter as the weights seen do, from which on their mean is close enough to normal.
 const FEWEST_FOR_NORMAL: f64 = 100.0;
-/// Halvings of the interval of logarithms from 1e-300 to 1: more than a double has digits.
-const HALVINGS: u32 = 64;
+/// Steps towards a logarithm between those of 1e-300 and 1: as many halvings leave less than a double has digits.
+const MOST_STEPS: u32 = 64;
+/// A step so small, beside a logarithm, is the last: what is left after it goes by its square.
+const CLOSE: f64 = 1e-10;
 /// Terms of the continued fraction at most; it needs about the square root of its larger parameter.
 const MOST_TERMS: u32 = 1_000_000;
 
@@ -75,33 +77,44 @@ pub(super) fn weighted_interval(count: u64, (sum, squares): (f64, f64), plain: E
     }
 }
 
-/// The value below which a beta variable lies with this probability.
+/// The value below which a beta variable lies with this probability: Newton's method over logarithms, within bounds that each
+/// step narrows, and halved where it leaves them or gains too little.
 fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
+    let log_scale = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
     let (mut low, mut high) = (libm::log(1e-300), 0.0);
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        if beta_probability(libm::exp(middle), a, b) < probability {
-            low = middle;
+    let mut at = libm::log(a / (a + b));
+    for _ in 0..MOST_STEPS {
+        let x = libm::exp(at);
+        let (found, slope) = beta_probability(x, a, b, log_scale);
+        if found < probability {
+            low = at;
         } else {
-            high = middle;
+            high = at;
+        }
+        let next = at - (found - probability) / slope;
+        let next = if (low..=high).contains(&next) { next } else { 0.5 * (low + high) };
+        let moved = (next - at).abs();
+        at = next;
+        if moved <= CLOSE * at.abs().min(1.0) {
+            break;
         }
     }
-    libm::exp(0.5 * (low + high))
+    libm::exp(at)
 }
 
-/// Probability that a beta variable lies below `x`: the regularised incomplete beta function, by its continued fraction
-/// (Abramowitz and Stegun, 26.5.8), on the side on which it converges fast.
-fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
+/// Probability that a beta variable lies below `x`, from 0 to 1, and its slope over the logarithm of `x`: the regularised
+/// incomplete beta function, by its continued fraction (Abramowitz and Stegun, 26.5.8), on the side on which it converges fast.
+fn beta_probability(x: f64, a: f64, b: f64, log_scale: f64) -> (f64, f64) {
     if x <= 0.0 || x >= 1.0 {
-        return if x <= 0.0 { 0.0 } else { 1.0 };
+        return (if x <= 0.0 { 0.0 } else { 1.0 }, 0.0);
     }
-    let log_front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x);
-    let front = libm::exp(log_front);
-    if x < (a + 1.0) / (a + b + 2.0) {
+    let front = libm::exp(log_scale + a * libm::log(x) + b * libm::log1p(-x));
+    let below = if x < (a + 1.0) / (a + b + 2.0) {
         front * beta_fraction(x, a, b) / a
     } else {
         1.0 - front * beta_fraction(1.0 - x, b, a) / b
-    }
+    };
+    (below, front / (1.0 - x))
 }
 
 /// The continued fraction, evaluated by the method of Lentz.
@@ -156,6 +169,25 @@ mod tests {
                 // The sums by definition are good to twelve digits of 1.
                 assert!((above - half).abs() < 1e-10, "{seen} of {trials}: {above} above the lower end");
                 assert!((below - half).abs() < 1e-10, "{seen} of {trials}: {below} below the upper end");
+            }
+        }
+    }
+
+    /// Whoever halves 64 times finds the same.
+    #[test]
+    fn steps_lead_to_where_a_beta_variable_has_the_probability() {
+        let counts = [1.0, 2.0, 30.0, 1e3, 3e5, 1e8];
+        for (a, b) in counts.into_iter().flat_map(|a| counts.map(|b| (a, b))) {
+            let log_scale = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
+            for probability in [5e-5, 0.025, 0.25, 0.75, 0.975, 0.99995] {
+                let (mut low, mut high) = (libm::log(1e-300), 0.0);
+                for _ in 0..64 {
+                    let middle = 0.5 * (low + high);
+                    let below = beta_probability(libm::exp(middle), a, b, log_scale).0 < probability;
+                    *if below { &mut low } else { &mut high } = middle;
+                }
+                let found = libm::log(beta_quantile(probability, a, b));
+                assert!((found - low).abs() < 1e-11 * low.abs().max(1.0), "{probability} of {a}, {b}: {found}, {low}");
             }
         }
     }

@@ -67,6 +67,15 @@ pub(super) enum Found {
 /// Records to look at for how far a trace reaches, a second's work or two, after which what was seen has to do.
 const RECORDS_FOR_REACH: u32 = 5_000_000;
 
+/// Reads the trace anew for how far the chosen records reach, up to its end or to where it can't be read.
+pub(super) struct Survey {
+    /// None where it can't be opened.
+    cursor: Option<Cursor>,
+    /// Records of a device, and where the last of them ends.
+    devices: BTreeMap<u32, (u64, u64)>,
+    left: u32,
+}
+
 /// How far the chosen records reach.
 pub(super) struct Reach {
     /// Where the last of them ends.
@@ -79,35 +88,40 @@ pub(super) struct Reach {
     pub fitting: Option<u32>,
 }
 
-impl Reach {
-    /// Reads the trace anew, up to its end or to where it can't be read.
-    pub fn of(spec: &TraceSpec, options: &TraceOptions, capacity_bytes: u64) -> Self {
-        let mut devices = BTreeMap::<u32, (u64, u64)>::new();
-        let mut whole = false;
-        let mut left = RECORDS_FOR_REACH;
-        if let Ok(mut cursor) = Cursor::open(spec, options) {
-            while left > 0 {
-                match cursor.next(spec) {
-                    Ok(Found::Record(record)) => {
-                        left -= 1;
-                        let (records, end_bytes) = devices.entry(record.device).or_default();
-                        *records += 1;
-                        *end_bytes = (*end_bytes).max(record.offset_bytes + record.bytes);
-                    }
-                    Ok(Found::NotYet) => left = left.saturating_sub(RECORDS_AT_ONCE),
-                    Ok(Found::End) => {
-                        whole = true;
-                        break;
-                    }
-                    Err(_) => break,
+impl Survey {
+    pub fn begin(spec: &TraceSpec, options: &TraceOptions) -> Self {
+        Self { cursor: Cursor::open(spec, options).ok(), devices: BTreeMap::new(), left: RECORDS_FOR_REACH }
+    }
+
+    /// Goes on for a while; what was found for a device of so many bytes, once that is all.
+    pub fn go_on(&mut self, spec: &TraceSpec, capacity_bytes: u64) -> Option<Reach> {
+        let Some(cursor) = &mut self.cursor else { return Some(self.reach(false, capacity_bytes)) };
+        let mut stint = cursor.reader.stint();
+        while self.left > 0 && cursor.reader.goes_on(&mut stint) {
+            match cursor.next(spec) {
+                Ok(Found::Record(record)) => {
+                    self.left -= 1;
+                    let (records, end_bytes) = self.devices.entry(record.device).or_default();
+                    *records += 1;
+                    *end_bytes = (*end_bytes).max(record.offset_bytes + record.bytes);
                 }
+                Ok(Found::NotYet) => {
+                    self.left = self.left.saturating_sub(RECORDS_AT_ONCE);
+                    return None;
+                }
+                Ok(Found::End) => return Some(self.reach(true, capacity_bytes)),
+                Err(_) => return Some(self.reach(false, capacity_bytes)),
             }
         }
-        let fits = devices.iter().filter(|(_, (_, end_bytes))| whole && *end_bytes <= capacity_bytes);
-        Self {
-            end_bytes: devices.values().map(|(_, end_bytes)| *end_bytes).max().unwrap_or_default(),
+        (self.left == 0).then(|| self.reach(false, capacity_bytes))
+    }
+
+    fn reach(&self, whole: bool, capacity_bytes: u64) -> Reach {
+        let fits = self.devices.iter().filter(|(_, (_, end_bytes))| whole && *end_bytes <= capacity_bytes);
+        Reach {
+            end_bytes: self.devices.values().map(|(_, end_bytes)| *end_bytes).max().unwrap_or_default(),
             whole,
-            devices: devices.len(),
+            devices: self.devices.len(),
             fitting: fits.max_by_key(|(_, (records, _))| *records).map(|(device, _)| *device),
         }
     }

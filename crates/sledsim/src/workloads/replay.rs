@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
-use super::chosen::{Cursor, Found, Reach};
+use super::chosen::{Cursor, Found, Reach, Survey};
 use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::engine::workload::{Next, Workload};
@@ -55,6 +55,8 @@ pub struct Replay {
     /// Blocks of the trace's address space, where addresses are scaled.
     extent_blocks: Option<u64>,
     measuring: Option<Extent>,
+    /// Where a record lies beyond the device, which ends the replay.
+    misfit: Option<Misfit>,
     cursor: Cursor,
     needs: Needs,
     /// The next request, its arrival not yet settled in the closed modes.
@@ -110,6 +112,13 @@ struct Extent {
     end_bytes: u64,
 }
 
+/// A record beyond the end of the device: its blocks, and how far the trace reaches, as far as it has been read for that.
+struct Misfit {
+    first: u64,
+    end: u64,
+    survey: Survey,
+}
+
 impl Replay {
     /// Opens a trace for a device of `capacity_blocks` blocks of `block_bytes`. From `seed` follows what requests need; a record
     /// draws the same in every replay, and in part of the trace.
@@ -140,6 +149,7 @@ impl Replay {
             capacity_blocks,
             extent_blocks: None,
             measuring: None,
+            misfit: None,
             cursor,
             needs,
             pending: None,
@@ -186,12 +196,15 @@ impl Replay {
         if let Some(extent) = self.measuring.take() {
             return self.measure(extent);
         }
+        if let Some(misfit) = self.misfit.take() {
+            return self.go_on_with(misfit);
+        }
         loop {
             match self.cursor.next(&self.spec)? {
                 Found::Record(record) => {
                     self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.spec.time_scale);
                     self.pending_response_ns = record.response_ns;
-                    self.pending = Some(self.request(&record)?);
+                    self.pending = self.request(&record)?;
                     return Ok(());
                 }
                 Found::NotYet => return Ok(()),
@@ -222,7 +235,8 @@ impl Replay {
         }
     }
 
-    fn request(&mut self, record: &TraceRecord) -> Result<Request, Fault> {
+    /// The request of a record; none where it lies beyond the device, and how far the trace reaches is looked for first.
+    fn request(&mut self, record: &TraceRecord) -> Result<Option<Request>, Fault> {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
         if self.next_id == 0 && !self.spec.rebase {
             let first_ns = self.cursor.reader.first_time_ns().checked_add(origin_ns);
@@ -237,12 +251,21 @@ impl Replay {
         }
         if record.op == Op::Flush {
             let arrival = Time::from_ns(self.latest_ns);
-            return Ok(Request { id: self.next_id, arrival, origin: record.device, ..Request::flush() });
+            return Ok(Some(Request { id: self.next_id, arrival, origin: record.device, ..Request::flush() }));
         }
         let first = record.offset_bytes / self.block_bytes;
         let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
-        let lbn = self.place(first, end - first)?;
-        let blocks = u32::try_from(end - first).map_err(|_| self.beyond(first, end))?;
+        let Some(lbn) = self.place(first, end - first) else {
+            self.beyond(first, end)?;
+            return Ok(None);
+        };
+        let blocks = u32::try_from(end - first).map_err(|_| {
+            self.of_record(Kind::Misfit).says(format!(
+                "{} blocks are more than the {} of a request",
+                end - first,
+                u32::MAX
+            ))
+        })?;
         let request = Request {
             id: self.next_id,
             arrival: Time::from_ns(self.latest_ns),
@@ -256,40 +279,65 @@ impl Replay {
         let inside = record.offset_bytes - first * self.block_bytes;
         let mut request = request.needing(inside, record.bytes, self.block_bytes as u32);
         self.needs.settle(self.cursor.reader.records(), &mut request);
-        Ok(request)
+        Ok(Some(request))
     }
 
-    /// Where on the device a request for `blocks` from `first` on goes.
-    fn place(&self, first: u64, blocks: u64) -> Result<u64, Fault> {
-        let end = first + blocks;
-        let last_start = self.capacity_blocks.checked_sub(blocks).ok_or_else(|| self.beyond(first, end))?;
+    /// Where on the device a request for `blocks` from `first` on goes; none where that is beyond its end.
+    fn place(&self, first: u64, blocks: u64) -> Option<u64> {
+        let last_start = self.capacity_blocks.checked_sub(blocks)?;
         match (self.spec.fit, self.extent_blocks) {
             (Fit::Scale, Some(extent)) => {
                 let scaled = u128::from(first) * u128::from(self.capacity_blocks) / u128::from(extent.max(1));
-                Ok((scaled as u64).min(last_start))
+                Some((scaled as u64).min(last_start))
             }
-            (Fit::Wrap, _) => Ok((first % self.capacity_blocks).min(last_start)),
-            _ if end > self.capacity_blocks => Err(self.beyond(first, end)),
-            _ => Ok(first),
+            (Fit::Wrap, _) => Some((first % self.capacity_blocks).min(last_start)),
+            _ => Some(first).filter(|&first| first <= last_start),
         }
     }
 
-    fn beyond(&self, first: u64, end: u64) -> Fault {
-        let fault = self.of_record(Kind::Misfit).says(format!(
+    /// Blocks from `first` to before `end` lie beyond the device.
+    ///
+    /// # Errors
+    /// If the request alone is larger. Otherwise how far the trace reaches is yet to be told.
+    fn beyond(&mut self, first: u64, end: u64) -> Result<(), Fault> {
+        if end - first > self.capacity_blocks {
+            let says = "the request alone is larger; replay on a larger device";
+            return Err(self.lies_beyond(first, end).says(says));
+        }
+        let survey = Survey::begin(&self.spec, &self.trace_options);
+        self.misfit = Some(Misfit { first, end, survey });
+        Ok(())
+    }
+
+    fn lies_beyond(&self, first: u64, end: u64) -> Fault {
+        self.of_record(Kind::Misfit).says(format!(
             "blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: ",
             end - 1,
             self.capacity_blocks,
             self.block_bytes,
-        ));
-        if end - first > self.capacity_blocks {
-            return fault.says("the request alone is larger; replay on a larger device");
+        ))
+    }
+
+    /// Goes on to find how far a trace reaches of which a record does not fit.
+    ///
+    /// # Errors
+    /// That, once it is found.
+    fn go_on_with(&mut self, mut misfit: Misfit) -> Result<(), Fault> {
+        if let Some(reach) = misfit.survey.go_on(&self.spec, self.capacity_blocks * self.block_bytes) {
+            return Err(self.reaches_beyond(misfit.first, misfit.end, &reach));
         }
+        self.misfit = Some(misfit);
+        Ok(())
+    }
+
+    fn reaches_beyond(&self, first: u64, end: u64, reach: &Reach) -> Fault {
         let capacity_bytes = self.capacity_blocks * self.block_bytes;
-        let reach = Reach::of(&self.spec, &self.trace_options, capacity_bytes);
-        let end_bytes = reach.end_bytes.max(end * self.block_bytes);
+        let end_bytes = reach.end_bytes.max(end.saturating_mul(self.block_bytes));
         let missing = shown_bytes(end_bytes - capacity_bytes);
         let least = if reach.whole { "" } else { "at least " };
-        let mut fault = fault.says(format!("the trace takes {least}{missing} more; replay on a larger device"));
+        let mut fault = self
+            .lies_beyond(first, end)
+            .says(format!("the trace takes {least}{missing} more; replay on a larger device"));
         // What a device has, and what one would need.
         fault.value = Some(capacity_bytes.into());
         fault.allowed = Some(Range { unit: "B".to_owned(), ..Range::at_least(end_bytes as f64) }.into());

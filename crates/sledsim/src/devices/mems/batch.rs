@@ -12,6 +12,7 @@ use crate::devices::mems::approach::{Approach, Sled};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::positioning::Positioning;
 use crate::devices::mems::subsector::Extent;
+use crate::limits::BATCH_POSITIONS;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::Time;
@@ -187,60 +188,33 @@ impl Wanted {
         &self.passes[self.stops[stop].passes.clone()]
     }
 
-    /// Passes over all positions from `sled` on, always over the nearest next: of those as near, the first.
+    /// Passes over all positions from `sled` on, always over the nearest next; over more than [`BATCH_POSITIONS`] cylinder by
+    /// cylinder, from the nearer end on.
     pub(super) fn nearest_first(&self, positioning: &Positioning, mut sled: Sled) -> Vec<Visit> {
-        let by_cylinder = self.stops.chunk_by(|one, other| one.cylinder == other.cylinder);
-        let mut first = 0;
-        let mut left: Vec<Vec<usize>> = by_cylinder
-            .map(|stops| {
-                first += stops.len();
-                (first - stops.len()..first).collect()
-            })
-            .collect();
+        let mut left: Vec<usize> = (0..self.stops.len()).collect();
         let mut order = Vec::with_capacity(self.passes.len());
-        while let Some((cylinder, place)) = self.nearest(positioning, &sled, &left) {
-            let stop = left[cylinder].remove(place);
-            if left[cylinder].is_empty() {
-                left.remove(cylinder);
+        let approach =
+            |sled: &Sled, stop: usize| positioning.approach(sled, self.stops[stop].cylinder, self.stops[stop].row);
+        if left.len() as u64 > BATCH_POSITIONS.most {
+            if is_nearer_to_last(&left, sled.cylinder, |&stop| self.stops[stop].cylinder) {
+                left.reverse();
             }
-            for &visit in self.visits(stop) {
-                sled = positioning.approach(&sled, self.stops[stop].cylinder, self.stops[stop].row).done;
+            return left.into_iter().flat_map(|stop| self.visits(stop)).copied().collect();
+        }
+        while let Some(nearest) = (0..left.len()).min_by_key(|&i| approach(&sled, left[i]).seek_ns) {
+            for &visit in self.visits(left.remove(nearest)) {
+                sled = approach(&sled, visit.stop).done;
                 order.push(visit);
             }
         }
         order
     }
+}
 
-    /// The place among those `left` (positions by cylinder, none without any) of the one that is nearest to `sled`: no cylinder
-    /// is looked at that is too far away.
-    fn nearest(&self, positioning: &Positioning, sled: &Sled, left: &[Vec<usize>]) -> Option<(usize, usize)> {
-        let cylinder_of = |stops: &[usize]| self.stops[stops[0]].cylinder;
-        let middle = left.partition_point(|stops| cylinder_of(stops) < sled.cylinder);
-        let (mut below, mut above) = ((0..middle).rev(), middle..left.len());
-        let mut best: Option<(u64, usize, (usize, usize))> = None;
-        let mut look = |at: usize| {
-            let stops = &left[at];
-            let cylinder = cylinder_of(stops);
-            let bound_ns = positioning.x_bound_ns(sled.cylinder, cylinder);
-            // One as near may come first.
-            if best.is_some_and(|(seek_ns, ..)| bound_ns > seek_ns) {
-                return false;
-            }
-            for (place, &stop) in stops.iter().enumerate() {
-                let seek_ns = positioning.approach(sled, cylinder, self.stops[stop].row).seek_ns;
-                if best.is_none_or(|(least_ns, first, _)| (seek_ns, stop) < (least_ns, first)) {
-                    best = Some((seek_ns, stop, (at, place)));
-                }
-            }
-            true
-        };
-        let (mut is_below, mut is_above) = (true, true);
-        while is_below || is_above {
-            is_above = is_above && above.next().is_some_and(&mut look);
-            is_below = is_below && below.next().is_some_and(&mut look);
-        }
-        best.map(|(.., place)| place)
-    }
+/// Of `positions` by cylinder, whether the last is nearer to a cylinder than the first.
+pub(super) fn is_nearer_to_last<P>(positions: &[P], cylinder: u32, cylinder_of: impl Fn(&P) -> u32) -> bool {
+    let distance = |position: Option<&P>| position.map(|position| cylinder_of(position).abs_diff(cylinder));
+    distance(positions.last()) < distance(positions.first())
 }
 
 /// Serves `requests` together from `now` on; one [`Service`] each, in their order, goes to `out`.

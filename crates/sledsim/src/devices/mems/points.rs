@@ -9,19 +9,21 @@
 //! LBNs follow each other along Y. A request of several blocks goes in their order; one block is accessed along the axis and in
 //! the direction that is sooner, but right beside the block before it on along the axis on which both lie. In a batch each
 //! block goes with the larger of the two groups, along either axis, of those that are near: to pass what lies between them takes
-//! no longer than settling. A group is accessed from one end to the other, the nearest group next.
+//! no longer than settling. A group is accessed from one end to the other, the nearest group next; more groups than
+//! [`BATCH_POSITIONS`] cylinder by cylinder.
 
 use std::ops::Range;
 
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::approach::{Approach, Sled};
-use crate::devices::mems::batch::{finish_together, Member};
+use crate::devices::mems::batch::{finish_together, is_nearer_to_last, Member};
 use crate::devices::mems::geometry::Place;
 use crate::devices::mems::motion::{x_move_s, y_seek, Axis};
 use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Positioning, YState, YTime};
 use crate::devices::Location;
 use crate::fault::Fault;
+use crate::limits::BATCH_POSITIONS;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -354,16 +356,29 @@ impl Blocks {
     }
 }
 
-/// Serves `requests` together from `now` on, group by group, the nearest next; one [`Service`] each, in their order, goes to
-/// `out`. Blocks complete with their line.
+/// Serves `requests` together from `now` on, group by group, the nearest next, or of many the next from the nearer end on; one
+/// [`Service`] each, in their order, goes to `out`. Blocks complete with their line.
 pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
     let wanted = Blocks::of(device, requests);
     let mut left = wanted.groups();
+    let place = |group: &Group| (group.lines[0].0.cylinder, group.lines[0].0.row);
     let mut run = device.begin(now);
+    // Of what goes cylinder by cylinder the next stands at the end.
+    let are_sorted = left.len() as u64 > BATCH_POSITIONS.most;
+    if are_sorted {
+        left.sort_by_key(place);
+        if !is_nearer_to_last(&left, device.sled.cylinder, |group| place(group).0) {
+            left.reverse();
+        }
+    }
     let mut members = vec![Member { passes: 0, bus_done: now }; requests.len()];
     let way = |device: &MemsDevice, group: &Group| group.approach(device.positioning(), &device.sled);
-    while let Some(nearest) = (0..left.len()).min_by_key(|&group| way(device, &left[group]).0.seek_ns) {
-        let mut group = left.remove(nearest);
+    let nearest = |device: &MemsDevice, left: &[Group]| match are_sorted {
+        true => left.len().checked_sub(1),
+        false => (0..left.len()).min_by_key(|&group| way(device, &left[group]).0.seek_ns),
+    };
+    while let Some(next) = nearest(device, &left) {
+        let mut group = left.remove(next);
         let (mut approach, backward) = way(device, &group);
         if backward {
             group.lines.reverse();

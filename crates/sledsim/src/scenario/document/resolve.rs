@@ -307,7 +307,6 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     found.extend(of_run(&scenario.run));
     found.extend(power_cuts::faults(&scenario.run));
     found.extend(power_cuts::of_moves(&mut scenario.system, &SYSTEM.into(), &scenario.run));
-    found.extend(power_cuts::of_rebuilds(&scenario.system, &SYSTEM.into(), &scenario.run));
     found.extend(of_missing(&scenario.missing).filter(|_| !scenario.accept_missing));
     found
 }

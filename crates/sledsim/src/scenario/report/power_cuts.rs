@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::engine::random::Stream;
 use crate::engine::{Cut, CutPlan, Losses, Path, DATA_BYTES};
 use crate::fault::{self, Fault};
-use crate::limits::{PARTS_OF_A_REQUEST, REBUILT_AT_ONCE};
+use crate::limits::PARTS_OF_A_REQUEST;
 use crate::scenario::specs::scenario::{PowerCutsSpec, RunSpec, Scenario};
-use crate::scenario::specs::system::{Children, SystemSpec};
+use crate::scenario::specs::system::SystemSpec;
 use crate::time::{ns_to_s, s_to_ns, Time};
 use crate::units::ns_to_ms;
 
@@ -111,48 +111,6 @@ pub(in crate::scenario) fn of_moves(system: &mut SystemSpec, at: &fault::Path, r
         }
     });
     found
-}
-
-/// Arrays that rebuild so much at once in a run with power cuts, which holds all bytes that are under way, that it would not end.
-pub(in crate::scenario) fn of_rebuilds(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Option<Fault> {
-    cuts(run)?;
-    let mut found = Vec::new();
-    rebuilt_at_once(system, at, 1, &mut found);
-    let all = found.iter().map(|(bytes, ..)| bytes).sum::<u128>();
-    let (_, path, rows) = found.into_iter().max_by_key(|&(bytes, ..)| bytes)?;
-    (all > u128::from(REBUILT_AT_ONCE.most)).then(|| {
-        Fault::conflict(path.step("rebuild").step("rows"), rows)
-            .says(format!(
-                ": the arrays that rebuild would have {all} B under way, more than the {} B that a run with power cuts can \
-                 hold: lower rows, outstanding or unit_bytes, or leave out ",
-                REBUILT_AT_ONCE.most
-            ))
-            .key("run.power_cuts")
-    })
-}
-
-/// The arrays of a system of which a member fails that is rebuilt: bytes of the rows that `copies` of each rebuild at once, where
-/// it is, and how many rows it takes in a step.
-fn rebuilt_at_once(system: &SystemSpec, at: &fault::Path, copies: u128, found: &mut Vec<(u128, fault::Path, u32)>) {
-    match system.children() {
-        Children::None => {}
-        Children::Keyed(children) => {
-            children.into_iter().for_each(|(key, child)| rebuilt_at_once(child, &at.step(key), copies, found));
-        }
-        Children::Members(members, _) => {
-            let fails = system.faults().iter().any(|each| each.fault.fails_at_s.is_some());
-            let count: u128 = members.iter().map(|member| u128::from(member.count)).sum();
-            if let Some(array) = system.array().filter(|array| fails && array.spares > 0) {
-                let rows = u128::from(array.rebuild.rows) * u128::from(array.rebuild.outstanding);
-                let bytes = copies * count * rows * u128::from(array.unit_bytes());
-                found.push((bytes, at.clone(), array.rebuild.rows));
-            }
-            for (entry, member) in members.iter().enumerate() {
-                let path = at.step("members").step(entry).step("system");
-                rebuilt_at_once(&member.system, &path, copies * u128::from(member.count), found);
-            }
-        }
-    }
 }
 
 fn cuts(run: &RunSpec) -> Option<&PowerCutsSpec> {

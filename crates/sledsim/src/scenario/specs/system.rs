@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::arrays::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 use super::scenario::DriveSpec;
 use crate::fault::Path;
-use crate::hierarchy::{ArraySpec, McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, TiersSpec, VolumesSpec};
+use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, TiersSpec, VolumesSpec};
 use crate::own::{Choice, OwnSpec, Role};
 
 /// Keys that hold a component below another; those of `members` are one level further down.
@@ -323,15 +323,6 @@ impl SystemSpec {
             Self::Mirror(node) => &node.spec.faults,
             Self::Raid4(node) | Self::Raid5(node) | Self::Raid6(node) => &node.spec.faults,
             _ => &[],
-        }
-    }
-
-    /// What it does besides laying data over members, where it is an array with redundancy.
-    pub(in crate::scenario) fn array(&self) -> Option<ArraySpec> {
-        match self {
-            Self::Mirror(node) => Some(node.spec.array()),
-            Self::Raid4(node) | Self::Raid5(node) | Self::Raid6(node) => Some(node.spec.array()),
-            _ => None,
         }
     }
 
