@@ -325,13 +325,13 @@ def test_a_local_cluster_is_reached_from_this_machine_alone(tmp_path: Path) -> N
 
 
 def test_sleds_are_counted_before_they_are_made(tmp_path: Path) -> None:
-    # Each has a queue of its own: made first they would take more than a gigabyte. Without its kind, what is wrong with
-    # an array's members is looked for all the same, and there sleds may be out of range.
-    drive = {"kind": "drive", "device": {"name": "g1-paper", "sleds": 65536}, "scheduler": {"name": "asptf"}}
+    # Each has a queue of its own: made first they would take more than a gigabyte.
+    drive = {"kind": "drive", "device": {"name": "g1-paper", "sleds": 1024}, "scheduler": {"name": "asptf"}}
     member = {"kind": "partition", "child": drive, "first_block": 54547, "bytes": 16777216}
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 10.0}}
     scenario = tmp_path / "sleds.json"
-    scenario.write_text(json.dumps({"workload": workload, "system": {"members": [{"count": 5, "system": member}]}}))
+    mirror = {"kind": "mirror", "members": [{"count": 5, "system": member}]}
+    scenario.write_text(json.dumps({"workload": workload, "system": mirror}))
     found = limited("RLIMIT_AS", 3 << 29, "validate", scenario)
     assert found.status == 2
     assert "more than 4096 components" in found.err

@@ -30,6 +30,7 @@ SMALL: dict[str, dict[str, int]] = {
     "andrew": {"copies": 1},
     "link": {"objects": 100},
     "tpch": {"first": 6, "last": 6},
+    "browse": {"pages": 20, "visits": 20, "cache_kib": 512, "pause_ms": 10},
     "fio": {},
 }
 NS_PER_US = 1000

@@ -182,8 +182,8 @@ impl Columns {
         let find_time = |stems: &[&str]| {
             names.iter().enumerate().find_map(|(index, name)| time_unit(name, stems).map(|unit| (index, unit)))
         };
-        let (time, time_unit) = find_time(&TIME_NAMES)
-            .ok_or_else(|| lacks("arrival", "such as t_ns or timestamp_us"))?;
+        let (time, time_unit) =
+            find_time(&TIME_NAMES).ok_or_else(|| lacks("arrival", "such as t_ns or timestamp_us"))?;
         let either = |in_bytes: &[&str], in_sectors: &[&str]| {
             find(in_bytes)
                 .map(|index| (index, LengthUnit::Bytes))
