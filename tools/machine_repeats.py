@@ -13,12 +13,9 @@ import argparse
 import csv
 import io
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
-from os import cpu_count
 
-from sledsim.machine import MachineRun, is_there, run
+from sledsim.machine import MachineRun, is_there, run_each
 
 #: What a run is told to be: each has to be the same, to the microsecond.
 TIMES = ("run_ms", "processor_ms", "kernel_ms", "server_ms", "sync_ms")
@@ -115,12 +112,11 @@ def compared(name: str, found: list[MachineRun]) -> Compared:
     )
 
 
-def repeated(name: str, runs: int, system: str, threads: int, *, small: bool) -> Compared:
+def repeated(name: str, runs: int, system: str, threads: int | None, *, small: bool) -> Compared:
     """Run a program so often, several at a time, and compare."""
     sizes = SMALL[name] if small else None
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda each: run(system, each, sizes=sizes), repeat(name, runs)))
-    return compared(name, found)
+    found = run_each({str(each): system for each in range(runs)}, name, threads=threads, sizes=sizes)
+    return compared(name, list(found.runs.values()))
 
 
 def main() -> int:
@@ -129,7 +125,7 @@ def main() -> int:
     parser.add_argument("--program", action="append", choices=list(SMALL), help="all if none is given")
     parser.add_argument("--runs", type=int, default=5, help="of each program")
     parser.add_argument("--system", default="g2", help="a device, or a scenario's file")
-    parser.add_argument("--threads", type=int, default=cpu_count(), help="machines at a time")
+    parser.add_argument("--threads", type=int, help="machines at a time; else as many as processors")
     parser.add_argument("--small", action="store_true", help="little to do for each")
     options = parser.parse_args()
     if not is_there():

@@ -33,6 +33,7 @@ class Cache:
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
         self.kept: dict[str, int] = {}
+        self._bytes = 0
         self.fetched = self.found = self.removed = 0
 
     def look(self, page: Iterable[str], sizes: dict[str, int]) -> None:
@@ -51,8 +52,9 @@ class Cache:
                 continue
             self.fetched += 1
             self.kept[each] = sizes[each]
-            while sum(self.kept.values()) > self.most_bytes:
-                del self.kept[next(iter(self.kept))]
+            self._bytes += sizes[each]
+            while self._bytes > self.most_bytes:
+                self._bytes -= self.kept.pop(next(iter(self.kept)))
                 self.removed += 1
 
 

@@ -208,7 +208,7 @@ def _fixed(size_bytes: int) -> dict[str, Any]:
 @experiment("lin2002.subsector-response")
 def subsector_response(study: Study) -> Finding:
     """Figure 7(b)."""
-    times, _ = over_seeds(study, lambda each: [mean_ms(run) for run in last_blocks(each, TENFOLD)])
+    times = [mean_ms(run) for run in last_blocks(study, TENFOLD)]
     how = f"The runs of subsector-last-block: {times[0]:.4f} and {times[1]:.4f} ms."
     hardly = claims()["lin2002.subsector-response"].hardly_moves
     scenarios = tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform"))
