@@ -155,8 +155,7 @@ def test_a_browser_fetches_keeps_and_removes_as_it_should_and_each_time_the_same
     if not is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     drawn = browsing(**BROWSED)
-    cache = Cache(BROWSED["cache_kib"] << 10)
-    cache.kept |= drawn.kept
+    cache = Cache(BROWSED["cache_kib"] << 10, drawn.kept)
     for page in drawn.visits:
         cache.look(page, drawn.sizes)
     assert min(cache.fetched, cache.found, cache.removed) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from documented_claims import PAGE, verdicts
+from documented_claims import verdicts
 from sledsim.devices.device import Device
 from sledsim.devices.disk import DiskDrive
 from sledsim.show.tables import Table
@@ -125,16 +125,3 @@ def test_figure_7_shows_the_run_of_the_claims(study: Study) -> None:
 def test_what_is_not_drawn_says_why() -> None:
     reasons = {each.where: each.reason for each in pictures(PAPER) if each.draw is None}
     assert reasons["Figure 4"] == "a drawing that holds no data"
-
-
-@pytest.mark.slow
-def test_the_page_has_the_response_of_each_arrangement(study: Study) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    part = page[page.index("*A cache of disks.*") : page.index("*Table 4 by mode arithmetic.*")]
-    curve = experiments()[f"{PAPER}.mems-cache"](study).curve
-    shown = [f"{row['ours, ms']:.2f}" for row in curve]
-    assert all(f" {figure} |" in part for figure in shown), shown
-    # What the text says of reads and writes.
-    disk, cached, *_ = curve
-    assert f"{disk['writes, ms']:.1f} to {cached['writes, ms']:.1f} ms" in part
-    assert f"{disk['reads, ms']:.1f} to {cached['reads, ms']:.1f} ms" in part

@@ -5,7 +5,7 @@ drawn from distributions of the shape that Barford and Crovella found (SIGMETRIC
 Pareto's, objects of a page by Pareto's. The figures below are assumed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -28,12 +28,14 @@ class Cache:
     ----------
     most_bytes
         What it holds; more lies in it only until the oldest has been removed.
+    kept
+        What is in it before the first look, the oldest first, with its sizes, bytes.
     """
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, kept: Mapping[str, int] | None = None) -> None:
         self.most_bytes = most_bytes
-        self.kept: dict[str, int] = {}
-        self._bytes = 0
+        self.kept = dict(kept or {})
+        self._bytes = sum(self.kept.values())
         self.fetched = self.found = self.removed = 0
 
     def look(self, page: Iterable[str], sizes: dict[str, int]) -> None:

@@ -75,6 +75,8 @@ for each in $(seq 1000); do [ -S /store/socket ] && break; kill -0 $server 2>/de
 nbd-client -unix /store/socket /dev/nbd0 -b 512 > /out/connected 2>&1 || fail "no block device: $(tail -n 2 /out/connected)"
 echo none > /sys/block/nbd0/queue/scheduler
 [ -z "$READ_AHEAD_KIB" ] || echo "$READ_AHEAD_KIB" > /sys/block/nbd0/queue/read_ahead_kb
+# Some time after the mount, at random, ext4 would read all of its bitmaps, and a program would wait for it.
+[ "$FILE_SYSTEM" != ext4 ] || MOUNT="no_prefetch_block_bitmaps,$MOUNT"
 mount -t "$FILE_SYSTEM" -o "$MOUNT" /dev/nbd0 /mnt 2> /out/mounted || fail "mount -o $MOUNT: $(cat /out/mounted; dmesg | tail -n 1)"
 if [ "$CACHE" = warm ]; then
     (echo $BASHPID > /sys/fs/cgroup/program/cgroup.procs; find /mnt -type f -exec cat {} + > /dev/null)
