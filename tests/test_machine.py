@@ -203,6 +203,7 @@ def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -
         ("postmark", {"sizes": {"files": 0}}, "files = 0 is not a whole number from 1 to"),
         ("browse", {"sizes": {"cache_kib": 0}}, "cache_kib = 0 is not a whole number from 1 to"),
         ("browse", {"sizes": {"pause_ms": -1}}, "pause_ms = -1 is not a whole number from 0 to"),
+        ("browse", {"sizes": {"pages": 100_000, "visits": 20_000}}, "visits = 20000 to pages = 100000 ask for "),
         ("tpch", {"sizes": {"last": 9}}, "the questions from 4 on go to 4"),
         ("postmark", {"job": "x"}, "a file of jobs is for fio"),
         ("fio", {"job": "nothing.fio"}, "no such file"),

@@ -91,7 +91,7 @@ def test_a_part_of_the_day_shows_the_order_of_the_arrangements(study: Study) -> 
     part = {"run.requests": 30_000}
     names = ("MEMS alone", "disk with cache", "disk", "one large disk")
     assert set(names) < set(ARRANGEMENTS)
-    runs = study.runs([(arrangement(name), part) for name in names])
+    runs = study.runs([arrangement(name) for name in names], part)
     means = [run.response.mean_ms for run in runs]
     assert means == sorted(means)
     assert all(run.stand_in == "cello-like" for run in runs)

@@ -168,6 +168,20 @@ def test_a_trace_that_is_too_large_is_told_the_ways_out(checkout: Path, records:
             assert any(way.endswith("--fit wrap") for way in ways)
 
 
+def test_a_buffer_that_keeps_nothing_is_told_the_way_out_that_does(checkout: Path) -> None:
+    without = "sledsim run --set device.buffer_caching=false scenario.toml --set device.name=atlas10k --set"
+    assert shell("sledsim example scenario", checkout).returncode == 0
+    for one, other in (("read_ahead=none", "fast_write"), ("fast_write=none", "read_ahead")):
+        [way] = ways_out(shell(f"{without} device.{one}", checkout).stderr)
+        assert way.endswith(f"{other}=none")
+        assert shell(way, checkout).returncode == 0
+    # Two that go together are no two ways out.
+    both = shell(f"{without} run.requests=5000", checkout)
+    assert both.returncode == 2
+    assert 'read_ahead = "none" with system.device.fast_write = "none"' in both.stderr
+    assert not ways_out(both.stderr)
+
+
 @pytest.mark.parametrize(
     ("reaches_bytes", "device"),
     [(5_000_000_000, "g3"), pytest.param(9_000_000_000, "cheetah9LP", marks=pytest.mark.slow)],

@@ -383,7 +383,7 @@ def in_time(work: Callable[[], Any]) -> Any:
 
 def test_a_run_is_made_once() -> None:
     with Study(workers=2) as study:
-        first, second = study.runs([(scenario(200), ()), (scenario(100), {"run.requests": 200})])
+        first, second = study.runs([scenario(200), scenario(100)], {"run.requests": 200})
         assert first is second
         assert study.run(scenario(200)) is first
         logged = study.run(scenario(200), log=True)

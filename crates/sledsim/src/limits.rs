@@ -47,10 +47,10 @@ limits! {
     PARTS_UNDER_WAY = "parts under way", 1 << 21,
         "such parts of all requests under way; a request that goes on whole is one",
         "a system that falls behind its load holds more and more";
-    DATA_HELD = "data held", 1 << 30,
+    DATA_HELD = "data held", 1 << 29,
         "bytes of blocks that a run with power cuts has written, on all devices together",
         "each is held, to see what a cut takes";
-    DATA_UNDER_WAY = "data under way", 1 << 29,
+    DATA_UNDER_WAY = "data under way", 1 << 28,
         "bytes of what is under way at a time in a run with power cuts, at each of the components that have it: requests, their \
          parts, and what rebuilds read",
         "all of it is held until it is written";

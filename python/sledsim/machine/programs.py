@@ -105,6 +105,8 @@ echo "fetched $fetched, found $found, removed $removed"
 """
 #: The most that a size may be.
 MOST_SIZE = 1_000_000
+#: The most bytes that may be browsed, and lie in the cache at first: the guest has them in memory when it boots.
+MOST_BROWSED = 256 << 20
 FIO = "fio --output-format=json --output=/out/fio.json job.fio\n"
 FIO_JOB = """[random]
 filename=data
@@ -228,6 +230,15 @@ def _tpch(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
 
 def _browse(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
     drawn = browsing(**sizes)
+    if (lie := sum(drawn.sizes.values()) + sum(drawn.kept.values())) > MOST_BROWSED:
+        says: Sentence = [
+            ("visits",),
+            f" = {sizes['visits']} to ",
+            ("pages",),
+            f" = {sizes['pages']} ask for {lie} bytes",
+        ]
+        most = f", and {MOST_BROWSED} fit a machine: ask for fewer"
+        raise wrong(SledsimError, "out-of-range", [*says, most], path="visits", value=sizes["visits"])
     index = "".join(f"{name} {size}\n" for name, size in drawn.kept.items())
     visits = "".join(
         f"{f'{pause_s:.6f}' if pause_s else 0} {' '.join(page)}\n"

@@ -27,7 +27,7 @@ def _alone(study: Study, device: str, **changes: Any) -> dict[str, Any]:
 def _rows(study: Study) -> "dict[str, Result]":
     """Return runs of the disk, its buffer off and on, and of the device."""
     cases = {"off": _alone(study, DISK, **NO_BUFFER), "on": _alone(study, DISK), "device": _alone(study, DEVICE)}
-    return dict(zip(cases, study.runs([(each, ()) for each in cases.values()]), strict=True))
+    return dict(zip(cases, study.runs(cases.values()), strict=True))
 
 
 @experiment("griffin1999.cheetah-access")

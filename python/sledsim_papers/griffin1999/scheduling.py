@@ -49,7 +49,7 @@ def at_rates(
     """
     requests = study.requests(200_000, quick)
     cases = [(name, rate) for name in SCHEDULERS for rate in rates]
-    runs = study.runs([(random(poisson(rate), requests, name, device=device, **changes), ()) for name, rate in cases])
+    runs = study.runs([random(poisson(rate), requests, name, device=device, **changes) for name, rate in cases])
     return dict(zip(cases, runs, strict=True))
 
 
@@ -109,7 +109,7 @@ def fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
 
 def _saturated(study: Study, device: str, **changes: Any) -> "dict[str, Result]":
     """Return runs with a hundred requests outstanding: what a scheduler gets through at most."""
-    runs = study.runs([(_saturating(study, name, device, **changes), ()) for name in LEAST_AND_MOST])
+    runs = study.runs([_saturating(study, name, device, **changes) for name in LEAST_AND_MOST])
     return dict(zip(LEAST_AND_MOST, runs, strict=True))
 
 
@@ -195,7 +195,7 @@ def rate_at_utilisation(study: Study, device: str) -> float:
 def margin(study: Study, device: str, rate_per_s: float, slower: str, faster: str) -> float:
     """Return how much longer one scheduler's mean response is than another's, at such a rate."""
     count = study.requests(400_000, 100_000)
-    runs = study.runs([(random(poisson(rate_per_s), count, name, device=device), ()) for name in (slower, faster)])
+    runs = study.runs([random(poisson(rate_per_s), count, name, device=device) for name in (slower, faster)])
     return mean_ms(runs[0]) / mean_ms(runs[1]) - 1
 
 

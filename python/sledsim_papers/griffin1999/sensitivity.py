@@ -129,7 +129,7 @@ def _alone_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> lis
     """Return mean accesses at speeds, on a device that is changed otherwise too."""
     requests = study.requests(100_000, 20_000)
     cases = [random(closed(), requests, **_sled(DEFAULT_M_S2, mm_s), **changes) for mm_s in speeds_mm_s]
-    return [mean_ms(run) for run in study.runs([(each, ()) for each in cases])]
+    return [mean_ms(run) for run in study.runs(cases)]
 
 
 #: Velocities of the claims on both sides of the optimum.

@@ -86,7 +86,7 @@ def at_scales(
         How many with each seed; as many as for a claim if not given.
     """
     cases, count = [(name, scale) for name in SCHEDULERS for scale in scales], requests or _requests(study)
-    runs = study.runs([(replay(workload, scale, count, name), sets or {}) for name, scale in cases])
+    runs = study.runs([replay(workload, scale, count, name) for name, scale in cases], sets or {})
     return dict(zip(cases, runs, strict=True))
 
 
@@ -196,7 +196,7 @@ def tpcc_schedulers(study: Study) -> Finding:
 
 def _margins(study: Study, scale: float, rate_per_s: float) -> dict[str, float]:
     """Return by what share SSTF_LBN's mean response is longer than SPTF's under either workload."""
-    sstf, sptf = study.runs([(each, ()) for each in _at_tpcc_scale(study, scale)])
+    sstf, sptf = study.runs(_at_tpcc_scale(study, scale))
     return {
         "tpcc": mean_ms(sstf) / mean_ms(sptf) - 1,
         "random": margin(study, DEVICE, rate_per_s, "sstf_lbn", "sptf"),

@@ -103,4 +103,4 @@ def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]
     changes
         For each device the values that replace those of the default.
     """
-    return [mean_ms(run) for run in study.runs([(access(study, each), ()) for each in changes])]
+    return [mean_ms(run) for run in study.runs([access(study, each) for each in changes])]

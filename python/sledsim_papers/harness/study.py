@@ -291,12 +291,12 @@ class Study:
         log
             Whether the log of requests is needed.
         """
-        return self.runs([(scenario, settings)], log=log)[0]
+        return self.runs([scenario], settings, log=log)[0]
 
-    def runs(self, many: "Iterable[tuple[Mapping[str, Any], Sets]]", *, log: bool = False) -> list[Result]:
+    def runs(self, many: Iterable[Mapping[str, Any]], settings: Sets = (), *, log: bool = False) -> list[Result]:
         """Run several scenarios at the same time; see :meth:`run`. The results are in the order asked for."""
         begun = []
-        for scenario, settings in many:
+        for scenario in many:
             seeded = self._with_seeds(scenario)
             self.tally.add(seeded, settings, len(seeded) if "seed" in scenario else self.averaged_over)
             begun.append([self._begin(each, settings, log=log) for each in seeded])

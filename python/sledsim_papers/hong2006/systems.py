@@ -292,5 +292,5 @@ def _results(
     """Return the runs of each system, one for each seed."""
     seeds = seeds_of(study, load)
     wanted = [scenario(study, load, system, seed, **workload) for system in chosen.values() for seed in seeds]
-    results = study.runs([(each, ()) for each in wanted])
+    results = study.runs(wanted)
     return {name: results[i * len(seeds) : (i + 1) * len(seeds)] for i, name in enumerate(chosen)}

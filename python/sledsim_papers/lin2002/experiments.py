@@ -85,7 +85,7 @@ def timeouts(study: Study, **changes: Any) -> "list[Result]":
     **changes
         Values that replace those of the device.
     """
-    return study.runs([(seagate(study, timeout_ms, **changes), ()) for timeout_ms in TIMEOUTS_MS])
+    return study.runs([seagate(study, timeout_ms, **changes) for timeout_ms in TIMEOUTS_MS])
 
 
 TIMEOUT_RUNS = "`g2`, the paper's trace, timeouts from 0 to 40 ms; idle as for Table 1, stopped where it is."
@@ -192,7 +192,7 @@ def subsector_access_energy(study: Study) -> Finding:
     scenarios = tuple(_reads(study, needed) for needed in ("whole", "uniform"))
 
     def save(*settings: str) -> float:
-        runs = study.runs([(each, settings) for each in scenarios])
+        runs = study.runs(scenarios, settings)
         whole, part = (joules(run, "servo") + joules(run, "data") for run in runs)
         return saved(whole, part)
 

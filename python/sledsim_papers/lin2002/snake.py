@@ -17,7 +17,6 @@ from sledsim_papers.lin2002.workload import (
     joules,
     mean_ms,
     saved,
-    snake,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def merging(study: Study, time_scale: float, rule: str = "paper") -> "dict[str, 
         How is merged, of :data:`RULES`.
     """
     names = ("none", rule)
-    return dict(zip(names, snake(study, [day(time_scale, **RULES[name]) for name in names]), strict=True))
+    return dict(zip(names, study.runs([day(time_scale, **RULES[name]) for name in names]), strict=True))
 
 
 def _merging_saves(study: Study, time_scale: float, rule: str = "paper") -> tuple[float, float]:
@@ -102,9 +101,9 @@ def merge_finding(study: Study, which: int) -> Finding:
     series = [saving[which] for saving in ours]
 
     def probes() -> tuple[Probe, ...]:
-        go_on = snake(study, [day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
+        go_on = study.runs([day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
         beyond = _merging_saves(study, longest, "beyond")
-        mixed = _saving(merging(study, longest)["none"], *snake(study, [day(longest, merge=MIXED)]))
+        mixed = _saving(merging(study, longest)["none"], *study.runs([day(longest, merge=MIXED)]))
         return (
             Probe("95 % of the reads go on where the one before them ends", _saving(*go_on)[which]),
             Probe("any 16 requests merged, writes too, wherever they wait", beyond[which]),
@@ -155,7 +154,7 @@ def merge_queue(study: Study) -> Finding:
 
 def last_blocks(study: Study, time_scale: float) -> "list[Result]":
     """Return the day on G3 with whole last blocks, and with as much of them as is needed; no request is metadata."""
-    return snake(study, [last_block(time_scale, needed) for needed in ("whole", "uniform")])
+    return study.runs([last_block(time_scale, needed) for needed in ("whole", "uniform")])
 
 
 def last_block(time_scale: float, needed: str) -> dict[str, Any]:
@@ -198,7 +197,7 @@ def _last_block_of(study: Study, size_bytes: int) -> float:
     """Return the share of servicing energy saved where all requests of the day are of one size."""
     days = [last_block(TENFOLD, needed) for needed in ("whole", "uniform")]
     sized = [{**each, "workload": {**each["workload"], "size_bytes": _fixed(size_bytes)}} for each in days]
-    return _saving(*snake(study, sized))[ENERGY]
+    return _saving(*study.runs(sized))[ENERGY]
 
 
 def _fixed(size_bytes: int) -> dict[str, Any]:
@@ -227,7 +226,7 @@ def metadata(study: Study, time_scale: float, write_bytes: int) -> "list[Result]
     write_bytes
         Bytes of a write of metadata.
     """
-    return snake(study, [_metadata_day(time_scale, write_bytes, subsector=on) for on in (False, True)])
+    return study.runs([_metadata_day(time_scale, write_bytes, subsector=on) for on in (False, True)])
 
 
 def _metadata_day(time_scale: float, write_bytes: int, *, subsector: bool) -> dict[str, Any]:
@@ -366,7 +365,7 @@ def _short_metadata(study: Study, size_bytes: int, write_bytes: int | None = Non
         "metadata": {"share": 1.0} | ({} if write_bytes is None else {"write_bytes": write_bytes}),
     }
     whole = {"workload": {"streams": [others, short]}, "run": {"requests": before["requests"]["completed"]}}
-    runs = snake(study, [{**whole, "system": {"device": "g3", "subsector": on}} for on in (False, True)])
+    runs = study.runs([{**whole, "system": {"device": "g3", "subsector": on}} for on in (False, True)])
     return _saving(*runs)[0]
 
 

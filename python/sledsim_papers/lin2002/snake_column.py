@@ -6,7 +6,7 @@ from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.intervals import over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.lin2002.workload import AVERAGED, IDLE, TENFOLD, TIMEOUT_MS, day, joules, seagate, snake
+from sledsim_papers.lin2002.workload import AVERAGED, IDLE, TENFOLD, TIMEOUT_MS, day, joules, seagate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def _probed(study: Study, figure: "Callable[[Result], Any]") -> tuple[Probe, ...
     shorter = {**COLUMN, "run": {"requests": REQUESTS * LASTS_S // DAY_S}}
     size = {"kind": "fixed", "value": FITTING_BYTES}
     smaller = day(TENFOLD, device=DEVICE, workload={"size_bytes": size})
-    part, small = snake(study, [shorter, smaller])
+    part, small = study.runs([shorter, smaller])
     return (
         Probe("the first 5,100 s of the 8,640 s", figure(part)),
         Probe("requests of 5.5 KB", figure(small)),

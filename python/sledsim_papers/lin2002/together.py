@@ -18,7 +18,6 @@ from sledsim_papers.lin2002.workload import (
     joules,
     mean_ms,
     saved,
-    snake,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def combined(study: Study, time_scale: float, names: Sequence[str] = BOTH) -> "d
     names
         Of :data:`STRATEGIES`.
     """
-    runs = snake(study, [strategies(name, time_scale) for name in names])
+    runs = study.runs([strategies(name, time_scale) for name in names])
     return dict(zip(names, runs, strict=True))
 
 

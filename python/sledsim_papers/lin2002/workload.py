@@ -1,6 +1,6 @@
 """The devices and workloads that the experiments of Lin et al. 2002 share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sledsim.runs import Result
@@ -18,7 +18,6 @@ __all__ = [
     "mean_ms",
     "saved",
     "seagate",
-    "snake",
 ]
 
 #: The paper's idle sled: it keeps sweeping (section 4.2), and the tips of the last access go on reading servo bursts.
@@ -78,19 +77,6 @@ def day(
         "workload": {"name": "snake-like", "time_scale": time_scale, **(workload or {})},
         "system": {"device": device, **system},
     }
-
-
-def snake(study: Study, scenarios: Sequence[Mapping[str, Any]]) -> list[Result]:
-    """Return runs of whole scenarios.
-
-    Parameters
-    ----------
-    study
-        Where they are run.
-    scenarios
-        Such as :func:`day` gives.
-    """
-    return study.runs([(scenario, ()) for scenario in scenarios])
 
 
 def mean_ms(result: Result) -> float:

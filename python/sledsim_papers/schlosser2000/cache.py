@@ -82,7 +82,7 @@ def _rows(study: Study) -> dict[str, dict[str, Any]]:
     def run(made: Study) -> dict[str, dict[str, Any]]:
         names = tuple(ARRANGEMENTS) if study.probing else OWN
         days = _days(study)
-        runs = iter(made.runs([(arrangement(name, day), ()) for name in names for day in days]))
+        runs = iter(made.runs([arrangement(name, day) for name in names for day in days]))
         return {name: _row(name, [next(runs) for _ in days]) for name in names}
 
     return study.once("schlosser2000 arrangements", run)
@@ -160,8 +160,9 @@ def cache_mems_alone(study: Study) -> Finding:
     rows = _rows(study)
 
     def faster() -> tuple[Probe, ...]:
-        days = [(arrangement("MEMS alone", day), {"workload.time_scale": 0.25}) for day in _days(study)]
-        means = [float(run.response.mean_ms) for run in study.runs(days)]
+        days = [arrangement("MEMS alone", day) for day in _days(study)]
+        runs = study.runs(days, {"workload.time_scale": 0.25})
+        means = [float(run.response.mean_ms) for run in runs]
         return (Probe("the day four times faster", sum(means) / len(means)),)
 
     return _of(

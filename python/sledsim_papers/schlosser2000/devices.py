@@ -97,7 +97,7 @@ def superdisk_seek(study: Study) -> Finding:
 def latency(study: Study, name: str) -> Finding:
     """Rotational latency of a disk."""
     off, on = (microbenchmark(name, **changes) for changes in (NO_BUFFER, {}))
-    without, with_buffer = study.runs([(off, ()), (on, ())])
+    without, with_buffer = study.runs([off, on])
     half_ms = study.disk(name).rotation_ms / 2
     return Finding(
         float(without["rotation"]["mean_ms"]),

@@ -30,7 +30,7 @@ def tip_remap(study: Study) -> Finding:
     sleds = [study.sled("g1-paper", spare_tips=SPARE, failed_tips=failed) for failed in FAILED]
     rooms = [sled.readable_bytes / 1e9 for sled in sleds]
     scenarios = [_reading({"name": "g1-paper", "spare_tips": SPARE, "failed_tips": failed}) for failed in FAILED]
-    runs = study.runs([(scenario, ()) for scenario in scenarios])
+    runs = study.runs(scenarios)
     rows = tuple(
         {
             "failed tips": failed,
@@ -83,7 +83,7 @@ def keeps_all(study: Study, sleds: int, layout: str) -> float:
         How they share data.
     """
     sets = [failed for count in range(sleds + 1) for failed in combinations(range(sleds), count)]
-    runs = study.runs([(_reading(_device(sleds, layout, failed)), ()) for failed in sets])
+    runs = study.runs([_reading(_device(sleds, layout, failed)) for failed in sets])
     return sum(
         FAILS ** len(failed) * (1 - FAILS) ** (sleds - len(failed))
         for failed, run in zip(sets, runs, strict=True)

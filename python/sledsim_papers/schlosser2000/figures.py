@@ -215,7 +215,7 @@ def table_3(study: Study) -> Drawn:
     names = ("atlas10k", "superdisk")
     disks = [DiskDrive(name) for name in names]
     scenarios = [microbenchmark(name, **changes) for changes in ({}, NO_BUFFER) for name in names]
-    runs = study.runs([(each, ()) for each in scenarios])
+    runs = study.runs(scenarios)
     on, off = runs[:2], runs[2:]
     writes_ms = [float(disk.parameters["write_settle_ms"]) for disk in disks]
     both = list(zip(disks, writes_ms, strict=True))
@@ -304,7 +304,7 @@ def figure_7(study: Study) -> Drawn:
     """Draw mean responses, and the standard deviation about them."""
     alt = altair_library()
     scenarios = [microbenchmark(SLEDS.get(name, name)) for name in DEVICES]
-    runs = study.runs([(each, ()) for each in scenarios])
+    runs = study.runs(scenarios)
     rows = []
     for label, run in zip(DEVICES.values(), runs, strict=True):
         mean, deviation = float(run.response.mean_ms), variation(run) * float(run.response.mean_ms)

@@ -66,13 +66,13 @@ def _spread(times: "NDArray[np.float64]") -> float:
 
 
 def _on_sleds(study: Study, **changes: Any) -> dict[str, Result]:
-    runs = study.runs([(microbenchmark(name, **changes), ()) for name in SLEDS.values()], log=True)
+    runs = study.runs([microbenchmark(name, **changes) for name in SLEDS.values()], log=True)
     return dict(zip(SLEDS, runs, strict=True))
 
 
 def _with_overhead(study: Study) -> dict[str, Result]:
     scenarios = [microbenchmark(name, overhead_ms=DISKSIM_OVERHEAD_MS[key]) for key, name in SLEDS.items()]
-    return dict(zip(SLEDS, study.runs([(each, ()) for each in scenarios]), strict=True))
+    return dict(zip(SLEDS, study.runs(scenarios), strict=True))
 
 
 @experiment("schlosser2000.mems-cov")
@@ -109,7 +109,7 @@ def _accesses(study: Study) -> tuple[dict[str, Result], tuple[dict[str, Any], ..
     scenarios = [_one_at_a_time(SLEDS[key]) for key in keys]
     others = [_one_at_a_time(SLEDS[key], 512) for key in keys]
     others += [_one_at_a_time(SLEDS[key], overhead_ms=DISKSIM_OVERHEAD_MS[key]) for key in keys]
-    runs = study.runs([(each, ()) for each in [*scenarios, *others]])
+    runs = study.runs([*scenarios, *others])
     whole, sector, over = (dict(zip(keys, runs[place : place + 3], strict=True)) for place in (0, 3, 6))
     rows = tuple(
         {
@@ -173,7 +173,7 @@ def four_sleds(study: Study) -> Finding:
         {"sled_layout": "striped", "stripe_blocks": blocks} for blocks in (TRACK_BLOCKS, SMALL_STRIPE_BLOCKS)
     )
     scenarios = [saturated(4, **striped), saturated(1), saturated(4), saturated(4, **small)]
-    four, one, split, smaller = study.runs([(each, ()) for each in scenarios])
+    four, one, split, smaller = study.runs(scenarios)
 
     def over_one(run: Result) -> float:
         return float(run.throughput.requests_per_s / one.throughput.requests_per_s)
@@ -195,7 +195,7 @@ def four_sleds(study: Study) -> Finding:
 def _disk(study: Study, name: str) -> dict[str, Result]:
     """Return the run on a disk, its buffer on and off."""
     scenarios = {"on": microbenchmark(name), "off": microbenchmark(name, **NO_BUFFER)}
-    return dict(zip(scenarios, study.runs([(each, ()) for each in scenarios.values()], log=True), strict=True))
+    return dict(zip(scenarios, study.runs(scenarios.values(), log=True), strict=True))
 
 
 BUFFERS = (

@@ -289,7 +289,7 @@ def sleds_bandwidth(study: Study) -> Finding:
         }
         for sleds in counts
     ]
-    mb_s = [float(run["bandwidth"]["mb_per_s"]) for run in study.runs([(each, ()) for each in scenarios])]
+    mb_s = [float(run["bandwidth"]["mb_per_s"]) for run in study.runs(scenarios)]
     return Finding(
         trend(mb_s),
         f"`{DEVICE}`, sleds that the data is striped over, 500 reads of 1 MiB in order, 8 outstanding, no bus: "

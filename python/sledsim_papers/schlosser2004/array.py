@@ -141,7 +141,7 @@ def moved(study: Study, device: str | Mapping[str, Any]) -> Moved:
         What the busiest volumes move to, each to one of its own.
     """
     seeds = range(1, DISKS + 1)
-    runs = study.runs([(alone(seed), ()) for seed in seeds] + [(moved_to(device, seed), ()) for seed in seeds])
+    runs = study.runs([alone(seed) for seed in seeds] + [moved_to(device, seed) for seed in seeds])
     before, after = runs[:DISKS], runs[DISKS:]
     parts = [_parts(run) for run in after]
     return Moved(

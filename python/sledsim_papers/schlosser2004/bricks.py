@@ -51,7 +51,7 @@ def _log_writes(study: Study, device: Mapping[str, Any], place: int) -> dict[str
 
 def _rewrites_ms(study: Study, device: Mapping[str, Any]) -> "NDArray[np.float64]":
     """Return the mean responses of writes of a block that was just written, by place, ms."""
-    runs = study.runs([(_log_writes(study, device, place), ()) for place in range(PLACES)])
+    runs = study.runs([_log_writes(study, device, place) for place in range(PLACES)])
     return np.array([float(run.response.mean_ms) for run in runs])
 
 
@@ -103,7 +103,7 @@ def raid5_small_write(study: Study) -> Finding:
     """Small writes to arrays."""
     scenarios = {name: _small_writes(device) for name, device in DEVICES.items()}
     alone = [_small_writes(device, plain=True) for device in DEVICES.values()]
-    runs = study.runs([(each, ()) for each in [*scenarios.values(), *alone]])
+    runs = study.runs([*scenarios.values(), *alone])
     means = {name: float(run.response.mean_ms) for name, run in zip(scenarios, runs, strict=False)}
     plain = {name: float(run.response.mean_ms) for name, run in zip(scenarios, runs[len(scenarios) :], strict=True)}
     said = "; ".join(
@@ -172,7 +172,7 @@ def brick_concurrency(study: Study) -> Finding:
         "disk_brick": {"device": {"name": DISK, **NO_BUFFER}},
         "uberdisk": {"device": {"name": "uberdisk"}},
     }
-    runs = study.runs([(_saturated(system), ()) for system in systems.values()])
+    runs = study.runs([_saturated(system) for system in systems.values()])
     rates = {name: float(run.throughput.requests_per_s) for name, run in zip(systems, runs, strict=True)}
     said = ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items())
     # The slower of both disks would be the easier case.
@@ -198,7 +198,7 @@ def brick_idle_power(study: Study) -> Finding:
         }
         for rule in ("never", "timeout", "immediate")
     ]
-    joules = [float(run.energy.total_j) for run in study.runs([(each, ()) for each in scenarios])]
+    joules = [float(run.energy.total_j) for run in study.runs(scenarios)]
     said = ", ".join(f"{each:.1f}" for each in joules)
     return Finding(
         trend(joules),
@@ -231,7 +231,7 @@ def _scanned(study: Study, at_once: int) -> dict[str, Any]:
 def brick_scan(study: Study) -> Finding:
     """Time to read the brick."""
     scenarios = [_scanned(study, at_once) for at_once in AT_ONCE]
-    runs = study.runs([(each, ()) for each in scenarios])
+    runs = study.runs(scenarios)
     times_s = [scenarios[0]["run"]["requests"] / float(run.throughput.requests_per_s) for run in runs]
     return Finding(
         trend(times_s),

@@ -129,7 +129,7 @@ def contract_sequential(study: Study) -> Finding:
         "sequential": accesses(G2, location={"kind": "sequential"}),
         "random": accesses(G2),
     }
-    runs = dict(zip(scenarios, study.runs([(each, ()) for each in scenarios.values()]), strict=True))
+    runs = dict(zip(scenarios, study.runs(scenarios.values()), strict=True))
     mb_s = {name: float(run.bandwidth.mb_per_s) for name, run in runs.items()}
     said = ", ".join(f"{name} {value:.2f}" for name, value in mb_s.items())
     how = f"g2, 100,000 reads of 4 KB, one at a time: {said} MB/s."
@@ -173,11 +173,11 @@ def contract_ranges(study: Study) -> Finding:
         accesses(G2, requests, range={"start_fraction": tenth / 10, "end_fraction": (tenth + 1) / 10})
         for tenth in range(10)
     ]
-    means = [float(run.service.mean_ms) for run in study.runs([(each, ()) for each in scenarios])]
+    means = [float(run.service.mean_ms) for run in study.runs(scenarios)]
     how = f"g2, {requests:,} random reads of 4 KB within each tenth, one at a time: {min(means):.4f} to "
     f"{max(means):.4f} ms."
     free = [{**each, "system": {"device": {**G2, "spring_factor": 0.0}}} for each in scenarios]
-    free_means = [float(run.service.mean_ms) for run in study.runs([(each, ()) for each in free])]
+    free_means = [float(run.service.mean_ms) for run in study.runs(free)]
     rows = tuple({"tenth": tenth, "mean access, ms": mean} for tenth, mean in enumerate(means, 1))
     return Finding(
         max(means) / min(means) - 1,

@@ -107,14 +107,14 @@ def g2_access(study: Study) -> Finding:
 def _with_overheads(study: Study) -> dict[float, float]:
     """Return the mean response of one request at a time by the command overhead: it and the access, ms."""
     overheads_ms = (DISKSIM_OVERHEAD_MS, MATCHED_OVERHEAD_MS)
-    runs = study.runs([(accesses({"name": "g2", "overhead_ms": each}), ()) for each in overheads_ms])
+    runs = study.runs([accesses({"name": "g2", "overhead_ms": each}) for each in overheads_ms])
     return dict(zip(overheads_ms, (float(run.response.mean_ms) for run in runs), strict=True))
 
 
 @experiment("schlosser2004.uberdisk-matches-g2")
 def uberdisk_matches_g2(study: Study) -> Finding:
     """Mean access of the disk over that of the device."""
-    disk, g2 = study.runs([(accesses(UBERDISK), ()), (accesses(G2), ())])
+    disk, g2 = study.runs([accesses(UBERDISK), accesses(G2)])
     return Finding(
         disk.service.mean_ms / g2.service.mean_ms,
         "The runs of uberdisk-access and g2-access.",
@@ -300,7 +300,7 @@ def heavy(study: Study, claim: str, settle_constants: float) -> Finding:
         for rate in rates
         for name in SCHEDULERS
     ]
-    runs = iter(study.runs([(each, ()) for each in scenarios]))
+    runs = iter(study.runs(scenarios))
     rows, orders = [], set()
     for rate in rates:
         found: dict[str, Result] = {name: next(runs) for name in SCHEDULERS}

@@ -121,13 +121,15 @@ impl DiskDevice {
     /// Parameters that contradict each other: says which.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
-        if !p.buffer_caching && (p.read_ahead != ReadAhead::None || p.fast_write != FastWrite::None) {
-            return Err(Fault::conflict("buffer_caching", false)
-                .says(": a buffer that keeps nothing can't read ahead or write behind; set ")
-                .set("read_ahead", "none")
-                .says(" and ")
-                .set("fast_write", "none")
-                .says(" too"));
+        let (ahead, behind) = (p.read_ahead != ReadAhead::None, p.fast_write != FastWrite::None);
+        if !p.buffer_caching && (ahead || behind) {
+            let fault = Fault::conflict("buffer_caching", false)
+                .says(": a buffer that keeps nothing can't read ahead or write behind; with it goes ");
+            return Err(match (ahead, behind) {
+                (true, true) => fault.key_is("read_ahead", "none").says(" with ").key_is("fast_write", "none"),
+                (true, false) => fault.set("read_ahead", "none"),
+                _ => fault.set("fast_write", "none"),
+            });
         }
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);

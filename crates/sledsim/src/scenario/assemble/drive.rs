@@ -155,11 +155,11 @@ fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
         .says(" and ")
         .key("merge")
         .says(" exclude each other: leave one out; merge with ")
-        .set("merge.rows", true)
+        .key_is("merge.rows", true)
         .says(", ")
-        .set("merge.anywhere", true)
+        .key_is("merge.anywhere", true)
         .says(" and ")
-        .set("merge.requests", drive.batch_max)
+        .key_is("merge.requests", drive.batch_max)
         .says(" lets the same requests join"))
 }
 
