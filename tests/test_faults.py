@@ -37,7 +37,7 @@ def document(**changed: Any) -> dict[str, Any]:
         (
             {"system": {"kind": "concat", "members": ["g2", {"device": {"name": "g2", "bit_nm": 0}}]}},
             "out-of-range",
-            "system.members.1.system.device.bit_nm",
+            "system.members.1.device.bit_nm",
             0,
             {"least": 1, "most": 10_000, "unit": "nm"},
             None,
