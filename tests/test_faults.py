@@ -109,6 +109,9 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
         (lambda: sledsim.open_trace("none.csv", skip_bad=-1), "out-of-range", "skip_bad", -1, None),
         (lambda: sledsim.sweep.results("none.sweep"), "unreadable", None, "none.sweep", None),
         (lambda: sledsim.hit_ratio("none.csv", "lru", 0), "out-of-range", "pages", 0, None),
+        (lambda: sledsim.hit_ratio("none.csv", "lru", 2.5), "out-of-range", "pages", 2.5, None),  # type: ignore[arg-type]
+        (lambda: sledsim.hit_ratio("none.csv", ["lru"], ["3 q"]), "wrong-type", "pages", "3 q", None),  # type: ignore[list-item]
+        (lambda: sledsim.open_trace("none.csv", skip_bad=True), "wrong-type", "skip_bad", True, None),
         (lambda: sledsim.specificity("sdff"), "unknown-name", "role", "sdff", "sdf"),
         (lambda: sledsim.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
         (lambda: sledsim.run(3), "wrong-type", None, 3, None),  # type: ignore[arg-type]

@@ -122,20 +122,16 @@ def require_whole(error: type[_core.SledsimError], path: str, value: object, lea
     least, most
         Its bounds.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and isinstance(value, int) and least <= value <= most:
         return
-    bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
-    try:
-        shown = repr(value)[:200]
-    except (ValueError, RecursionError):
-        # A number of thousands of digits, or lists within lists without an end.
-        shown = f"a {type(value).__name__} that can't be shown"
-    says = f"{path} = {shown} is not a whole number {bounds}"
+    shown, is_whole = brief(value)
+    says = f"{path} = {shown} is not a whole number from {least:,} " + ("on" if most == MOST else f"to {most:,}")
     allowed: dict[str, object] = {"least": least, "whole": True}
     if most != MOST:
         allowed["most"] = most
-    given = value if isinstance(value, int | float) and abs(value) <= MOST else shown
-    raise wrong(error, "out-of-range", says, path=path, value=given, allowed=allowed)
+    kind = "out-of-range" if is_number else "wrong-type"
+    raise wrong(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
 
 
 def _held(text: str) -> str:
