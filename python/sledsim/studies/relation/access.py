@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
+from sledsim.devices.entries import device_of
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
@@ -287,7 +288,7 @@ def relation(
     >>> times["column-major", "scan of a1"].time_s < times["row-major", "scan of a1"].time_s
     True
     """
-    made = device if isinstance(device, Device) else Device(device, set=set)
+    made = device if isinstance(device, Device) else device_of("device", device, set=set)
     relation = Relation() if relation is None else relation
     given: object = relation
     if not isinstance(given, Relation):
