@@ -99,7 +99,7 @@ def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written
 
 def _require_rate(role: ScenarioLike | Written, rate_per_s: float | None) -> None:
     if rate_per_s is not None and not is_scheduler(role):
-        says = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
+        says = ": only schedulers are compared at a rate of their own"
         raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
 
 
