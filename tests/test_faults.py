@@ -159,6 +159,8 @@ def test_errors_made_in_python_are_data_too(
             "device.bit_nm = 0",
         ),
         (lambda: sledsim.relation("none.toml"), "unreadable", "device", "none.toml", 'device = "none.toml": '),
+        (lambda: sledsim.relation("g2", layouts=["rows"]), "unknown-name", "layouts", "rows", "no layout 'rows'"),
+        (lambda: sledsim.merit("equivalent", without="rows"), "unknown-name", "without", "rows", "no layout 'rows'"),
         (lambda: sledsim.design("g22"), "unknown-name", "source", "g22", "there is no drawing g22"),
         (lambda: sledsim.cost(document(), mems="g22"), "unknown-name", "mems", "g22", 'mems = "g22" is not known'),
         (lambda: sledsim.replay("none.csv", scheduler="spf"), "unknown-name", "scheduler", "spf", 'scheduler = "spf"'),
