@@ -37,7 +37,7 @@ def document(**changed: Any) -> dict[str, Any]:
         (
             {"system": {"kind": "concat", "members": ["g2", {"device": {"name": "g2", "bit_nm": 0}}]}},
             "out-of-range",
-            "system.members.1.system.device.bit_nm",
+            "system.members.1.device.bit_nm",
             0,
             {"least": 1, "most": 10_000, "unit": "nm"},
             None,
@@ -109,6 +109,9 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
         (lambda: sledsim.open_trace("none.csv", skip_bad=-1), "out-of-range", "skip_bad", -1, None),
         (lambda: sledsim.sweep.results("none.sweep"), "unreadable", None, "none.sweep", None),
         (lambda: sledsim.hit_ratio("none.csv", "lru", 0), "out-of-range", "pages", 0, None),
+        (lambda: sledsim.hit_ratio("none.csv", "lru", 2.5), "out-of-range", "pages", 2.5, None),  # type: ignore[arg-type]
+        (lambda: sledsim.hit_ratio("none.csv", ["lru"], ["3 q"]), "wrong-type", "pages", "3 q", None),  # type: ignore[list-item]
+        (lambda: sledsim.open_trace("none.csv", skip_bad=True), "wrong-type", "skip_bad", True, None),
         (lambda: sledsim.specificity("sdff"), "unknown-name", "role", "sdff", "sdf"),
         (lambda: sledsim.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
         (lambda: sledsim.run(3), "wrong-type", None, 3, None),  # type: ignore[arg-type]
@@ -126,6 +129,84 @@ def test_errors_made_in_python_are_data_too(
     error = caught.value
     assert len(error.faults) == 1
     assert (error.kind, error.path, error.value, error.suggestion) == (kind, path, value, suggestion)
+
+
+@pytest.mark.parametrize(
+    ("wrongly", "kind", "path", "value", "begins"),
+    [
+        (lambda: sledsim.specificity("sdf", rate_per_s=-3), "out-of-range", "rate_per_s", -3, "rate_per_s = -3 is out"),
+        (lambda: sledsim.merit("sdf", rate_per_s=1e99), "out-of-range", "rate_per_s", 1e99, "rate_per_s = 1e+99 is"),
+        (lambda: sledsim.specificity("sdf", without="none:A"), "unreadable", "without", "none:A", "no module none"),
+        (lambda: sledsim.specificity("sdf", disk="uberdisc"), "unknown-name", "disk", "uberdisc", 'disk = "uberdisc"'),
+        (lambda: sledsim.specificity("sdf", fit_bytes=-1), "out-of-range", "fit_bytes", -1, "fit_bytes = -1 is out"),
+        (lambda: sledsim.device("g2", tipps=3), "unknown-key", "tipps", None, "unknown key tipps: did you mean"),
+        (
+            lambda: sledsim.device("g2", active_tips=9000),
+            "conflict",
+            "active_tips",
+            9000,
+            "active_tips = 9000 exceeds tips =",
+        ),
+        (lambda: sledsim.device("none:A"), "unreadable", "name", "none:A", "no module none"),
+        (lambda: sledsim.Device("g22"), "unknown-name", "name", "g22", 'name = "g22" is not known'),
+        (lambda: sledsim.matched_disk("g22"), "unknown-name", "device", "g22", 'device = "g22" is not known'),
+        (lambda: sledsim.matched_disk("g2", base="g3"), "unsupported", "base", "g3", "g3 is MEMS storage"),
+        (
+            lambda: sledsim.matched_disk({"name": "g2", "bit_nm": 0}),
+            "out-of-range",
+            "device.bit_nm",
+            0,
+            "device.bit_nm = 0",
+        ),
+        (lambda: sledsim.relation("none.toml"), "unreadable", "device", "none.toml", 'device = "none.toml": '),
+        (lambda: sledsim.relation("g2", layouts=["rows"]), "unknown-name", "layouts", "rows", "no layout 'rows'"),
+        (lambda: sledsim.merit("equivalent", without="rows"), "unknown-name", "without", "rows", "no layout 'rows'"),
+        (lambda: sledsim.design("g22"), "unknown-name", "source", "g22", "there is no drawing g22"),
+        (lambda: sledsim.cost(document(), mems="g22"), "unknown-name", "mems", "g22", 'mems = "g22" is not known'),
+        (lambda: sledsim.replay("none.csv", scheduler="spf"), "unknown-name", "scheduler", "spf", 'scheduler = "spf"'),
+        (lambda: sledsim.replay("none.csv", "none:A"), "unreadable", "device", "none:A", "no module none"),
+    ],
+)
+def test_arguments_are_told_as_arguments(
+    wrongly: Callable[[], object], kind: str, path: str, value: Any, begins: str
+) -> None:
+    with pytest.raises(sledsim.SledsimError) as caught:
+        wrongly()
+    error = caught.value
+    assert [(fault.kind, fault.path, fault.value) for fault in error.faults] == [(kind, path, value)]
+    assert (error.file, error.setting) == (None, None)
+    assert str(error).startswith(begins)
+
+
+def test_arguments_of_a_replay_are_told_and_offered_in_words_of_python(tmp_path: Path) -> None:
+    trace = tmp_path / "bad.csv"
+    trace.write_text(f"{HEADER}0,0,0,none,R\n")
+    with pytest.raises(ScenarioError) as caught:
+        sledsim.replay(trace, device="g22", fit="scal")
+    assert [(fault.path, fault.file) for fault in caught.value.faults] == [("device", None), ("fit", None)]
+    with pytest.raises(TraceError, match=r"so many such records with skip_bad, or name another format$") as told:
+        sledsim.replay(trace)
+    assert (told.value.file, told.value.line) == (str(trace), 2)
+    # What a setting says is wrong in the scenario, and what a file says in that.
+    with pytest.raises(ScenarioError) as caught:
+        sledsim.replay(trace, set=["workload.fit=scal"])
+    assert (caught.value.path, caught.value.setting) == ("workload.fit", "workload.fit=scal")
+    own = tmp_path / "own.toml"
+    own.write_text('base = "g2"\n[values]\nbit_nm = -4\n')
+    for wrongly in (lambda: sledsim.replay(trace, str(own)), lambda: sledsim.matched_disk(str(own))):
+        with pytest.raises(ScenarioError, match=r"out of range: [^()]*[(]nm[)] from 1 to 10000$") as caught:
+            wrongly()
+        assert (caught.value.path, caught.value.file, caught.value.line) == ("values.bit_nm", str(own), 3)
+
+
+def test_a_run_that_fails_in_a_replay_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    policy = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return 0 // (now_ns < 1_000_000)\n"
+    (tmp_path / "mine.py").write_text(f"from sledsim.schedulers import Policy\n{policy}")
+    (tmp_path / "small.csv").write_text(f"{HEADER}0,0,0,512,R\n1000000000,0,512,512,R\n")
+    with pytest.raises(RunError) as caught:
+        sledsim.replay("small.csv", scheduler="mine:Mine")
+    assert (caught.value.path, caught.value.result.requests.completed) == ("scheduler", 1)
 
 
 def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
@@ -165,6 +246,10 @@ def test_typed_classes_tell_all_their_faults() -> None:
         (["hit-ratio", "TRACE", "--policy", "lruu", "--pages", "10"], '--policy "lruu" is not known'),
         (["cost", "--workload", "tpcc-like", "--mems-size", "1 foo"], '--mems-size "1 foo" is of the wrong type'),
         (["seek", "g99"], 'DEVICE = "g99" is not known: did you mean'),
+        (["relation", "--device", "g99"], '--device "g99" is not known: did you mean'),
+        (["specificity", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
+        (["merit", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
+        (["specificity", "sdf", "--disk", "uberdisc"], '--disk "uberdisc" is not known: did you mean'),
     ],
 )
 def test_the_command_line_names_options(

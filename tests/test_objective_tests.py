@@ -232,8 +232,8 @@ def test_shares_are_written_with_digits_that_say_something() -> None:
         (["sdf", "--device", "uberdisk"], ["role sdf", "no MEMS storage but uberdisk"]),
         (["sdf", "--replications", "1"], ["--replications 1", "at least 2"]),
         (["sdf", "--requests", "0"], ["--requests 0", "at least 1"]),
-        (["sdf", "--rate", "-5"], ["rate_per_s", "-5"]),
-        (["equivalent", "--rate", "5"], ["rate_per_s = 5", "schedulers"]),
+        (["sdf", "--rate", "-5"], ["error: --rate -5 is out of range"]),
+        (["equivalent", "--rate", "5"], ["error: --rate: only schedulers"]),
         (["equivalent", "--without", "rows"], ["'rows'", "row-major"]),
         (
             ["sdf", "--metric", "response.mean"],

@@ -295,7 +295,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"rebuild": {"load": "none.toml"}, "device.name": "g2"},
         "none.toml: rebuild.load: No such file",
     ),
-    "no such device": ({"rebuild": {"bandwidth_share": 0.1}, "device.name": "g9"}, "device.name: .*g9"),
+    "no such device": ({"rebuild": {"bandwidth_share": 0.1}, "device.name": "g9"}, "device.name = .g9. is not known"),
     "no bandwidth": (
         {"rebuild": {"bandwidth_share": 0.1}, "device.name": "simpledisk-linear"},
         "device.name: simpledisk-linear .*no bandwidth",

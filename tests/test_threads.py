@@ -114,7 +114,8 @@ def test_a_number_of_threads_has_bounds(taker: str, threads: Any, tmp_path: Path
     with pytest.raises(SledsimError, match=r"(threads|workers) = ") as caught:
         TAKERS[taker](tmp_path, threads)
     (fault,) = caught.value.faults
-    assert (fault.kind, fault.path) == ("out-of-range", "workers" if taker == "workers" else "threads")
+    kind = "wrong-type" if isinstance(threads, str | bool) else "out-of-range"
+    assert (fault.kind, fault.path) == (kind, "workers" if taker == "workers" else "threads")
     assert fault.allowed == {"least": 1.0, "most": float(MOST), "whole": True, "unit": ""}
 
 

@@ -161,9 +161,9 @@ def seek(
     as_json: AsJson = False,
 ) -> None:
     """Show how long a device's seeks take, against distance or over the plane."""
-    from sledsim.devices.device import Device
+    from sledsim.devices.entries import device_of
 
-    chosen = Device(device, set=sets or [], **({"seek_model": seek_model} if seek_model else {}))
+    chosen = device_of("device", device, set=sets or [], **({"seek_model": seek_model} if seek_model else {}))
     columns = chosen.seek_surface if surface else chosen.seek_curve
     table = chosen.surface_table if surface else chosen.seek_table
     _show(chosen, "surface" if surface else "curve", columns, table, plot, out, as_json=as_json)
@@ -177,9 +177,9 @@ def zones(
     as_json: AsJson = False,
 ) -> None:
     """Show the zones of a disk drive: cylinders, sectors per track, LBNs and media rates."""
-    from sledsim.devices.device import Device
+    from sledsim.devices.entries import device_of
 
-    drive = Device(device, set=sets or [])
+    drive = device_of("device", device, set=sets or [])
     _show(drive, "zones", drive.zones, drive.zone_table, plot, out, as_json=as_json)
 
 
@@ -190,10 +190,10 @@ def break_even(
     plot: Plot = None,
 ) -> None:
     """Show the idle time past which a device saves energy by stopping; nothing is run."""
-    from sledsim.devices.device import Device
+    from sledsim.devices.entries import device_of
 
     check_picture(plot)
-    found = Device(device, set=sets or []).break_even()
+    found = device_of("device", device, set=sets or []).break_even()
     print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)

@@ -132,10 +132,12 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
 
 def _names(command: Any) -> dict[str, str]:
     """Return what a command calls its options and arguments, by name."""
-    names = {}
+    names: dict[str, str] = {}
     for each in command.params:
         longest = max(each.opts, key=len)
-        names[longest.lstrip("-").replace("-", "_")] = longest if longest.startswith("--") else longest.upper()
+        typed = longest if longest.startswith("--") else longest.upper()
+        # As it is typed, and as Python calls it.
+        names |= dict.fromkeys((each.name, longest.lstrip("-").replace("-", "_")), typed)
     return names
 
 

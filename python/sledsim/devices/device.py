@@ -10,7 +10,7 @@ from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, wh
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Sets, from_here, here
-from sledsim.show.faults import wrong
+from sledsim.show.faults import by_arguments, wrong
 from sledsim.show.naming import label_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,10 @@ class Device:
             name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
         )
         chosen = {**given, **overrides}
-        core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here(), policies=load)
+        # A mechanism of one's own goes by its name or class, which stands at another key.
+        own = {} if isinstance(name, Mapping) or "python" in overrides else {"system.device.python": "name"}
+        with by_arguments({"system.device": "", **own}):
+            core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here(), policies=load)
         parameters = core.parameters
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):

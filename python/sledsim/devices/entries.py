@@ -11,7 +11,7 @@ from sledsim.devices.device import Device
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
 from sledsim.scenario.reading import toml_lines
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import replaced
+from sledsim.show.faults import by_arguments
 from sledsim.show.shown import Listing
 from sledsim.show.tables import Table, number, with_default
 
@@ -23,6 +23,7 @@ __all__ = [
     "catalog_tables",
     "device",
     "device_entry",
+    "device_of",
     "with_room",
     "wrong_device",
 ]
@@ -209,6 +210,22 @@ def device(name: str = "g2", /, **overrides: Any) -> Device:
     return Device(name, **overrides)
 
 
+def device_of(argument: str, given: str | Mapping[str, Any], **more: Any) -> Device:
+    """Make the device that an argument names: what is wrong with it is wrong with that argument, or in its file.
+
+    Parameters
+    ----------
+    argument
+        What the caller calls it.
+    given
+        A device of the catalogue, a device file, or a whole device.
+    **more
+        As for :class:`sledsim.Device`.
+    """
+    with by_arguments({"name": argument, "": argument}):
+        return Device(given, **more)
+
+
 def wrong_device(name: str, key: str) -> list[Fault]:
     """Return what is wrong with the device that a key names: faults of its file, or of the key.
 
@@ -220,9 +237,7 @@ def wrong_device(name: str, key: str) -> list[Fault]:
         The key.
     """
     try:
-        Device(name)
+        device_of(key, name)
     except SledsimError as error:
-        is_own = [each.file in (None, "scenario") for each in error.faults]
-        told = zip(error.faults, is_own, strict=True)
-        return [replaced(each, path=[key], file=None) if own else each for each, own in told]
+        return list(error.faults)
     return []

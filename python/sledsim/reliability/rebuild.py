@@ -65,14 +65,14 @@ def mean_rebuild_h(description: Description) -> float:
 @lru_cache(maxsize=64)
 def _copying_h(name: str) -> float:
     """Return the time to stream a whole device, h."""
-    from sledsim.devices.device import Device
     from sledsim.devices.disk import DiskDrive
+    from sledsim.devices.entries import device_of
     from sledsim.devices.mems import MemsStorage
 
     try:
-        device = Device(name)
+        device = device_of("device.name", name)
     except SledsimError as error:
-        raise told_as(ReliabilityError, error, "device.name") from None
+        raise told_as(ReliabilityError, error) from None
     if not isinstance(device, DiskDrive | MemsStorage):
         says = f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time"
         raise wrong(ReliabilityError, "unsupported", says, path="device.name", value=name)

@@ -7,8 +7,22 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.timeline import Stretch
 from sledsim.scenario.reading import Sets
+from sledsim.show.faults import by_arguments
 
 __all__ = ["replay", "replay_scenario"]
+
+#: What stands in the scenario of a replay, by its path.
+ARGUMENTS = {
+    "system.device": "device",
+    "system.device.name": "device",
+    "system.device.python": "device",
+    "system.device.seek_model": "seek_model",
+    "system.scheduler": "scheduler",
+    "system.scheduler.name": "scheduler",
+    "system.scheduler.python": "scheduler",
+    "workload": "",
+    "workload.path": "trace",
+}
 
 
 def replay(
@@ -47,7 +61,8 @@ def replay(
         Where the trace cannot be read, reaches beyond the device, or a key is wrong.
     """
     scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **workload)
-    return run(scenario, set=set, log=log, timeline=timeline, progress=progress, check=check)
+    with by_arguments(ARGUMENTS):
+        return run(scenario, set=set, log=log, timeline=timeline, progress=progress, check=check)
 
 
 def replay_scenario(

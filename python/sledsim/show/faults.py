@@ -1,7 +1,8 @@
 """Faults: what is wrong, as data, in the words of whoever reads of it."""
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ __all__ = [
     "CanFail",
     "Sentence",
     "brief",
+    "by_arguments",
     "facts_of",
     "fault_of",
     "is_file_name",
@@ -122,20 +124,16 @@ def require_whole(error: type[_core.SledsimError], path: str, value: object, lea
     least, most
         Its bounds.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and isinstance(value, int) and least <= value <= most:
         return
-    bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
-    try:
-        shown = repr(value)[:200]
-    except (ValueError, RecursionError):
-        # A number of thousands of digits, or lists within lists without an end.
-        shown = f"a {type(value).__name__} that can't be shown"
-    says = f"{path} = {shown} is not a whole number {bounds}"
+    shown, is_whole = brief(value)
+    says = f"{path} = {shown} is not a whole number from {least:,} " + ("on" if most == MOST else f"to {most:,}")
     allowed: dict[str, object] = {"least": least, "whole": True}
     if most != MOST:
         allowed["most"] = most
-    given = value if isinstance(value, int | float) and abs(value) <= MOST else shown
-    raise wrong(error, "out-of-range", says, path=path, value=given, allowed=allowed)
+    kind = "out-of-range" if is_number else "wrong-type"
+    raise wrong(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
 
 
 def _held(text: str) -> str:
@@ -305,6 +303,58 @@ def fault_of(facts: Mapping[str, Any]) -> _core.Fault:
 def replaced(fault: _core.Fault, **facts: object) -> _core.Fault:
     """Return a fault with other facts, as :func:`facts_of` names them: ``path``, a list of keys, ``file``, ``line``."""
     return fault_of(facts_of(fault) | facts)
+
+
+@contextmanager
+def by_arguments(arguments: Mapping[str, str]) -> Iterator[None]:
+    """Tell what is wrong in a scenario that a function makes as wrong with the arguments that it is made of.
+
+    What a setting or a file of the caller's says is wrong there.
+
+    Parameters
+    ----------
+    arguments
+        The argument that stands at a path, with all below it; ``""`` where keys of a table are arguments themselves.
+        The path ``""`` is of all others.
+    """
+    try:
+        yield
+    except _core.SledsimError as error:
+        told = [_of_argument(fault, arguments) for fault in error.faults]
+        if tuple(told) == error.faults:
+            raise
+        again = _core.error_of(type(error), told)
+        if isinstance(error, _core.RunError) and isinstance(again, _core.RunError):
+            again.result = error.result
+        raise again from error.__cause__
+
+
+#: What messages call a scenario that is in no file.
+UNNAMED = "scenario"
+
+
+def _of_argument(fault: _core.Fault, arguments: Mapping[str, str]) -> _core.Fault:
+    """Return a fault of a scenario as one of the arguments that it is made of."""
+    if fault.setting is not None:
+        return fault
+    facts = facts_of(fault)
+
+    def argument(path: list[str]) -> list[str]:
+        for depth in range(len(path), -1, -1):
+            name = arguments.get(".".join(path[:depth]))
+            if name is not None:
+                return [*filter(None, name.split(".")), *path[depth:]] or path[-1:]
+        return path
+
+    def said(word: dict[str, Any]) -> dict[str, Any]:
+        return {kind: each if kind == "text" else [argument(each[0]), each[1]] for kind, each in word.items()}
+
+    told: dict[str, Any] = {"words": [said(word) for word in facts["words"]]}
+    if facts["used_by"] == UNNAMED:
+        told["used_by"] = None
+    if facts["file"] in (None, UNNAMED) and facts["path"] and argument(facts["path"]) != facts["path"]:
+        told |= {"path": argument(facts["path"]), "file": None}
+    return replaced(fault, **told)
 
 
 def spoken(error: _core.SledsimError, words: Words) -> str:

@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
             None,
         ),
         ("/system", least_one, Kind::Misfit, "system.bytes", Some(json!(1000)), None),
-        ("/system", stripe, Kind::WrongType, "system.members.1.system.device.tips", Some(json!("many")), None),
+        ("/system", stripe, Kind::WrongType, "system.members.1.device.tips", Some(json!("many")), None),
         (
             "/system/device",
             json!("no/such.toml"),
@@ -153,9 +153,9 @@ fn all_faults_of_a_document_are_told_at_once() {
             "run.requests",
             "run.time_s",
             "sead",
-            "system.members.0.system.device.name",
-            "system.members.1.system.device.bit_nm",
-            "system.members.1.system.sceduler",
+            "system.members.0.device.name",
+            "system.members.1.device.bit_nm",
+            "system.members.1.sceduler",
             "workload.arrival.rate_per_s",
             "workload.read_fraction",
         ]
@@ -196,13 +196,13 @@ fn what_takes_several_keys_is_told_beside_what_is_wrong_by_itself() {
         {"kind": "partition", "child": {"device": "g2", "batch_max": 4, "merge": {}}, "bytes": 100}, "g22",
     ]});
     let members = [
-        "1.system.batch_max",
-        "2.system.scheduler.name",
-        "4.system.device.name",
-        "0.system.device.active_tips",
-        "2.system.device.active_tips",
-        "3.system.child.batch_max",
-        "3.system.bytes",
+        "1.batch_max",
+        "2.scheduler.name",
+        "4.device.name",
+        "0.device.active_tips",
+        "2.device.active_tips",
+        "3.child.batch_max",
+        "3.bytes",
     ];
     let mut expected: Vec<String> = members.iter().map(|member| format!("system.members.{member}")).collect();
     let mut told = paths_of(&whole);
@@ -240,9 +240,9 @@ fn all_that_does_not_fit_in_a_system_is_told_at_once() {
     assert_eq!(
         paths_of(&whole),
         [
-            "system.members.0.system.bytes",
-            "system.members.0.system.flush.low_water",
-            "system.members.0.system.read_ahead.most_bytes",
+            "system.members.0.bytes",
+            "system.members.0.flush.low_water",
+            "system.members.0.read_ahead.most_bytes",
             "system.members.1.system.bytes",
         ]
     );
@@ -311,6 +311,81 @@ fn readers_are_told_in_their_own_words() {
     assert_eq!(setting.setting.as_deref(), Some("sead=1"));
     assert!(setting.text(&Keys).starts_with("set = \"sead=1\": unknown key sead: did you mean \"seed\"?"), "{setting}");
     assert!(setting.text(&Options).starts_with("--set sead=1: unknown key sead: did you mean \"seed\"?"));
+}
+
+/// Documents with one wrong `bit_nm` each, which stands in a short form, and its path as it is written.
+const SHORT_FORMS: [(&str, Notation, &str); 10] = [
+    (
+        "[system]\nkind = 'concat'\n[[system.members]]\ncount = 3\n# c\n# c\ndevice = { name = 'g2', bit_nm = -1 }\n",
+        Notation::Toml,
+        "system.members.0.device.bit_nm",
+    ),
+    (
+        "[system]\nkind = 'concat'\nmembers = [\n'g1',\n{ device = { name = 'g2',\nbit_nm = -1 } },\n]\n",
+        Notation::Toml,
+        "system.members.1.device.bit_nm",
+    ),
+    (
+        "[system]\nkind = 'concat'\n[[system.members]]\n[system.members.device]\nname = 'g2'\nbit_nm = -1\n",
+        Notation::Toml,
+        "system.members.0.device.bit_nm",
+    ),
+    (
+        "[system]\nkind = 'concat'\n[[system.members]]\n[system.members.system]\ndevice.name = 'g2'\ndevice.bit_nm = -1\n",
+        Notation::Toml,
+        "system.members.0.system.device.bit_nm",
+    ),
+    (
+        "[system]\nkind = 'concat'\n[[system.members]]\nkind = 'concat'\n[[system.members.members]]\ndevice = 'g1'\n\
+         [[system.members.members]]\n[system.members.members.system.device]\nname = 'g2'\nbit_nm = -1\n",
+        Notation::Toml,
+        "system.members.0.members.1.system.device.bit_nm",
+    ),
+    (
+        "system:\n  kind: concat\n  members:\n    - g1\n    - count: 2\n      # c\n      device:\n        name: g2\n        bit_nm: -1\n",
+        Notation::Yaml,
+        "system.members.1.device.bit_nm",
+    ),
+    (
+        "{\"system\": {\"kind\": \"concat\", \"members\": [\"g1\",\n{\"kind\": \"concat\", \"members\": [\n\
+         {\"device\":\n{\"name\": \"g2\",\n\"bit_nm\": -1}}]}]}}",
+        Notation::Json,
+        "system.members.1.members.0.device.bit_nm",
+    ),
+    (
+        "{\"system\": {\"kind\": \"concat\", \"members\": [\n{\"system\": {\"device\":\n{\"name\": \"g2\",\n\"bit_nm\": -1}}}]}}",
+        Notation::Json,
+        "system.members.0.system.device.bit_nm",
+    ),
+    (
+        "[system]\nkind = 'concat'\nmembers = ['own']\n[components.own]\n# c\ndevice.name = 'g2'\ndevice.bit_nm = -1\n",
+        Notation::Toml,
+        "components.own.device.bit_nm",
+    ),
+    (
+        "system: outer\ncomponents:\n  outer:\n    kind: concat\n    members:\n      - count: 2\n        system: inner\n\
+         \x20 inner:\n    kind: concat\n    members:\n      - device:\n          name: g2\n          bit_nm: -1\n",
+        Notation::Yaml,
+        "components.inner.members.0.device.bit_nm",
+    ),
+];
+
+#[test]
+fn what_is_wrong_in_a_short_form_stands_where_it_is_written() {
+    for (text, notation, path) in SHORT_FORMS {
+        let settings = ["workload.arrival={ kind = 'poisson', rate_per_s = 10 }".to_owned()];
+        let read = |more: &[String]| {
+            let settings = [settings.as_slice(), more].concat();
+            resolve(text, notation, "a", &settings, &catalog(), File::new("."))
+        };
+        let found = read(&[]).expect_err(text);
+        let [fault] = &*found else { panic!("{found}\n{text}") };
+        let line = text.lines().position(|line| line.contains("bit_nm")).map(|at| at as u64 + 1);
+        assert_eq!((fault.path.to_string().as_str(), fault.line), (path, line), "{text}");
+        // What is told can be set, and what is set is told.
+        let found = read(&[format!("{path}=-2")]).expect_err(text);
+        assert_eq!((found.len(), found[0].setting.clone()), (1, Some(format!("{path}=-2"))), "{found}\n{text}");
+    }
 }
 
 /// Whatever is wrong on a path that a setting has set, the last such setting is named, and no line.

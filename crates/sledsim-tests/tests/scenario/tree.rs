@@ -121,9 +121,9 @@ fn what_does_not_fit_together_is_refused_with_both_sides() {
         (volumes(json!([])), "system.members is empty: it needs at least one entry"),
         (volumes(json!(["g2", coarse])), "system.members.1 has blocks of 4096 B, system.members.0 of 512 B: what they make up needs equal blocks"),
         (volumes(json!([{"count": 0, "device": "g2"}])), "system.members.0.count = 0 is out of range"),
-        (volumes(json!([{"count": 2, "device": "g2", "sceduler": "sptf"}])), "unknown key system.members.0.system.sceduler"),
-        (volumes(json!(["g2", {"device": "atlas10k", "subsector": true}])), "system.members.1.system.subsector = true: atlas10k can't access less"),
-        (volumes(json!(["g2", {"device": {"name": "g3", "bit_nm": "wide"}}])), "system.members.1.system.device.bit_nm = \"wide\""),
+        (volumes(json!([{"count": 2, "device": "g2", "sceduler": "sptf"}])), "unknown key system.members.0.sceduler"),
+        (volumes(json!(["g2", {"device": "atlas10k", "subsector": true}])), "system.members.1.subsector = true: atlas10k can't access less"),
+        (volumes(json!(["g2", {"device": {"name": "g3", "bit_nm": "wide"}}])), "system.members.1.device.bit_nm = \"wide\""),
         (partition(partition(json!({"device": "nosuch"}))), "system.child.child.device.name = \"nosuch\" is not known"),
         (partition(json!({"device": "g2", "batch_max": 4, "merge": {}})), "system.child.batch_max = 4 and system.child.merge exclude each other"),
         (partition(json!({"device": "atlas10k", "spin_down": "timeout"})), "system.child.spin_down.after_ms is missing"),
@@ -153,8 +153,7 @@ fn named_components_have_one_place_each() {
     let cycle = named(json!("g2"), json!({"a": over("a")}));
     assert!(cycle.contains("components.a has components.a below it"), "{cycle}");
     let twice = named(json!({"kind": "volumes", "members": ["a", over("a")]}), json!({"a": "g2"}));
-    let both =
-        "components.a is both system.members.0.system and system.members.1.system.child: a component has one place";
+    let both = "components.a is both system.members.0 and system.members.1.child: a component has one place";
     assert!(twice.contains(both), "{twice}");
     let unused = named(json!("g2"), json!({"a": "g3"}));
     assert!(unused.contains("components.a is used nowhere"), "{unused}");
@@ -385,10 +384,7 @@ fn every_kind_reports_a_way_for_each_request() {
 fn kinds_refuse_what_does_not_fit_them() {
     let coarse = json!({"device": {"name": "simpledisk-constant", "block_bytes": 4096}});
     for (system, problem) in [
-        (
-            json!({"kind": "ram-cache", "child": "g2", "bytes": "10 GB"}),
-            "system.bytes = 10000000000: larger than the",
-        ),
+        (json!({"kind": "ram-cache", "child": "g2", "bytes": "10 GB"}), "system.bytes = 10000000000: larger than the"),
         (
             json!({"kind": "ram-cache", "child": "g2", "bytes": "1 MiB", "policy": "lrru"}),
             "system.policy.name = \"lrru\" is not known",
@@ -431,11 +427,11 @@ fn kinds_refuse_what_does_not_fit_them() {
         ),
         (
             json!({"kind": "concat", "members": ["g2", {"kind": "ram-cache", "child": "g2", "bytes": "10 GB"}]}),
-            "system.members.1.system.bytes = 10000000000: larger than the 3456000000 B of system.members.1.system.child",
+            "system.members.1.bytes = 10000000000: larger than the 3456000000 B of system.members.1.child",
         ),
         (
             json!({"kind": "concat", "members": ["g2", {"device": {"name": "atlas10k", "rotation_rpm": -5}}]}),
-            "system.members.1.system.device.rotation_rpm = -5",
+            "system.members.1.device.rotation_rpm = -5",
         ),
         (
             json!({"kind": "mwb", "mems": "g2", "disk": coarse}),

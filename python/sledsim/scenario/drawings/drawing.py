@@ -152,7 +152,7 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> tup
     """
     named = isinstance(source, str) and source != "-" and "\n" not in source and not is_document(source)
     if named and source not in DRAWINGS and not is_there(Path(str(source))):
-        raise unknown_drawing(str(source))
+        raise unknown_drawing(str(source), "source")
     given = {"drawing": source} if isinstance(source, str) and source in DRAWINGS else source
     found = read(Drawing, given, sets)
     said, known = found.table, drawing_named(found.table.drawing)[1]

@@ -6,9 +6,10 @@ from typing import Any
 
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
+from sledsim.devices.entries import device_of
 from sledsim.runs.running import run_resolved
 from sledsim.scenario.reading import Sets, resolve
-from sledsim.show.faults import wrong
+from sledsim.show.faults import by_arguments, wrong
 
 __all__ = ["FittedDisk", "matched_disk", "mean_access_ms"]
 
@@ -93,10 +94,11 @@ def matched_disk(
     >>> abs(found.disk_ms / found.mems_ms - 1) < 0.002
     True
     """
-    mems, disk = Device(device, set=set), Device(base)
+    mems, disk = device_of("device", device, set=set), device_of("base", base)
     _require(mems, disk)
     used = {**mems.parameters, "overhead_ms": 0.0}
-    target_ms = mean_access_ms(used, size_bytes)
+    with by_arguments({"workload.size_bytes.value": "size_bytes"}):
+        target_ms = mean_access_ms(used, size_bytes)
 
     def scaled(factor: float) -> dict[str, Any]:
         whole = _scaled(disk.parameters, factor)
@@ -115,7 +117,7 @@ def matched_disk(
         f"there, and here {found_ms:.4g} ms with {factor:.3g} times the time of seeks and revolutions; the rest is its "
         "bus and commands, so start from another disk"
     )
-    raise wrong(SledsimError, "unsupported", says, path="disk", value=disk.label)
+    raise wrong(SledsimError, "unsupported", says, path="base", value=disk.label)
 
 
 def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
@@ -139,16 +141,16 @@ def _require(mems: Device, disk: Device) -> None:
     """Refuse devices that can't stand for each other."""
     if mems.parameters["mechanism"] != "mems":
         says = f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2"
-        raise wrong(SledsimError, "unsupported", says, path="mems", value=mems.label)
+        raise wrong(SledsimError, "unsupported", says, path="device", value=mems.label)
     if disk.parameters["mechanism"] != "disk":
         says = f"{disk.label} is {disk.KIND}: it is a disk that is fitted, such as uberdisk"
-        raise wrong(SledsimError, "unsupported", says, path="disk", value=disk.label)
+        raise wrong(SledsimError, "unsupported", says, path="base", value=disk.label)
     if mems.block_bytes != disk.block_bytes:
         says = (
             f"{mems.label} has blocks of {mems.block_bytes} bytes and {disk.label} of {disk.block_bytes}: "
             "they must be equal"
         )
-        raise wrong(SledsimError, "misfit", says, path="disk", value=disk.block_bytes, allowed=str(mems.block_bytes))
+        raise wrong(SledsimError, "misfit", says, path="base", value=disk.block_bytes, allowed=str(mems.block_bytes))
     if mems.capacity_blocks > disk.capacity_blocks:
         says = (
             f"{disk.label} has {disk.capacity_bytes / 1e9:.4g} GB, and {mems.label} "
@@ -158,7 +160,7 @@ def _require(mems: Device, disk: Device) -> None:
             SledsimError,
             "misfit",
             says,
-            path="disk",
+            path="base",
             value=disk.capacity_bytes,
             allowed={"least": mems.capacity_bytes, "unit": "B"},
         )

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sledsim._core import ScenarioError, error_of
+from sledsim.devices.entries import wrong_device
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
@@ -212,6 +214,8 @@ def cost(
     with raised():
         keys = made(CostKeys, given)
     base = resolve(scenario, set)
+    if found := wrong_device(mems, "mems"):
+        raise error_of(ScenarioError, found)
     plan = Plan.of(base.values, keys)
     runs = [_replicated(base.values, system, replications, progress) for system in plan.systems]
     path = plan.design.cache_path

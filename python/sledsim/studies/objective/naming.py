@@ -9,7 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.entries import wrong_device
 from sledsim.scenario.policy_loading import CLASS_NAME
 from sledsim.scenario.reading import ScenarioLike, Written
-from sledsim.show.faults import Sentence, is_there, replaced, wrong
+from sledsim.show.faults import Sentence, by_arguments, is_there, wrong
 from sledsim.studies.relation.layouts import all_layouts, layout_named, layouts_of
 
 if TYPE_CHECKING:
@@ -91,15 +91,13 @@ def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written
         says = f"no scheduler {without!r} to compare {role} with"
         raise wrong(SledsimError, "unknown-name", says, path="without", value=without, known=_schedulers())
     if is_layout(role):
-        try:
+        with by_arguments({"layout": "without"}):
             layout_named(str(without))
-        except SledsimError as error:
-            raise error_of(SledsimError, [replaced(each, path=["without"]) for each in error.faults]) from None
 
 
 def _require_rate(role: ScenarioLike | Written, rate_per_s: float | None) -> None:
     if rate_per_s is not None and not is_scheduler(role):
-        says = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
+        says = ": only schedulers are compared at a rate of their own"
         raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
 
 

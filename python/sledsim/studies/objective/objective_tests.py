@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
-from sledsim.show.faults import wrong
+from sledsim.show.faults import by_arguments, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -331,7 +331,8 @@ class _FittedDisks:
         """Return the disk for a MEMS device."""
         key = json.dumps(device, sort_keys=True)
         if key not in self._fits:
-            self._fits[key] = matched_disk(device, base=self._base, size_bytes=self._size_bytes)
+            with by_arguments({"base": "disk", "size_bytes": "fit_bytes"}):
+                self._fits[key] = matched_disk(device, base=self._base, size_bytes=self._size_bytes)
         return dict(self._fits[key].device)
 
 

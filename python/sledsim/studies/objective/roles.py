@@ -10,6 +10,7 @@ from pydantic import Field, WithJsonSchema
 
 from sledsim._core import SledsimError, error_of
 from sledsim.devices.device import Device
+from sledsim.devices.entries import device_of
 from sledsim.runs.confidence import BATCHES
 from sledsim.runs.result import Result
 from sledsim.runs.running import run_resolved
@@ -17,7 +18,7 @@ from sledsim.runs.summary_tables import METRICS, metric_rows
 from sledsim.scenario.documents import Table, made, raised
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.faults import Sentence, by_arguments, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
@@ -306,7 +307,7 @@ def role_named(
     if is_scheduler(role):
         return _scheduler_role(str(role), without, device or "g2", rate_per_s, sets)
     if is_layout(role):
-        chosen = Device(device or "g2", set=sets)
+        chosen = device_of("device", device or "g2", set=sets)
         require_layout(str(role), chosen)
         return LayoutRole(str(role), chosen, None if without is None else str(without))
     baseline = None if without is None else resolve(without, sets)
@@ -319,11 +320,16 @@ def _scheduler_role(
     """Return a scheduler's role: random reads, with it and with another."""
     other = USUAL_SCHEDULER if without is None else without
 
+    def scenario(scheduler: str, argument: str, rate_per_s: float) -> Resolved:
+        of_policy = dict.fromkeys([f"system.scheduler{key}" for key in ("", ".name", ".python")], argument)
+        with by_arguments({**of_policy, "system.device.name": "device", "workload.arrival.rate_per_s": "rate_per_s"}):
+            return policy_scenario(scheduler, device, rate_per_s, sets)
+
     if rate_per_s is None:
-        chosen = drive_of(policy_scenario(name, device, 1.0, sets).values["system"])["device"]
+        chosen = drive_of(scenario(name, "role", 1.0).values["system"])["device"]
         rate_per_s = 1e3 * POLICY_LOAD / mean_access_ms(chosen, POLICY_BYTES)
+    tested, rival = scenario(name, "role", rate_per_s), scenario(str(other), "without", rate_per_s)
     load = f"random reads of {POLICY_BYTES:,} bytes at {rate_per_s:,.4g}/s"
-    tested, rival = (policy_scenario(each, device, rate_per_s, sets) for each in (name, str(other)))
     return ScenarioRole(name, tested, str(other), rival, load=load)
 
 

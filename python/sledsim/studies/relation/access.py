@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
+from sledsim.devices.entries import device_of
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import require_whole, wrong
+from sledsim.show.faults import by_arguments, require_whole, wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
@@ -287,7 +288,7 @@ def relation(
     >>> times["column-major", "scan of a1"].time_s < times["row-major", "scan of a1"].time_s
     True
     """
-    made = device if isinstance(device, Device) else Device(device, set=set)
+    made = device if isinstance(device, Device) else device_of("device", device, set=set)
     relation = Relation() if relation is None else relation
     given: object = relation
     if not isinstance(given, Relation):
@@ -297,7 +298,8 @@ def relation(
     require_whole(SledsimError, "seed", seed)
     if not isinstance(layouts, list | tuple) or not all(isinstance(name, str) for name in layouts):
         raise wrong(SledsimError, "wrong-type", path="layouts", value=repr(layouts)[:200], allowed="names of layouts")
-    kinds = [layout_named(name) for name in layouts or layouts_of(made)]
+    with by_arguments({"layout": "layouts"}):
+        kinds = [layout_named(name) for name in layouts or layouts_of(made)]
     laid = {kind.NAME: kind(relation, made) for kind in kinds}
     accesses = []
     for layout in laid.values():

@@ -1,13 +1,13 @@
 //! The tree of components as a document has it: names and short forms become tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{json, Map, Value};
 
 use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
-use crate::fault::{self, Fault, Faults, Kind};
+use crate::fault::{self, Fault, Faults, Kind, Word};
 use crate::limits::COMPONENTS_DEEP;
 use crate::scenario::own;
 use crate::scenario::specs::system::CHILD_KEYS;
@@ -71,13 +71,54 @@ pub(in crate::scenario) struct Expanded {
     pub found: Vec<Fault>,
     /// What could not be completed, so that there is no use in looking at it.
     pub broken: Vec<fault::Path>,
+    /// Where short forms were written out.
+    short: Short,
 }
 
 impl Expanded {
-    /// Nothing, if there are no faults; those that device files gave cause to with their file.
+    /// Nothing, if there are no faults; those that device files gave cause to with their file, all others where the document
+    /// itself has them.
     pub fn none_of(&self, mut found: Vec<Fault>) -> Result<(), Faults> {
         self.filed.iter().for_each(|file| found.iter_mut().for_each(|fault| file.locate(fault)));
+        found.iter_mut().for_each(|fault| self.short.locate(fault));
         Faults::none_of(found)
+    }
+}
+
+/// Where the tables that short forms have become stand, which is not where they are written.
+#[derive(Default)]
+struct Short {
+    /// Each `system` of a member that has the component's keys beside `count`, or is a name.
+    members: BTreeSet<fault::Path>,
+    /// Each place that a named component was put into, and its name.
+    named: BTreeMap<fault::Path, String>,
+}
+
+impl Short {
+    /// Puts a fault where its keys are written.
+    fn locate(&self, fault: &mut Fault) {
+        fault.path = self.written(&fault.path);
+        for word in &mut fault.words {
+            if let Word::Key(path, _) | Word::Setting(path, _) = word {
+                *path = self.written(path);
+            }
+        }
+    }
+
+    /// Where something is written that stands at `path`. A component's place is where its name is, what is in it is below that
+    /// name.
+    fn written(&self, path: &fault::Path) -> fault::Path {
+        let (mut here, mut written) = (fault::Path::default(), fault::Path::default());
+        for step in path.steps() {
+            if let Some(name) = self.named.get(&here) {
+                written = fault::Path::from(COMPONENTS).step(name);
+            }
+            here = here.step(step);
+            if !self.members.contains(&here) {
+                written = written.step(step);
+            }
+        }
+        written
     }
 }
 
@@ -137,9 +178,12 @@ impl Expansion<'_> {
         }
         for (entry, member) in table.get_mut("members").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
         {
-            wrap(member);
+            let below = path.step("members").step(entry).step("system");
+            if wrap(member) {
+                self.done.short.members.insert(below.clone());
+            }
             if let Some(system) = member.get_mut("system") {
-                self.component(system, &path.step("members").step(entry).step("system"), depth + 1);
+                self.component(system, &below, depth + 1);
             }
         }
     }
@@ -186,6 +230,7 @@ impl Expansion<'_> {
                 .says(": a component has one place; give the other one a name of its own");
             return self.give_up(path, fault);
         }
+        self.done.short.named.insert(path.clone(), name.clone());
         self.open.push(name.clone());
         self.component(place, path, depth);
         self.open.pop();
@@ -195,8 +240,8 @@ impl Expansion<'_> {
     }
 }
 
-/// Makes a table with `system` of a member that is a component, or has its keys beside `count`.
-fn wrap(member: &mut Value) {
+/// Makes a table with `system` of a member that is a component, or has its keys beside `count`; says whether it was one.
+fn wrap(member: &mut Value) -> bool {
     let system = match member {
         Value::String(_) => json!({ "system": member.take() }),
         Value::Object(keys) if !keys.contains_key("system") => {
@@ -207,7 +252,8 @@ fn wrap(member: &mut Value) {
             }
             wrapped
         }
-        _ => return,
+        _ => return false,
     };
     *member = system;
+    true
 }
