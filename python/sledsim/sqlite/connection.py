@@ -1,5 +1,6 @@
 """A connection to a database that lies on a simulated system."""
 
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -27,7 +28,7 @@ _numbers: Iterator[int] = count()
 
 
 def connect(
-    path: str | Path,
+    path: str | bytes | os.PathLike[str],
     system: "ScenarioLike | Model | Session",
     *,
     set: Sets = (),  # noqa: A002  as for a run
@@ -81,7 +82,7 @@ def connect(
         session = system
     else:
         session = Session(system, set=set)
-    return Connection(Path(path), session, cache_kib)
+    return Connection(Path(os.fsdecode(path)), session, cache_kib)
 
 
 class Connection:
@@ -163,7 +164,8 @@ class Connection:
             Where ``sql`` has a character of code 0, or it, or a value as far as it is known by then, has half of a
             character.
         """
-        if "\0" in sql:
+        given: object = sql
+        if isinstance(given, str) and "\0" in given:
             says = f"sql: {sql!r} has a character of code 0, at which SQLite takes a statement for ended: leave it out"
             raise wrong(SledsimError, "misfit", says, path="sql", value=sql)
         try:
