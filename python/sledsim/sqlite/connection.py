@@ -46,7 +46,7 @@ def connect(
         The database; it is made if it is not there.
     system
         As for :class:`sledsim.Session`; or a session, so that several connections share a system, or a program of yours
-        lets time pass between statements.
+        lets time pass between statements. What it has handed in itself comes back to it alone.
     set
         Values that replace those of the system, where it is none of a session.
     cache_kib
@@ -59,6 +59,8 @@ def connect(
     SledsimError
         Where the package ``apsw`` is missing, settings are given beside a session, the system is smaller than 1 MiB,
         the file can't be opened, or the cache is of no size that SQLite takes.
+    TypeError
+        Where ``path`` is none.
 
     Examples
     --------
@@ -162,7 +164,15 @@ class Connection:
         ------
         SledsimError
             Where ``sql`` has a character of code 0, or it, or a value as far as it is known by then, has half of a
-            character.
+            character; or where a request of your own is to arrive later than one of the statement's.
+        TypeError
+            Where one of them is of no type that SQLite takes.
+        OverflowError
+            Where a number has more than 64 bits.
+        apsw.Error
+            What SQLite says of the statements, or of how many values there are.
+        KeyError
+            Where ``values`` has no value for a name.
         """
         given: object = sql
         if isinstance(given, str) and "\0" in given:
