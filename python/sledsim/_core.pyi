@@ -331,11 +331,7 @@ class Session:
     def drain(self) -> list[Completion]:
         """Let time pass until all that has been handed in has come back, and no further; return what came back."""
     def _serve_now(self, op: int, pieces: Sequence[tuple[int, int]]) -> list[Completion]:
-        """Hand in requests that arrive now, and let time pass until these have come back, and no further; return these.
-
-        They are reads (0), writes (1), flushes (2) or forced writes (3), each by its first block and number of blocks.
-        What else comes back meanwhile is returned to who asks next.
-        """
+        """Hand in reads (0), writes (1) or flushes (2) that arrive now; return these alone, as soon as they are back."""
     def submit_all(
         self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], ops: NDArray[np.uint8], at_ns: NDArray[np.uint64]
     ) -> None: ...

@@ -52,25 +52,27 @@ class Charges:
             if pieces is None:
                 raise apsw.FullError(f"{file}: the system has room for {self.extents.count} MiB")
             statement = self.statement
-            status = self._serve(READ if read else WRITE, pieces)
+            failed = self._serve(READ if read else WRITE, pieces)
         if read:
             statement.reads += len(pieces)
             statement.read_bytes += size
         else:
             statement.writes += len(pieces)
             statement.written_bytes += size
-        _require_served(file, status)
+        if failed:
+            raise apsw.IOError(f"{file}: the system says {failed}")
 
     def sync(self) -> None:
         """Let the system flush: what it has said to be written outlives a power cut then."""
         with self.extents.turn:
             statement = self.statement
-            status = self._serve(FLUSH, [(0, 0)])
+            failed = self._serve(FLUSH, [(0, 0)])
         statement.syncs += 1
-        _require_served("flush", status)
+        if failed:
+            raise apsw.IOError(f"flush: the system says {failed}")
 
-    def _serve(self, op: int, pieces: list[tuple[int, int]]) -> set[str]:
-        """Let time pass until the system has served an access, and charge whoever is to be; say what came of it."""
+    def _serve(self, op: int, pieces: list[tuple[int, int]]) -> str | None:
+        """Let time pass until the system has served an access, and charge who is to pay; say how it failed, if it did."""
         session, statement = self.session, self.statement
         began_ns = session.now_ns
         try:
@@ -79,14 +81,12 @@ class Charges:
         finally:
             # Time has passed, whatever came of it.
             statement.time_ns += session.now_ns - began_ns
+        failed = None
         for each in back:
             statement.energy_j += each.energy_j
-        return {each.status for each in back}
-
-
-def _require_served(what: str, status: set[str]) -> None:
-    for said in sorted(status - {"served"}):
-        raise apsw.IOError(f"{what}: the system says {said}")
+            if each.status != "served":
+                failed = each.status
+        return failed
 
 
 class Files(apsw.VFS):
