@@ -72,7 +72,7 @@ class Charges:
             raise apsw.IOError(f"flush: the system says {failed}")
 
     def _serve(self, op: int, pieces: list[tuple[int, int]]) -> str | None:
-        """Let time pass until the system has served an access, and charge who is to pay; say how it failed, if it did."""
+        """Let time pass until the system has served an access, and charge who pays; say how it failed, if it did."""
         session, statement = self.session, self.statement
         began_ns = session.now_ns
         try:
