@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import runpy
+import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ import sledsim
 from conftest import ROOT
 from sledsim.sqlite import connect
 from sledsim.sqlite.extents import EXTENT_BYTES, Extents
+from sledsim.sqlite.files import Charges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,14 +168,104 @@ def test_without_the_package_it_says_how_to_get_it(tmp_path: Path, monkeypatch: 
         connect(tmp_path / "x.db", "g2")
 
 
-def test_a_failed_read_is_an_error_of_the_statement(tmp_path: Path) -> None:
+def test_a_failed_read_is_an_error_of_the_statement_that_has_cost_what_it_did(tmp_path: Path) -> None:
     faults = [{"member": member, "fails_at_s": 100.0 + member} for member in (0, 1)]
     system = {"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": faults}
-    with connect(tmp_path / "x.db", system, cache_kib=8) as connection:
+    session = sledsim.Session(system, log=True)
+    with connect(tmp_path / "x.db", session, cache_kib=8) as connection:
         connection.execute(f"{MAKE}; {FILL}")
-        connection.session.advance(200 * 10**9)
+        passed_ns = 200 * 10**9 - session.now_ns
+        session.advance(200 * 10**9)
         with pytest.raises(apsw.IOError, match="failed"):
             connection.execute(ASK).fetchall()
+        failed = connection.statements[-1]
+        assert (failed.sql, failed.time_ns > 0, failed.reads > 0) == (ASK, True, True)
+    # Of an access that failed the rest counts too; what the clock and the log have, statements have.
+    requests = session.result().requests
+    assert requests.failed > 0
+    found = connection.statements
+    assert sum(each.reads + each.writes + each.syncs for each in found) == requests.completed + requests.failed
+    assert found.time_ns + passed_ns == session.now_ns
+
+
+def test_of_an_access_that_fails_in_part_everything_counts(tmp_path: Path) -> None:
+    """A file of two extents: a read across both finds one of them on a disk that has failed."""
+    small = {"kind": "partition", "child": {"device": "g2"}, "first_block": 0, "bytes": "3 MiB"}
+    lost = {"kind": "raid5", "members": [{"count": 3, "device": "g2"}]}
+    lost["faults"] = [{"member": member, "fails_at_s": 100.0 + member} for member in (0, 1)]
+    session = sledsim.Session({"kind": "volumes", "members": [small, lost]}, log=True)
+    charges = Charges(session)
+    charges.extents.lbns("other", 0, 1)
+    charges.extents.lbns("file", 0, 1)
+    charges.extents.lbns("other", EXTENT_BYTES, 1)
+    session.advance(200 * 10**9)
+    with pytest.raises(apsw.IOError, match="file: the system says failed"):
+        charges.access("file", 0, EXTENT_BYTES + 4096, read=True)
+    log, found = session.result().log, charges.statement
+    assert (found.reads, found.read_bytes) == (2, EXTENT_BYTES + 4096)
+    # The log has what was served, and that came back last; what failed has cost something too.
+    assert [found.time_ns] == log["response_ns"].tolist() == [session.now_ns - 200 * 10**9]
+    assert found.energy_j > log["energy_j"].sum() > 0
+
+
+def test_files_of_connections_that_share_a_session_lie_beside_each_other(tmp_path: Path) -> None:
+    session = sledsim.Session("g2", log=True)
+    places: list[set[int]] = []
+    for name in ("a.db", "b.db", "a.db"):
+        before = session.result().requests.completed
+        with connect(tmp_path / name, session) as connection:
+            # A journal is gone after each statement, and the next one may lie where it lay.
+            connection.execute(f"pragma journal_mode=memory; {MAKE if len(places) < 2 else ASK}").fetchall()
+        rows = zip(*(session.result().log[name][before:] for name in ("lbn", "flush")), strict=True)
+        places.append({int(lbn) // 2048 for lbn, flush in rows if not flush})
+    assert places[0] & places[1] == set()
+    assert places[2]
+    assert places[2] <= places[0]
+    one, other = Charges(session).extents, Charges(session).extents
+    assert one.unnamed() != other.unnamed()
+    assert Charges(sledsim.Session("g2")).extents is not one
+
+
+def test_requests_of_a_program_of_ones_own_stay_its_own(tmp_path: Path) -> None:
+    apart = {"kind": "volumes", "members": [{"count": 2, "device": "g2"}]}
+    session = sledsim.Session(apart)
+    with connect(tmp_path / "x.db", session) as connection:
+        connection.execute(MAKE)
+        last = session.capacity_blocks
+        # One that is served, one that is refused, and one that takes longer than the statement.
+        numbers = [session.submit(last - 8, 8), session.submit(last, 8), session.submit(last // 2, last // 2 - 8)]
+        began_ns = session.now_ns
+        connection.execute("insert into t values(1, 2)")
+        assert session.under_way == 1
+        assert connection.statements[-1].time_ns == session.now_ns - began_ns > 0
+        assert connection.statements.time_ns == session.now_ns
+        back = {each.id: each.status for each in session.drain()}
+        assert back == dict(zip(numbers, ["served", "refused", "served"], strict=True))
+        # What is to arrive later than a statement's access stands in its way, and says so.
+        session.submit(0, 8, at_ns=session.now_ns + 10**9)
+        with pytest.raises(sledsim.SledsimError, match="time runs back"):
+            connection.execute("insert into t values(2, 3)")
+        assert len(session.drain()) == 1
+        connection.execute("insert into t values(2, 4)")
+        assert connection.execute("select text from t").fetchall() == [(2,), (4,)]
+
+
+def test_connections_in_several_threads_take_turns(tmp_path: Path) -> None:
+    session = sledsim.Session({"device": "g2", "scheduler": "sptf"}, log=True)
+    connections = [connect(tmp_path / f"{number}.db", session, cache_kib=8) for number in range(4)]
+    every_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(connections)) as pool:
+            answers = list(pool.map(lambda each: each.execute(f"{MAKE}; {FILL}; {ASK}").fetchall(), connections))
+    finally:
+        sys.setswitchinterval(every_s)
+    assert answers == [[(2000, 4001000, 3000)]] * 4
+    for connection in connections:
+        connection.close()
+    found = [each for connection in connections for each in connection.statements]
+    assert sum(each.time_ns for each in found) == session.now_ns
+    assert sum(each.energy_j for each in found) == pytest.approx(sum(session.result().log["energy_j"]))
 
 
 def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
@@ -221,3 +314,45 @@ def test_a_file_that_cannot_be_opened_is_said(tmp_path: Path, name: str) -> None
 def test_a_cache_of_no_size_is_refused(tmp_path: Path, size: Any) -> None:
     with pytest.raises(sledsim.SledsimError, match="cache_kib"):
         connect(tmp_path / "x.db", "g2", cache_kib=size)
+
+
+@pytest.mark.parametrize("path", [5, None, ["x.db"], 1.5])
+def test_a_path_of_no_type_of_a_path_is_refused_as_by_the_standard_library(path: Any) -> None:
+    for opens in (sqlite3.connect, lambda path: connect(path, "g2")):
+        with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object"):
+            opens(path)
+
+
+def test_a_path_may_be_of_bytes(tmp_path: Path) -> None:
+    with connect(bytes(tmp_path / "x.db"), "g2") as connection:
+        connection.execute(MAKE)
+    assert (tmp_path / "x.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ((5,), TypeError),
+        ((None,), TypeError),
+        ((b"select 1",), TypeError),
+        (("select ?", 5), TypeError),
+        (("select ?", (object(),)), TypeError),
+        (("select ?", (2**70,)), OverflowError),
+        (("select ?", ()), apsw.BindingsError),
+        (("select :a", {}), KeyError),
+    ],
+    ids=str,
+)
+def test_a_statement_of_no_type_of_one_is_refused_by_sqlites_interface(
+    tmp_path: Path, arguments: tuple[Any, ...], kind: type[Exception]
+) -> None:
+    plain = apsw.Connection(":memory:")
+    with connect(tmp_path / "x.db", "g2") as connection:
+        told = []
+        for execute in (plain.execute, connection.execute):
+            with pytest.raises(kind) as caught:
+                execute(*arguments).fetchall()
+            told.append(str(caught.value))
+        assert told[0] == told[1]
+        assert connection.execute("select 1").fetchall() == [(1,)]
+        assert connection.statements.time_ns == connection.now_ns

@@ -330,6 +330,8 @@ class Session:
         """Let time pass until an instant, or else until the next event; return what came back, in that order."""
     def drain(self) -> list[Completion]:
         """Let time pass until all that has been handed in has come back, and no further; return what came back."""
+    def _serve_now(self, op: int, pieces: Sequence[tuple[int, int]]) -> list[Completion]:
+        """Hand in reads (0), writes (1) or flushes (2) that arrive now; return these alone, once they are back."""
     def submit_all(
         self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], ops: NDArray[np.uint8], at_ns: NDArray[np.uint64]
     ) -> None: ...

@@ -169,6 +169,15 @@ fn request(lbn: u64, blocks: u32, (read, fua): (bool, bool), at: Time) -> PyResu
     Ok(Request { arrival: at, op, flags, ..Request::read(lbn, blocks) })
 }
 
+/// A request of a kind by its number: a read (0), a write (1), a flush (2) or a forced write (3).
+fn by_number(op: u8, lbn: u64, blocks: u32, at: Time) -> PyResult<Request> {
+    match op {
+        2 => Ok(Request { arrival: at, ..Request::flush() }),
+        0 | 1 | 3 => request(lbn, blocks, (op == 0, op == 3), at),
+        _ => Err(errors::misuse(format!("ops has {op}: expected 0, 1, 2 or 3"))),
+    }
+}
+
 /// Completions by column.
 fn columns<'py>(python: Python<'py>, back: &[Done]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(python);
@@ -282,14 +291,27 @@ impl Session {
         }
         let session = self.held();
         for (((&lbn, &blocks), &op), &at) in lbns.iter().zip(blocks).zip(ops).zip(at_ns) {
-            let request = match op {
-                2 => Request { arrival: Time::from_ns(at), ..Request::flush() },
-                0 | 1 | 3 => request(lbn, blocks, (op == 0, op == 3), Time::from_ns(at))?,
-                _ => return Err(errors::misuse(format!("ops has {op}: expected 0, 1, 2 or 3"))),
-            };
-            session.submit(request).map_err(run_error)?;
+            session.submit(by_number(op, lbn, blocks, Time::from_ns(at))?).map_err(run_error)?;
         }
         Ok(())
+    }
+
+    /// Hands in requests of one kind that arrive now, by first block and number of blocks, and lets time pass until these have
+    /// come back, and no further; gives these. What else comes back meanwhile is there for who asks next.
+    #[pyo3(name = "_serve_now")]
+    fn serve_now<'py>(&mut self, python: Python<'py>, op: u8, pieces: Vec<(u64, u32)>) -> PyResult<Bound<'py, PyList>> {
+        let session = self.held();
+        let now = session.now();
+        let requests: Vec<Request> =
+            pieces.into_iter().map(|(lbn, blocks)| by_number(op, lbn, blocks, now)).collect::<PyResult<_>>()?;
+        let mut own = Vec::new();
+        watched(|keep_going| {
+            let served = session.serve_now(requests, keep_going)?;
+            let goes_on = served.is_some();
+            own.extend(served.into_iter().flatten());
+            Ok(goes_on)
+        })?;
+        listed(python, own)
     }
 
     /// Lets time pass until an instant, or else until the next event; gives what came back.
@@ -360,11 +382,16 @@ impl Session {
 
 /// What has come back.
 fn fetched<'py>(python: Python<'py>, session: &mut scenario::Session) -> PyResult<Bound<'py, PyList>> {
-    let back = PyList::empty(python);
-    while let Some(done) = session.completion() {
-        back.append(Bound::new(python, Completion::from(done))?)?;
+    listed(python, std::iter::from_fn(|| session.completion()))
+}
+
+/// Completions as Python has them.
+fn listed(python: Python<'_>, back: impl IntoIterator<Item = Done>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(python);
+    for done in back {
+        list.append(Bound::new(python, Completion::from(done))?)?;
     }
-    Ok(back)
+    Ok(list)
 }
 
 /// Lets time pass, looking for signals: whatever a handler raises ends it, and so does Ctrl-C.

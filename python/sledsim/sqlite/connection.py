@@ -1,5 +1,6 @@
 """A connection to a database that lies on a simulated system."""
 
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -27,7 +28,7 @@ _numbers: Iterator[int] = count()
 
 
 def connect(
-    path: str | Path,
+    path: str | bytes | os.PathLike[str],
     system: "ScenarioLike | Model | Session",
     *,
     set: Sets = (),  # noqa: A002  as for a run
@@ -45,7 +46,7 @@ def connect(
         The database; it is made if it is not there.
     system
         As for :class:`sledsim.Session`; or a session, so that several connections share a system, or a program of yours
-        lets time pass between statements.
+        lets time pass between statements. What it has handed in itself comes back to it alone.
     set
         Values that replace those of the system, where it is none of a session.
     cache_kib
@@ -58,6 +59,8 @@ def connect(
     SledsimError
         Where the package ``apsw`` is missing, settings are given beside a session, the system is smaller than 1 MiB,
         the file can't be opened, or the cache is of no size that SQLite takes.
+    TypeError
+        Where ``path`` is none.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def connect(
         session = system
     else:
         session = Session(system, set=set)
-    return Connection(Path(path), session, cache_kib)
+    return Connection(Path(os.fsdecode(path)), session, cache_kib)
 
 
 class Connection:
@@ -161,9 +164,18 @@ class Connection:
         ------
         SledsimError
             Where ``sql`` has a character of code 0, or it, or a value as far as it is known by then, has half of a
-            character.
+            character; or where a request of your own is to arrive later than one of the statement's.
+        TypeError
+            Where one of them is of no type that SQLite takes.
+        OverflowError
+            Where a number has more than 64 bits.
+        apsw.Error
+            What SQLite says of the statements, or of how many values there are.
+        KeyError
+            Where ``values`` has no value for a name.
         """
-        if "\0" in sql:
+        given: object = sql
+        if isinstance(given, str) and "\0" in given:
             says = f"sql: {sql!r} has a character of code 0, at which SQLite takes a statement for ended: leave it out"
             raise wrong(SledsimError, "misfit", says, path="sql", value=sql)
         try:

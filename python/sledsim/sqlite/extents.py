@@ -1,6 +1,8 @@
 """Where files lie on a system: in extents, the lowest free one first."""
 
 from bisect import insort
+from itertools import count
+from threading import RLock
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
@@ -12,7 +14,7 @@ EXTENT_BYTES = 1 << 20
 
 
 class Extents:
-    """The extents of a system, and which file has which.
+    """The extents of a system, and which file has which; who asks for one, or for an access, holds ``turn`` meanwhile.
 
     Parameters
     ----------
@@ -37,6 +39,9 @@ class Extents:
                 f"{block_bytes} bytes has no whole one"
             )
             raise wrong(SledsimError, "misfit", says, path="system")
+        #: Accesses come one after the other. Whoever has it may come again: from a handler of a signal, say.
+        self.turn = RLock()
+        self._unnamed = count()
         self._taken = 0
         self._free: list[int] = []
         self._of: dict[str, list[int]] = {}
@@ -80,6 +85,10 @@ class Extents:
             block += count
         return pieces
 
+    def unnamed(self) -> str:
+        """Return what a file that has no name is known by."""
+        return f"temporary file {next(self._unnamed)}"
+
     def cut(self, file: str, size: int) -> None:
         """Give back what a file has beyond a size.
 
@@ -90,11 +99,12 @@ class Extents:
         size
             Bytes that it keeps.
         """
-        own = self._of.get(file, [])
-        kept = -(-size // EXTENT_BYTES)
-        for extent in own[kept:]:
-            insort(self._free, extent)
-        del own[kept:]
+        with self.turn:
+            own = self._of.get(file, [])
+            kept = -(-size // EXTENT_BYTES)
+            for extent in own[kept:]:
+                insort(self._free, extent)
+            del own[kept:]
 
     def _lowest(self) -> int | None:
         if self._free:

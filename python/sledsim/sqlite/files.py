@@ -1,6 +1,7 @@
 """SQLite's files: kept where they are, with every access charged to a session."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import apsw
 
@@ -8,10 +9,12 @@ from sledsim.runs.session import Session
 from sledsim.sqlite.extents import Extents
 from sledsim.sqlite.statements import Statement
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = ["Charges", "Files"]
+
+#: Requests as a session numbers their kinds.
+READ, WRITE, FLUSH = 0, 1, 2
+#: Where files lie on the system of each session: connections that share it share its blocks.
+_extents: WeakKeyDictionary[Session, Extents] = WeakKeyDictionary()
 
 
 class Charges:
@@ -25,7 +28,7 @@ class Charges:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.extents = Extents(session.capacity_blocks, session.block_bytes)
+        self.extents = _extents.setdefault(session, Extents(session.capacity_blocks, session.block_bytes))
         self.statement = Statement("")
 
     def access(self, file: str, offset: int, size: int, *, read: bool) -> None:
@@ -44,35 +47,46 @@ class Charges:
         """
         if not size:
             return
-        pieces = self.extents.lbns(file, offset, size)
-        if pieces is None:
-            raise apsw.FullError(f"{file}: the system has room for {self.extents.count} MiB")
-        session, statement = self.session, self.statement
-        began_ns = session.now_ns
-        for lbn, blocks in pieces:
-            session.submit(lbn, blocks, read=read)
-        self._wait(began_ns, file)
+        with self.extents.turn:
+            pieces = self.extents.lbns(file, offset, size)
+            if pieces is None:
+                raise apsw.FullError(f"{file}: the system has room for {self.extents.count} MiB")
+            statement = self.statement
+            failed = self._serve(READ if read else WRITE, pieces)
         if read:
             statement.reads += len(pieces)
             statement.read_bytes += size
         else:
             statement.writes += len(pieces)
             statement.written_bytes += size
+        if failed:
+            raise apsw.IOError(f"{file}: the system says {failed}")
 
     def sync(self) -> None:
         """Let the system flush: what it has said to be written outlives a power cut then."""
-        began_ns = self.session.now_ns
-        self.session.flush()
-        self._wait(began_ns, "flush")
-        self.statement.syncs += 1
+        with self.extents.turn:
+            statement = self.statement
+            failed = self._serve(FLUSH, [(0, 0)])
+        statement.syncs += 1
+        if failed:
+            raise apsw.IOError(f"flush: the system says {failed}")
 
-    def _wait(self, began_ns: int, what: str) -> None:
+    def _serve(self, op: int, pieces: list[tuple[int, int]]) -> str | None:
+        """Let time pass until the system has served an access, and charge who pays; say how it failed, if it did."""
         session, statement = self.session, self.statement
-        for back in session.drain():
-            statement.energy_j += back.energy_j
-            if back.status != "served":
-                raise apsw.IOError(f"{what}: the system says {back.status}")
-        statement.time_ns += session.now_ns - began_ns
+        began_ns = session.now_ns
+        try:
+            # What a program has handed in itself is its own, and waits until it asks.
+            back = session._serve_now(op, pieces)
+        finally:
+            # Time has passed, whatever came of it.
+            statement.time_ns += session.now_ns - began_ns
+        failed = None
+        for each in back:
+            statement.energy_j += each.energy_j
+            if each.status != "served":
+                failed = each.status
+        return failed
 
 
 class Files(apsw.VFS):
@@ -90,12 +104,11 @@ class Files(apsw.VFS):
         super().__init__(name, "", maxpathname=0)
         self.name = name
         self._charges = charges
-        self._unnamed: Iterator[int] = iter(range(2**63))
 
     def xOpen(self, name: Any, flags: list[int]) -> "File":  # noqa: N802  as SQLite calls it
         """Open a file, or a new one that has no name."""
         called = name.filename() if isinstance(name, apsw.URIFilename) else name
-        return File(name, flags, called or f"temporary file {next(self._unnamed)}", self._charges)
+        return File(name, flags, called or self._charges.extents.unnamed(), self._charges)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802  as SQLite calls it
         """Remove a file; its extents are free again."""

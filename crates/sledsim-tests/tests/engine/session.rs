@@ -387,3 +387,52 @@ fn a_session_has_no_power_cuts_and_a_run_no_session() {
     let Err(error) = scenario::run(&drive_of("g2"), Vec::new(), false, &mut |_| true) else { panic!("no requests") };
     assert!(error.to_string().contains("a session"), "{error}");
 }
+
+/// Who is served now leaves what others have handed in to them: what came back before, meanwhile, and later.
+#[test]
+fn what_is_served_now_comes_back_without_what_others_asked_for() {
+    let constant = json!({"device": {"name": "simpledisk-constant", "access_ms": 1.0}});
+    let volumes = json!({"kind": "volumes", "members": [constant.clone(), constant.clone()]});
+    for (system, now_ms, under_way, end_ms) in [(constant, 6, 0, 6), (volumes, 3, 1, 4)] {
+        let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": system}));
+        let mut session = Session::new(&scenario, &KEEP).expect("a system");
+        let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+        let (other, beyond) = (session.capacity_blocks() - 8, session.capacity_blocks());
+        session.submit(Request::read(other, 1)).expect("now");
+        assert!(session.advance(ms(1), &mut |_| true).expect("forwards"));
+        for lbn in [beyond, other, other + 1, other + 2] {
+            session.submit(Request { arrival: ms(1), ..Request::read(lbn, 1) }).expect("now");
+        }
+        let requests = [1, 2, beyond].map(|lbn| Request::read(lbn, 1));
+        let own = session.serve_now(requests, &mut |_| true).expect("no fault").expect("nobody ended it");
+        let told: Vec<_> = own.iter().map(|it| (it.request.id, it.served())).collect();
+        assert_eq!(told, [(7, false), (5, true), (6, true)]);
+        assert_eq!((session.now(), session.under_way()), (ms(now_ms), under_way), "and no further");
+        assert!(session.drain(&mut |_| true).expect("the rest"));
+        let rest: Vec<u64> = std::iter::from_fn(|| session.completion()).map(|it| it.request.id).collect();
+        assert_eq!((rest, session.now()), (vec![0, 1, 2, 3, 4], ms(end_ms)));
+    }
+}
+
+#[test]
+fn what_is_served_now_takes_as_long_as_by_steps_and_may_be_ended() {
+    let scenario = drive_of("g2");
+    let mut sessions = [(); 2].map(|()| Session::new(&scenario, &KEEP).expect("a drive"));
+    let mut stream = Stream::new(1, "now");
+    for _ in 0..200 {
+        let requests = [(); 3].map(|()| Request::read(stream.below(1_000_000), 8));
+        let now = sessions[0].now();
+        let own = sessions[0].serve_now(requests, &mut |_| true).expect("no fault").expect("nobody ended it");
+        for request in requests {
+            sessions[1].submit(Request { arrival: now, ..request }).expect("now");
+        }
+        sessions[1].drain(&mut |_| true).expect("no fault");
+        let by_steps: Vec<_> = std::iter::from_fn(|| sessions[1].completion()).collect();
+        assert_eq!(format!("{own:?}"), format!("{by_steps:?}"));
+    }
+    let outputs = sessions.each_ref().map(|session| told(&session.result(Vec::new()).expect("a result")));
+    assert!(outputs[0] == outputs[1], "{}", difference(&outputs));
+    let many = (0..10_000).map(|lbn| Request::read(lbn, 1));
+    assert!(sessions[0].serve_now(many, &mut |_| false).expect("no fault").is_none());
+    assert!(sessions[0].under_way() > 0);
+}

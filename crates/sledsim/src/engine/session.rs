@@ -203,6 +203,50 @@ impl<O: Observer> Session<O> {
         Ok(end != End::Interrupted)
     }
 
+    /// Hands in requests that arrive now, lets time pass until these have come back, and no further, and gives these, in that
+    /// order. What else comes back meanwhile waits to be fetched. Nothing where `keep_going` ended it: then they are as any
+    /// that were handed in.
+    ///
+    /// # Errors
+    /// As for [`Session::submit`] and [`Session::advance`].
+    pub fn serve_now(
+        &mut self,
+        requests: impl IntoIterator<Item = Request>,
+        keep_going: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Option<Vec<Completion>>, Fault> {
+        let (first, arrival) = (self.desk.taken, self.system.now());
+        for request in requests {
+            self.submit(Request { arrival, ..request })?;
+        }
+        let others = self.desk.came_back;
+        let (mut missing, mut seen) = (self.desk.taken - first, others);
+        while missing > 0 && self.under_way() > 0 {
+            let goes_on = match self.next_event() {
+                // Nobody else's are under way, so all may come back.
+                _ if self.under_way() == missing => self.drain(keep_going)?,
+                Some(next) => self.advance_watched(next, keep_going)?,
+                None => break,
+            };
+            if !goes_on {
+                return Ok(None);
+            }
+            let back = self.desk.back.range(seen..self.desk.came_back);
+            missing -= back.filter(|completion| completion.request.id >= first).count() as u64;
+            seen = self.desk.came_back;
+        }
+        let mut own = Vec::new();
+        let mut place = others;
+        while place < self.desk.came_back {
+            if self.desk.back[place].request.id < first {
+                place += 1;
+            } else {
+                own.extend(self.desk.back.remove(place));
+                self.desk.came_back -= 1;
+            }
+        }
+        Ok(Some(own))
+    }
+
     /// Fetches the completion that came first, of those not fetched yet.
     #[inline]
     pub fn completion(&mut self) -> Option<Completion> {

@@ -111,6 +111,19 @@ impl Session {
         drained.map_err(|fault| self.stopped(fault))
     }
 
+    /// See [`engine::Session::serve_now`].
+    ///
+    /// # Errors
+    /// As there; one that names a component names it by its path.
+    pub fn serve_now(
+        &mut self,
+        requests: impl IntoIterator<Item = Request>,
+        keep_going: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Option<Vec<Completion>>, RunError> {
+        let served = self.engine.serve_now(requests, keep_going);
+        served.map_err(|fault| self.stopped(fault))
+    }
+
     /// See [`engine::Session::completion`].
     #[inline]
     pub fn completion(&mut self) -> Option<Completion> {
