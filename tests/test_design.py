@@ -123,6 +123,7 @@ def test_what_moves_what() -> None:
         ({"sleds": 4, "active_tips": 192}, "active_tips = 192 is too few: a block takes 64 of each sled, 256 in all"),
         ({"tip_pitch_um": 2000}, "tip_pitch_um = 2000.0 leaves a sled 16 tips: a block takes 64"),
         ({"bit_nm": -1}, r"out of range: expected a number \(nm\) above 0"),
+        ({"bit_nm": 5e-324}, "bit_nm = 5e-324 is next to nothing"),
         ({"bits": 1}, "unknown key bits"),
     ],
 )

@@ -14,6 +14,8 @@ __all__ = ["device_of", "device_values", "require_device", "tips_of"]
 
 #: What a device allows of its springs and its code.
 MOST_SPRING, MOST_BITS_PER_BYTE = 0.99, 64
+#: What is less than this and not nothing: a product of a few such values would be nothing.
+LEAST = 1e-60
 
 
 def device_of(written: Any, folder: Path) -> dict[str, Any]:
@@ -116,6 +118,9 @@ def require_device(of: Relations) -> None:
         What follows from the drawing.
     """
     drawing = of.drawing
+    for key, value in drawing.model_dump().items():
+        if isinstance(value, float) and 0 < abs(value) < LEAST:
+            raise error_of(ScenarioError, [Fault("misfit", f" = {value} is next to nothing", path=key)])
     if of.sled_side_m <= 0:
         says = f" = {drawing.frame_mm} leaves no sled: expected below {of.sled_side_m * 500 + drawing.frame_mm:.4g} mm"
         raise error_of(ScenarioError, [Fault("conflict", says, path="frame_mm")])

@@ -24,17 +24,14 @@ DRAWINGS: tuple[Name, ...] = get_args(Name)
 #: What stands in the place of a value that is not given: that of the catalogue's drawing is taken.
 _LEFT_OUT: Any = None
 
-#: The least that a value may be which is not nothing: a product of a few is a number yet.
-LEAST = 1e-9
-
 Fraction = Annotated[float, Field(strict=True, ge=0, lt=1)]
 
 
 def _length(unit: str) -> Any:
-    return Field(strict=True, ge=LEAST, le=1e6, json_schema_extra={"x-unit": unit})
+    return Field(strict=True, gt=0, le=1e6, json_schema_extra={"x-unit": unit})
 
 
-_POSITIVE: Any = Field(strict=True, ge=LEAST, le=1e6)
+_POSITIVE: Any = Field(strict=True, gt=0, le=1e6)
 _POWER: Any = Field(strict=True, ge=0, le=1e6, json_schema_extra={"x-unit": "mW"})
 
 
@@ -80,17 +77,17 @@ class Drawing(Document):
     """Whether data can be accessed with the sled moving downward too."""
     bit_error_rate: Fraction = _LEFT_OUT
     """Probability that a bit is read wrong."""
-    uncorrected_rate: Annotated[float, Field(strict=True, ge=1e-30, lt=1)] = _LEFT_OUT
+    uncorrected_rate: Annotated[float, Field(strict=True, gt=0, lt=1)] = _LEFT_OUT
     """Probability allowed of a tip sector that its code can't correct."""
     ring_nm: Annotated[float, _length("nm")] = _LEFT_OUT
     """Amplitude of the sled's oscillation when a move along X ends."""
-    settled_fraction: Annotated[float, Field(strict=True, ge=LEAST, le=1)] = _LEFT_OUT
+    settled_fraction: Annotated[float, Field(strict=True, gt=0, le=1)] = _LEFT_OUT
     """Share of a bit's width below which the oscillation has to fall."""
     active_damping: Annotated[float, Field(strict=True, ge=0, le=100)] = _LEFT_OUT
     """Share of the actuator's force that damps an oscillation which moves at 20 mm/s."""
     standing_mw: Annotated[float, _POWER] = _LEFT_OUT
     """Power of a sled's positioning without what turning round takes."""
-    driver_efficiency: Annotated[float, Field(strict=True, ge=LEAST, le=1)] = _LEFT_OUT
+    driver_efficiency: Annotated[float, Field(strict=True, gt=0, le=1)] = _LEFT_OUT
     """Share of a driver's energy that moves the sled."""
     channel_mw: Annotated[float, _POWER] = _LEFT_OUT
     """Power of an active tip and its signal processing on bits of 50 nm."""
