@@ -7,10 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, Keep};
-use sledsim_nbd::log::Verdict;
-use sledsim_nbd::server::{serve, size_of, Options, ServeError, Served};
+use sledsim_nbd::log::{Delivered, Verdict};
+use sledsim_nbd::server::{serve, Options, ServeError, Served};
 use sledsim_nbd::sockets::{Address, NoAddress};
-use sledsim_nbd::store::Store;
 
 use crate::errors;
 use crate::run::{run_error, RunOutput};
@@ -30,6 +29,7 @@ pub struct Wanted {
     tcp: Option<String>,
     remote: bool,
     image: Option<PathBuf>,
+    drop: bool,
     dilation: f64,
     log: Option<PathBuf>,
     once: bool,
@@ -42,7 +42,8 @@ fn address(socket: Option<PathBuf>, tcp: Option<String>, remote: bool) -> PyResu
         (None, Some(given)) => Address::tcp(&given, remote).map_err(|why| {
             errors::run(match why {
                 NoAddress::Unreadable => {
-                    Fault::wrong_type("tcp", given, "a port, or address and port: 127.0.0.1:10809")
+                    let expected = "a port, or address and port: 127.0.0.1:10809; names are not looked up";
+                    Fault::wrong_type("tcp", given, expected)
                 }
                 NoAddress::Remote => {
                     let fault = Fault::of(Kind::Conflict, "tcp", given);
@@ -63,23 +64,16 @@ pub fn serve_nbd<'py>(
     options: Wanted,
     ready: &Bound<'py, PyAny>,
 ) -> PyResult<(RunOutput, Bound<'py, PyDict>)> {
-    let Wanted { socket, tcp, remote, image, dilation, log, once } = options;
+    let Wanted { socket, tcp, remote, image, drop: dropped, dilation, log, once } = options;
     let resolved = &scenario.get().resolved;
     let address = address(socket, tcp, remote)?;
     let place = address.option();
-    // Before a store is made for nothing.
+    // Before a session is opened for nothing.
     address.is_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
     let session = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
     let session = session.map_err(run_error)?;
-    let store = match &image {
-        None => Store::memory(),
-        Some(path) => {
-            let opened = Store::file(path, size_of(&session));
-            opened.map_err(|error| unreadable("image", &format!("{}: {error}", path.display())))?
-        }
-    };
-    let options = Options { address, dilation, log, once };
+    let options = Options { address, dilation, image, drop: dropped, log, once };
     let ready = ready.clone().unbind();
     let failed = Mutex::new(None);
     let fail = |error: PyErr| {
@@ -101,7 +95,7 @@ pub fn serve_nbd<'py>(
                     }
                 })
         };
-        errors::guarded(|| serve(session, store, &options, &tell, &is_ended))
+        errors::guarded(|| serve(session, &options, &tell, &is_ended))
     })?;
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
@@ -121,10 +115,11 @@ fn told<'py>(python: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDi
     values.set_item("reads", verdict.reads)?;
     values.set_item("writes", verdict.writes)?;
     values.set_item("flushes", verdict.flushes)?;
-    values.set_item("on_time", verdict.on_time)?;
-    values.set_item("median_error_us", verdict.median_error_us)?;
-    values.set_item("p99_error_us", verdict.p99_error_us)?;
-    values.set_item("trusted", verdict.is_trusted())?;
+    let delivered = verdict.delivered.as_ref();
+    values.set_item("on_time", delivered.map(|found| found.on_time))?;
+    values.set_item("median_error_us", delivered.map(|found| found.median_error_us))?;
+    values.set_item("p99_error_us", delivered.map(|found| found.p99_error_us))?;
+    values.set_item("trusted", delivered.map(Delivered::is_trusted))?;
     values.set_item("log_fault", verdict.log_fault.as_deref())?;
     Ok(values)
 }
