@@ -186,7 +186,7 @@ mod tests {
 
     fn session() -> Session {
         let text = "workload = { kind = \"session\" }\n[system]\ndevice = \"g2\"\n";
-        let catalog = Catalog::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog")]);
+        let catalog = Catalog::new(vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog")]);
         let draft = Draft::read(text, Notation::Toml, "here", Path::new("")).expect("a scenario");
         let resolved = draft.resolve(&catalog, Path::new("")).expect("of a device that is known");
         Session::new(&resolved.scenario, &Keep::default()).expect("a session")
@@ -221,7 +221,7 @@ mod tests {
         // Beside the letter: t, device, offset, bytes, asked, due, sent, response.
         assert!(first[0] >= 5_000_000 && second[0] >= first[0], "{text}");
         assert_eq!((second[4], second[7]), (0, second[6]), "{text}");
-        assert!(verdict.p99_error_us <= verdict.median_error_us || verdict.p99_error_us >= 5_000.0, "{verdict:?}");
-        assert!(verdict.on_time < 1.0, "{verdict:?}");
+        // It was 5 ms late in any case.
+        assert!(verdict.on_time <= 0.5, "{verdict:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Serving a system as a network block device.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -76,24 +77,26 @@ pub fn serve_nbd<'py>(
     let options = Options { address, dilation, image, drop: dropped, log, once };
     let ready = ready.clone().unbind();
     let failed = Mutex::new(None);
-    let fail = |error: PyErr| {
-        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    let stopped = AtomicBool::new(false);
+    // Ctrl-C ends it as well where it comes while `ready` is told.
+    let hear = |ready: Option<&Py<PyAny>>, told: (String, u64, u64)| {
+        let heard = Python::attach(|python| goes_on(python, ready, told));
+        stopped.fetch_or(!matches!(heard, Ok(true)), Ordering::Relaxed);
+        if let Err(error) = heard {
+            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
     };
     let served = python.detach(|| {
         let tell = |served: Served| {
             let told =
                 (served.address.to_string(), served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
-            Python::attach(|python| ready.call1(python, told).map_or_else(fail, drop));
+            hear(Some(&ready), told);
         };
         let is_ended = || {
-            failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-                || Python::attach(|python| match goes_on(python, None, ()) {
-                    Ok(goes_on) => !goes_on,
-                    Err(error) => {
-                        fail(error);
-                        true
-                    }
-                })
+            if !stopped.load(Ordering::Relaxed) {
+                hear(None, Default::default());
+            }
+            stopped.load(Ordering::Relaxed)
         };
         errors::guarded(|| serve(session, &options, &tell, &is_ended))
     })?;

@@ -176,7 +176,7 @@ def _of_the_system(sets: Sets) -> list[str]:
 
 def _require_apart(files: "dict[str, str | Path | None]", system: object, resolved: Resolved) -> None:
     """Refuse to write a file that is something else: the scenario, one that it names, or another that is written."""
-    read = [("system", each) for each in files_of(resolved)]
+    read: list[tuple[str, str | Path]] = [("system", each) for each in files_of(resolved)]
     if isinstance(system, Path) or (isinstance(system, str) and is_document(system)):
         read.append(("system", system))
     for key, path in files.items():
