@@ -274,10 +274,10 @@ def require_kept(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> No
     from sledsim.scenario.reading import files_of
     from sledsim.show.faults import require_apart
 
-    read = [("the scenario", path) for path in files_of(scenario)]
-    for option, path in outputs.items():
-        if path is not None:
-            require_apart(SledsimError, option, path, read)
+    written = {option: path for option, path in outputs.items() if path is not None}
+    read = [("the scenario", path) for path in files_of(scenario)] if written else []
+    for option, path in written.items():
+        require_apart(SledsimError, option, path, read)
 
 
 def not_drawn(*pictures: Path | None) -> str:

@@ -186,7 +186,8 @@ def files_of(resolved: Resolved) -> list[Path]:
     resolved
         The scenario; the paths in it are absolute.
     """
-    found, values = list[Path](), [resolved.values]
+    found = list[Path]()
+    values: list[Any] = [resolved.values]
     while values:
         value = values.pop()
         if isinstance(value, str) and Path(value).is_absolute() and is_there(Path(value)):
