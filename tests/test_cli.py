@@ -274,3 +274,32 @@ def test_nothing_is_said_when_the_reader_leaves(scenario_file: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_a_file_that_is_read_is_not_written_over(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tr.csv").write_bytes(trace_file.read_bytes())
+    (tmp_path / "link.csv").symlink_to("tr.csv")
+    workload = {"kind": "trace", "path": "tr.csv"}
+    (tmp_path / "run.json").write_text(json.dumps({"workload": workload, "system": {"device": "mine.json"}}))
+    (tmp_path / "mine.json").write_text(json.dumps({"mechanism": "mems", "base": "g2"}))
+    before = {each: each.read_bytes() for each in tmp_path.iterdir()}
+    for words, says in (
+        ("replay tr.csv --device g2 --log tr.csv", "--log: tr.csv is what trace names, too"),
+        ("replay tr.csv --device g2 --log ./link.csv", "--log: link.csv is what trace names, too"),
+        ("replay tr.csv --device mine.json --timeline mine.json", "--timeline: mine.json is what --device names, too"),
+        ("replay tr.csv --log a.csv --timeline a.csv", "--log: a.csv is what --timeline names, too"),
+        ("run run.json --log run.json", "--log: run.json is what file names, too"),
+        ("run run.json --log tr.csv", "--log: tr.csv is what the scenario names, too"),
+        ("run run.json --timeline mine.json", "--timeline: mine.json is what the scenario names, too"),
+        ("trace convert tr.csv --out link.csv", "--out: link.csv is what file names, too"),
+        ("validate-drive atlas10k tr.csv --out tr.csv", "--out: tr.csv is what trace names, too"),
+    ):
+        found = sledsim_cli(*words.split())
+        assert (found.status, found.out, found.err) == (2, "", f"error: {says}: name another file\n"), words
+    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == before
+    assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0
+    # What an earlier run has written is its own to write over.
+    assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0

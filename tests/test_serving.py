@@ -301,8 +301,11 @@ def test_the_log_goes_by_the_time_of_asking_where_one_request_overtakes_another(
     assert sorted(order) == first + later
     assert order.index(later[0]) < order.index(first[-1])
     _, *rows = csv.DictReader((tmp_path / "log.csv").read_text().splitlines())
-    asked = [int(row["t_ns"]) for row in rows]
-    assert asked == sorted(asked)
+    came = [int(row["t_ns"]) for row in rows]
+    assert came == sorted(came)
+    for row in rows:
+        assert int(row["asked_ns"]) <= int(row["t_ns"])
+        assert int(row["response_ns"]) == int(row["sent_ns"]) - int(row["asked_ns"])
     assert [row["offset_bytes"] for row in rows] == ["0"] * 8 + ["65536"] * 8
     assert sledsim.replay(tmp_path / "log.csv", device="g2").requests["completed"] == 17
 

@@ -10,7 +10,7 @@ import pytest
 
 import serving_accuracy
 from conftest import ROOT, missing
-from serving_accuracy import Measuring, Row, Seen, quietest, row_of, served
+from serving_accuracy import Measuring, Row, Seen, quietest, row_of, served, too_few
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +61,19 @@ def test_what_is_beyond_what_was_asked_is_said(
     access_ms: float, dilation: int, fio: tuple[float, float, float], beyond: list[str]
 ) -> None:
     assert Row(access_ms, dilation, (0.0, 0.0, 1.0), fio, 0.0).beyond() == beyond
+
+
+def test_too_few_requests_a_second_are_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert too_few(30_000.0) == []
+    assert too_few(29_999.0) == ["- 29,999 requests/s, not 30,000"]
+
+    def on_time(_folder: Path, _measuring: Measuring, access_ms: float, dilation: float, _under_way: int = 1) -> Seen:
+        return seen([1e3 * access_ms * dilation])
+
+    monkeypatch.setattr(serving_accuracy, "served", on_time)
+    assert list(serving_accuracy.said(Measuring(1)))[-1] == "- 1 requests/s, not 30,000"
 
 
 def test_the_quietest_of_several_tries_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,8 +34,8 @@ from typing import Any
 CASES = [(0.3, 1), (1.0, 1), (5.0, 1), (0.3, 10), (1.0, 10), (0.3, 30), (1.0, 30)]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "serve.md"
 BLOCK = re.compile(r"(?<=<!-- measured: serving -->\n).*?(?=<!-- end -->)", re.DOTALL)
-#: Requests under way at once, for throughput.
-UNDER_WAY = 64
+#: Requests under way at once, for throughput, and how many a second an idle machine has to answer then.
+UNDER_WAY, LEAST_RATE = 64, 30_000
 #: As the server: an answer is on time within this share of what it should take.
 SHARE = 0.02
 #: Other programs that keep less than so many processors busy leave the machine idle.
@@ -187,6 +187,11 @@ class Row:
         return [f"its {name} is {found:.1f} µs, not {limit:g}" for name, found, limit in named if found > limit]
 
 
+def too_few(rate: float) -> list[str]:
+    """Say where fewer requests a second were answered than is asked of a server on an idle machine."""
+    return [f"- {rate:,.0f} requests/s, not {LEAST_RATE:,}"] if rate < LEAST_RATE else []
+
+
 def at(values: list[float], share: float) -> float:
     """Return what this share of values is at most."""
     return sorted(values)[int(share * (len(values) - 1))]
@@ -216,6 +221,7 @@ def said(measuring: Measuring) -> Iterator[str]:
             beyond += [f"- {access_ms:g} ms, dilation {dilation}: {each}" for each in row.beyond()]
         way = quietest(folder, measuring, 0.0, 1)
         many = quietest(folder, measuring, 0.0, 1, UNDER_WAY)
+    beyond += too_few(many.rate)
     first = ", with fio before other programs" if measuring.first else ""
     ways_us = [statistics.median(way.took_us), statistics.median(way.whole_us), at(way.whole_us, 0.99)]
     after_us, whole_us, p99_us = (f"{each:.1f} µs" for each in ways_us)

@@ -163,10 +163,65 @@ impl Delivery {
         Ok(())
     }
 
-    fn answer(&mut self, id: u64, job: Job, error: Error, asked: Time, due: Time) {
+    fn answer(&mut self, id: u64, job: Job, error: Error, arrival: Time, due: Time) {
         job.client.answer(job.cookie, error, &job.data, job.data.len());
         let sent = self.clock.at(Instant::now() + self.early);
+        let asked_ns = self.clock.at(job.asked);
         let Job { offset, bytes, op, durable, .. } = job;
-        self.log.add(Entry { id, asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op, durable });
+        let (arrival_ns, due_ns) = (arrival.ns(), due.ns());
+        self.log.add(Entry { id, asked_ns, arrival_ns, due_ns, sent_ns: sent, offset, bytes, op, durable });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+    use std::sync::mpsc::channel;
+
+    use sledsim::scenario::{Catalog, Draft, Keep, Notation};
+
+    use super::*;
+    use crate::sockets::Stream;
+
+    fn session() -> Session {
+        let text = "workload = { kind = \"session\" }\n[system]\ndevice = \"g2\"\n";
+        let catalog = Catalog::new(vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog")]);
+        let draft = Draft::read(text, Notation::Toml, "here", Path::new("")).expect("a scenario");
+        let resolved = draft.resolve(&catalog, Path::new("")).expect("of a device that is known");
+        Session::new(&resolved.scenario, &Keep::default()).expect("a session")
+    }
+
+    #[test]
+    fn what_is_handed_over_late_is_logged_with_when_it_was_read_and_counts_as_late() {
+        let (near, _far) = UnixStream::pair().expect("two ends");
+        let client = Arc::new(Client::new(Stream::Unix(near)));
+        let clock = Clock::new(1.0);
+        let (sender, jobs) = channel();
+        // The second was read 5 ms before the first, and is handed over behind it.
+        for (cookie, read_ms) in [(1, 5), (2, 0)] {
+            let asked = clock.instant(read_ms * 1_000_000);
+            std::thread::sleep(asked.saturating_duration_since(Instant::now()));
+            assert!(client.admits(512));
+            let (client, data) = (Arc::clone(&client), vec![0; 512]);
+            let job = Job { asked, client, cookie, offset: 0, bytes: 512, op: Op::Read, durable: false, data };
+            sender.send(job).expect("it is taken later");
+        }
+        drop(sender);
+        let path = std::env::temp_dir().join(format!("sledsim-nbd-late-{}", std::process::id()));
+        let log = Log::new(Some(crate::files::open(&path).expect("a file"))).expect("it can be written");
+        let delivery = Delivery::new(session(), clock, Duration::ZERO, jobs, log);
+        let (_, log) = delivery.run(&|| false).expect("it goes on to the end");
+        let verdict = log.verdict(1.0).delivered.expect("there were reads");
+        let text = std::fs::read_to_string(&path).expect("it was written");
+        std::fs::remove_file(&path).expect("it was there");
+        let rows: Vec<Vec<u64>> =
+            text.lines().skip(2).map(|line| line.split(',').filter_map(|cell| cell.parse().ok()).collect()).collect();
+        let [first, second] = &rows[..] else { panic!("two requests: {text}") };
+        // Beside the letter: t, device, offset, bytes, asked, due, sent, response.
+        assert!(first[0] >= 5_000_000 && second[0] >= first[0], "{text}");
+        assert_eq!((second[4], second[7]), (0, second[6]), "{text}");
+        // It was 5 ms late in any case.
+        assert!(verdict.on_time <= 0.5, "{verdict:?}");
     }
 }

@@ -5,6 +5,7 @@
 //! done them. The data are kept beside, in memory or in a file.
 
 pub mod delivery;
+pub mod files;
 pub mod log;
 pub mod os;
 pub mod protocol;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Seek, Write};
 
 use sledsim::request::Op;
 
@@ -17,8 +16,10 @@ pub const TRUSTED: f64 = 0.99;
 pub struct Entry {
     /// Which of the session's requests it was: they count up in the order of coming.
     pub id: u64,
-    /// When it came.
+    /// When it had been read.
     pub asked_ns: u64,
+    /// When it came to the system: a little later where others were handed in first.
+    pub arrival_ns: u64,
     /// When the answer should have left.
     pub due_ns: u64,
     /// When it left.
@@ -50,23 +51,25 @@ pub struct Log {
 const KEPT: usize = 1 << 20;
 
 impl Log {
-    /// A log that writes a trace, where a path is given: arrivals, and the responses that were had.
+    /// A log that writes a trace, where a file is given: arrivals, and the responses that were had. What was in the file is gone.
     ///
     /// The trace's first record is a flush as the session's clock begins. A replay begins with its first record: without
     /// this one a disk's turns would be off by what passed until somebody asked for something.
     ///
     /// # Errors
-    /// Where the file can't be made.
-    pub fn new(path: Option<&Path>) -> io::Result<Self> {
-        let Some(path) = path else { return Ok(Self::default()) };
-        let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns\n0,0,0,0,F,0,0,0")?;
+    /// Where the file can't be written.
+    pub fn new(file: Option<File>) -> io::Result<Self> {
+        let Some(mut file) = file else { return Ok(Self::default()) };
+        file.set_len(0)?;
+        file.rewind()?;
+        let mut file = BufWriter::new(file);
+        writeln!(file, "t_ns,device,offset_bytes,bytes,op,asked_ns,due_ns,sent_ns,response_ns\n0,0,0,0,F,0,0,0,0")?;
         Ok(Self { file: Some(file), ..Self::default() })
     }
 
     /// Takes an answer down.
     pub fn add(&mut self, entry: Entry) {
-        let Entry { id, asked_ns, due_ns, sent_ns, offset, bytes, op, durable } = entry;
+        let Entry { id, asked_ns, arrival_ns, due_ns, sent_ns, offset, bytes, op, durable } = entry;
         let (place, letters) = match op {
             Op::Read => (0, "R"),
             Op::Write if durable => (1, "WF"),
@@ -74,10 +77,12 @@ impl Log {
             Op::Flush => (2, "F"),
         };
         self.counts[place] += 1;
+        // What passed before the system was asked makes an answer late as well.
+        let (takes_ns, response_ns) = (due_ns.saturating_sub(arrival_ns), sent_ns.saturating_sub(asked_ns));
         // A flush may take no time, and nothing is a share of that.
         if op != Op::Flush {
-            let error_ns = sent_ns.abs_diff(due_ns);
-            self.on_time += u64::from(error_ns as f64 <= SHARE * due_ns.saturating_sub(asked_ns) as f64);
+            let error_ns = response_ns.abs_diff(takes_ns);
+            self.on_time += u64::from(error_ns as f64 <= SHARE * takes_ns as f64);
             if self.errors_ns.len() < KEPT {
                 self.errors_ns.push(error_ns);
             } else {
@@ -85,8 +90,7 @@ impl Log {
             }
         }
         if self.file.is_some() {
-            let response_ns = sent_ns.saturating_sub(asked_ns);
-            let line = format!("{asked_ns},0,{offset},{bytes},{letters},{due_ns},{sent_ns},{response_ns}");
+            let line = format!("{arrival_ns},0,{offset},{bytes},{letters},{asked_ns},{due_ns},{sent_ns},{response_ns}");
             self.overtook.insert(id, line);
         }
     }
@@ -115,19 +119,19 @@ impl Log {
             self.broken.get_or_insert(error);
         }
         self.errors_ns.sort_unstable();
-        let at = |share: f64| match self.errors_ns.len() {
-            0 => 0.0,
-            count => self.errors_ns[((count - 1) as f64 * share) as usize] as f64 * dilation / 1e3,
-        };
+        let at =
+            |share: f64| self.errors_ns[((self.errors_ns.len() - 1) as f64 * share) as usize] as f64 * dilation / 1e3;
         let [reads, writes, flushes] = self.counts;
         let asked = reads + writes;
         Verdict {
             reads,
             writes,
             flushes,
-            on_time: if asked == 0 { 1.0 } else { self.on_time as f64 / asked as f64 },
-            median_error_us: at(0.5),
-            p99_error_us: at(0.99),
+            delivered: (asked != 0).then(|| Delivered {
+                on_time: self.on_time as f64 / asked as f64,
+                median_error_us: at(0.5),
+                p99_error_us: at(0.99),
+            }),
             log_fault: self.broken.map(|error| error.to_string()),
         }
     }
@@ -142,17 +146,24 @@ pub struct Verdict {
     pub writes: u64,
     /// Flushes.
     pub flushes: u64,
+    /// How the answers to reads and writes were delivered, where there were any.
+    pub delivered: Option<Delivered>,
+    /// Why the log ends before the requests do, if it does.
+    pub log_fault: Option<String>,
+}
+
+/// How answers were delivered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivered {
     /// Share of reads and writes whose answers left within 2 % of the time that they should take.
     pub on_time: f64,
     /// Median of how far answers left from when they should, µs of the machine's clock.
     pub median_error_us: f64,
     /// What 99 % of them are below.
     pub p99_error_us: f64,
-    /// Why the log ends before the requests do, if it does.
-    pub log_fault: Option<String>,
 }
 
-impl Verdict {
+impl Delivered {
     /// Whether so many answers were on time that what a program took can be trusted.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
@@ -165,7 +176,7 @@ mod tests {
     use super::*;
 
     fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Op) -> Entry {
-        Entry { id: 0, asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op, durable: false }
+        Entry { id: 0, asked_ns, arrival_ns: asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op, durable: false }
     }
 
     #[test]
@@ -178,9 +189,24 @@ mod tests {
         log.add(entry(0, 0, 9, Op::Flush));
         let verdict = log.verdict(10.0);
         assert_eq!((verdict.reads, verdict.writes, verdict.flushes), (3, 1, 1));
-        assert_eq!((verdict.on_time, verdict.is_trusted()), (0.75, false));
-        assert_eq!((verdict.median_error_us, verdict.p99_error_us), (200.0, 200.0));
-        let nothing = Log::default().verdict(1.0);
-        assert_eq!((nothing.on_time, nothing.is_trusted(), nothing.median_error_us), (1.0, true, 0.0));
+        let delivered = verdict.delivered.expect("there were reads");
+        assert_eq!((delivered.on_time, delivered.is_trusted()), (0.75, false));
+        assert_eq!((delivered.median_error_us, delivered.p99_error_us), (200.0, 200.0));
+    }
+
+    #[test]
+    fn where_nothing_was_read_or_written_nothing_is_said_of_its_times() {
+        assert_eq!(Log::default().verdict(1.0).delivered, None);
+        let mut log = Log::default();
+        log.add(entry(0, 0, 9, Op::Flush));
+        assert_eq!(log.verdict(1.0).delivered, None);
+    }
+
+    #[test]
+    fn what_passed_before_the_system_was_asked_makes_an_answer_late() {
+        let mut log = Log::default();
+        log.add(Entry { arrival_ns: 50_000, ..entry(0, 1_050_000, 1_050_000, Op::Read) });
+        let delivered = log.verdict(1.0).delivered.expect("there was a read");
+        assert_eq!((delivered.on_time, delivered.median_error_us), (0.0, 50.0));
     }
 }

@@ -1,5 +1,7 @@
-//! What the machine is asked for beyond the standard library: the end by a signal, a turn before others, a send that does not wait.
+//! What the machine is asked for beyond the standard library: the end by a signal, a turn before others, a file for oneself, a send
+//! that does not wait.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +32,14 @@ pub fn run_first() -> bool {
     let wish = libc::sched_param { sched_priority: 10 };
     // SAFETY: 0 is this thread, and the parameter lives as long as the call.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wish) == 0 }
+}
+
+/// Takes a file for oneself until it is closed; says whether somebody else has it. Where files can't be taken, nobody has.
+#[must_use]
+pub fn is_locked_elsewhere(file: &File) -> bool {
+    // SAFETY: the descriptor is open as long as the file is borrowed.
+    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    taken != 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
 /// Sends as much as goes at once; says how much.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,6 +13,7 @@ use sledsim::request::Op;
 use sledsim::scenario::{RunError, Session};
 
 use crate::delivery::{Clock, Delivery, Job};
+use crate::files;
 use crate::log::{Log, Verdict};
 use crate::os;
 use crate::protocol::{greet, request, Asked, Command, Error, Greeted, Offer};
@@ -39,6 +40,10 @@ pub struct Options {
     pub address: Address,
     /// How many times slower than the machine's the session's clock runs.
     pub dilation: f64,
+    /// Where the data are kept; in memory where there is no file.
+    pub image: Option<PathBuf>,
+    /// Whether that file is removed at the end.
+    pub drop: bool,
     /// Where a trace of the requests goes.
     pub log: Option<PathBuf>,
     /// Whether the server ends when its first client has gone.
@@ -48,10 +53,9 @@ pub struct Options {
 /// Serves a device until `is_ended`, which is asked on this thread, or until its client has gone where it is to end then; calls `ready` when clients may come.
 ///
 /// # Errors
-/// Where the socket or the log can't be made, or the session stops.
+/// Where the socket, the store or the log can't be made, or the session stops.
 pub fn serve(
     session: Session,
-    store: Store,
     options: &Options,
     ready: &dyn Fn(Served),
     is_ended: &dyn Fn() -> bool,
@@ -59,8 +63,8 @@ pub fn serve(
     let size = size_of(&session);
     let listener = Listener::new(&options.address).map_err(ServeError::Socket)?;
     let address = listener.address().map_err(|error| ServeError::Socket(error.to_string()))?;
-    let log = Log::new(options.log.as_deref()).map_err(|error| ServeError::Log(error.to_string()))?;
     let early = way_of_an_answer().map_err(|error| ServeError::Socket(error.to_string()))?;
+    let (store, log) = opened(options, size)?;
     let (sender, jobs) = channel();
     let shared = Arc::new(Shared {
         store,
@@ -74,7 +78,7 @@ pub fn serve(
     let (began, clock) = (SystemTime::now(), Clock::new(options.dilation));
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
-    thread::scope(|scope| {
+    let served = thread::scope(|scope| {
         let delivery = Delivery::new(session, clock, early, jobs, log);
         let thread = thread::Builder::new().name("delivery".into()).spawn_scoped(scope, || {
             // Where the machine does not allow it, the verdict says what that cost.
@@ -97,7 +101,37 @@ pub fn serve(
         shared.store.flush().map_err(|error| ServeError::Store(error.to_string()))?;
         let (session, log) = done.map_err(ServeError::Run)?;
         Ok((session, log.verdict(options.dilation)))
-    })
+    });
+    if let (true, Some(path)) = (options.drop, &options.image) {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                served.and(Err(ServeError::Store(of(path, &error))))
+            }
+            _ => served,
+        }
+    } else {
+        served
+    }
+}
+
+/// Opens the store and the log: what was in the log goes, and a store is made, where both can be.
+fn opened(options: &Options, size: u64) -> Result<(Store, Log), ServeError> {
+    let is_new = options.log.as_deref().is_some_and(|path| path.symlink_metadata().is_err());
+    let log = options.log.as_deref().map(|path| files::open(path).map_err(|error| ServeError::Log(of(path, &error))));
+    let log = log.transpose()?;
+    let store = options.image.as_deref().map_or(Ok(Store::memory()), |path| {
+        Store::file(path, size).map_err(|error| ServeError::Store(of(path, &error)))
+    });
+    if let (Err(_), true, Some(path)) = (&store, is_new, &options.log) {
+        // It is empty; why there is no store is what is told.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok((store?, Log::new(log).map_err(|error| ServeError::Log(error.to_string()))?))
+}
+
+/// What is wrong with a file.
+fn of(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
 }
 
 /// Bytes of a session's device.

@@ -9,6 +9,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The longest path of a socket, in bytes: a zero ends it.
+const LONGEST_PATH: usize =
+    std::mem::size_of::<libc::sockaddr_un>() - std::mem::offset_of!(libc::sockaddr_un, sun_path) - 1;
+
 /// Where clients connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -51,12 +55,20 @@ impl Address {
         }
     }
 
-    /// Says what lies where a socket is to be made, if that may not be removed.
+    /// Says what lies where a socket is to be made, if that may not be removed, or that no socket can have the path.
     ///
     /// # Errors
     /// What it is, and what to do.
     pub fn is_free(&self) -> Result<(), String> {
         let Self::Unix(path) = self else { return Ok(()) };
+        let bytes = path.as_os_str().len();
+        if bytes > LONGEST_PATH {
+            let says = "takes: name a shorter one, or one from the folder that it lies in";
+            return Err(format!(
+                "{} has {bytes} bytes, more than the {LONGEST_PATH} that a socket {says}",
+                path.display()
+            ));
+        }
         // A link that leads nowhere is in the way, too.
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
         let kind = std::fs::metadata(path).map_or(found.file_type(), |end| end.file_type());
@@ -262,6 +274,10 @@ mod tests {
             assert_eq!(says, format!("{} is a {kind} {what}", path.display()));
         }
         assert_eq!(std::fs::read(&file).expect("still there"), b"somebody's");
+        let long = Address::Unix("s".repeat(LONGEST_PATH + 1).into());
+        let says = Listener::new(&long).expect_err("too long");
+        assert!(says.contains("has 108 bytes, more than the 107 that a socket takes"), "{says}");
+        assert_eq!(Address::Unix("s".repeat(LONGEST_PATH).into()).is_free(), Ok(()));
         let first = Listener::new(&Address::Unix(socket.clone())).expect("a socket");
         let says = Listener::new(&Address::Unix(socket.clone())).expect_err("it listens");
         assert!(says.starts_with("a server listens at"), "{says}");

@@ -1,11 +1,13 @@
 //! Where the data of a device are kept: in memory, or in a file with holes.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::RwLock;
+
+use crate::files::{open, refused};
 
 /// Data in memory are kept by pieces of this size, those that have been written alone.
 const PAGE_BYTES: u64 = 1 << 16;
@@ -31,13 +33,13 @@ impl Store {
     /// A store in a file, which is made if it is not there, and as long as the device.
     ///
     /// # Errors
-    /// Where the file can't be opened, or is longer than the device: then it belongs to another.
+    /// Where the file can't be opened, another server has it, or it has bytes, and not as many as the device: then it is another's.
     pub fn file(path: &Path, size: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = open(path)?;
         let length = file.metadata()?.len();
-        if length > size {
-            let says = format!("{length} bytes, more than the {size} of the device: it belongs to another one");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, says));
+        if length != 0 && length != size {
+            let says = format!("{length} bytes, and not the {size} of the device: it belongs to another one");
+            return Err(refused(says));
         }
         file.set_len(size)?;
         Ok(Self::File(file))
@@ -134,8 +136,12 @@ mod tests {
             assert_eq!(&found, b"\0\0o\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
             store.flush().expect("durable");
         }
-        let longer = Store::file(&path, 1000).expect_err("another's").to_string();
-        assert!(longer.contains("1048576 bytes, more than the 1000"), "{longer}");
+        for size in [1000, (1 << 20) + 512] {
+            let says = Store::file(&path, size).expect_err("another's").to_string();
+            assert_eq!(says, format!("1048576 bytes, and not the {size} of the device: it belongs to another one"));
+            assert_eq!(path.metadata().expect("left alone").len(), 1 << 20);
+        }
+        drop(Store::file(&path, 1 << 20).expect("of this device"));
         std::fs::remove_file(&path).expect("it was there");
     }
 }

@@ -1,16 +1,16 @@
 //! Serving a system as a network block device.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, Keep};
-use sledsim_nbd::log::Verdict;
-use sledsim_nbd::server::{serve, size_of, Options, ServeError, Served};
+use sledsim_nbd::log::{Delivered, Verdict};
+use sledsim_nbd::server::{serve, Options, ServeError, Served};
 use sledsim_nbd::sockets::{Address, NoAddress};
-use sledsim_nbd::store::Store;
 
 use crate::errors;
 use crate::run::{run_error, RunOutput};
@@ -30,6 +30,7 @@ pub struct Wanted {
     tcp: Option<String>,
     remote: bool,
     image: Option<PathBuf>,
+    drop: bool,
     dilation: f64,
     log: Option<PathBuf>,
     once: bool,
@@ -42,7 +43,8 @@ fn address(socket: Option<PathBuf>, tcp: Option<String>, remote: bool) -> PyResu
         (None, Some(given)) => Address::tcp(&given, remote).map_err(|why| {
             errors::run(match why {
                 NoAddress::Unreadable => {
-                    Fault::wrong_type("tcp", given, "a port, or address and port: 127.0.0.1:10809")
+                    let expected = "a port, or address and port: 127.0.0.1:10809; names are not looked up";
+                    Fault::wrong_type("tcp", given, expected)
                 }
                 NoAddress::Remote => {
                     let fault = Fault::of(Kind::Conflict, "tcp", given);
@@ -63,45 +65,40 @@ pub fn serve_nbd<'py>(
     options: Wanted,
     ready: &Bound<'py, PyAny>,
 ) -> PyResult<(RunOutput, Bound<'py, PyDict>)> {
-    let Wanted { socket, tcp, remote, image, dilation, log, once } = options;
+    let Wanted { socket, tcp, remote, image, drop: dropped, dilation, log, once } = options;
     let resolved = &scenario.get().resolved;
     let address = address(socket, tcp, remote)?;
     let place = address.option();
-    // Before a store is made for nothing.
+    // Before a session is opened for nothing.
     address.is_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
     let session = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
     let session = session.map_err(run_error)?;
-    let store = match &image {
-        None => Store::memory(),
-        Some(path) => {
-            let opened = Store::file(path, size_of(&session));
-            opened.map_err(|error| unreadable("image", &format!("{}: {error}", path.display())))?
-        }
-    };
-    let options = Options { address, dilation, log, once };
+    let options = Options { address, dilation, image, drop: dropped, log, once };
     let ready = ready.clone().unbind();
     let failed = Mutex::new(None);
-    let fail = |error: PyErr| {
-        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    let stopped = AtomicBool::new(false);
+    // Ctrl-C ends it as well where it comes while `ready` is told.
+    let hear = |ready: Option<&Py<PyAny>>, told: (String, u64, u64)| {
+        let heard = Python::attach(|python| goes_on(python, ready, told));
+        stopped.fetch_or(!matches!(heard, Ok(true)), Ordering::Relaxed);
+        if let Err(error) = heard {
+            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
     };
     let served = python.detach(|| {
         let tell = |served: Served| {
             let told =
                 (served.address.to_string(), served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
-            Python::attach(|python| ready.call1(python, told).map_or_else(fail, drop));
+            hear(Some(&ready), told);
         };
         let is_ended = || {
-            failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-                || Python::attach(|python| match goes_on(python, None, ()) {
-                    Ok(goes_on) => !goes_on,
-                    Err(error) => {
-                        fail(error);
-                        true
-                    }
-                })
+            if !stopped.load(Ordering::Relaxed) {
+                hear(None, Default::default());
+            }
+            stopped.load(Ordering::Relaxed)
         };
-        errors::guarded(|| serve(session, store, &options, &tell, &is_ended))
+        errors::guarded(|| serve(session, &options, &tell, &is_ended))
     })?;
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
@@ -121,10 +118,11 @@ fn told<'py>(python: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDi
     values.set_item("reads", verdict.reads)?;
     values.set_item("writes", verdict.writes)?;
     values.set_item("flushes", verdict.flushes)?;
-    values.set_item("on_time", verdict.on_time)?;
-    values.set_item("median_error_us", verdict.median_error_us)?;
-    values.set_item("p99_error_us", verdict.p99_error_us)?;
-    values.set_item("trusted", verdict.is_trusted())?;
+    let delivered = verdict.delivered.as_ref();
+    values.set_item("on_time", delivered.map(|found| found.on_time))?;
+    values.set_item("median_error_us", delivered.map(|found| found.median_error_us))?;
+    values.set_item("p99_error_us", delivered.map(|found| found.p99_error_us))?;
+    values.set_item("trusted", delivered.map(Delivered::is_trusted))?;
     values.set_item("log_fault", verdict.log_fault.as_deref())?;
     Ok(values)
 }

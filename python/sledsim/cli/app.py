@@ -30,7 +30,7 @@ from sledsim.cli import (
     traces,
 )
 from sledsim.cli.options import with_catalog
-from sledsim.cli.output import complain, in_options, suggest, words_of
+from sledsim.cli.output import complain, in_options, require_distinct, suggest, words_of
 
 __all__ = ["app"]
 
@@ -113,7 +113,12 @@ def _roomier(error: Any) -> list[tuple[str, Any]]:
 
 
 class Command(TyperCommand):
-    """A command; the examples of its help can be pasted on whatever terminal."""
+    """A command; it writes over no file that it reads, and its help's examples can be pasted on whatever terminal."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        require_distinct(self, ctx.params)
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples, none of them longer than a line."""

@@ -4,14 +4,14 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 if TYPE_CHECKING:
-    from sledsim._core import Fault, SledsimError
+    from sledsim._core import Fault, Scenario, SledsimError
     from sledsim.show.faults import Words
     from sledsim.show.tables import Table
 
@@ -30,6 +30,8 @@ __all__ = [
     "print_json",
     "print_tables",
     "print_text",
+    "require_distinct",
+    "require_kept",
     "suggest",
     "words_of",
 ]
@@ -230,6 +232,54 @@ def check_picture(path: Path | None) -> None:
     check_target(path, SUFFIXES)
     if path is not None:
         require_libraries(path)
+
+
+#: Options that name files to be written, by their names without dashes.
+OUTPUTS = ("log", "plot", "timeline", "out", "trace")
+
+
+def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
+    """Refuse a file to be written that another option or argument of a command names, before anything is done.
+
+    Parameters
+    ----------
+    command
+        The command.
+    given
+        Its parameters, by their names in Python.
+    """
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import require_apart
+
+    named = list[tuple[str, str, str | Path]]()
+    for each, (key, word) in zip(command.params, _names(command).items(), strict=True):
+        value = given.get(each.name)
+        values = value if isinstance(value, list | tuple) else [value]
+        named += [(key, word, one) for one in values if isinstance(one, str | Path) and str(one)]
+    for at, (key, word, path) in enumerate(named):
+        if key in OUTPUTS and word.startswith("--"):
+            others = [(other, taken) for other, _, taken in named[:at] + named[at + 1 :]]
+            require_apart(SledsimError, key, path, others)
+
+
+def require_kept(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> None:
+    """Refuse a file to be written that a scenario names, such as its trace.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    outputs
+        The files, by the options that name them.
+    """
+    from sledsim._core import SledsimError
+    from sledsim.scenario.reading import files_of
+    from sledsim.show.faults import require_apart
+
+    written = {option: path for option, path in outputs.items() if path is not None}
+    read = [("the scenario", path) for path in files_of(scenario)] if written else []
+    for option, path in written.items():
+        require_apart(SledsimError, option, path, read)
 
 
 def not_drawn(*pictures: Path | None) -> str:

@@ -31,6 +31,7 @@ from sledsim.cli.output import (
     print_json,
     print_tables,
     print_text,
+    require_kept,
 )
 
 if TYPE_CHECKING:
@@ -289,6 +290,7 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
     if wanted.resolved:
         print_json(scenario.values)
         return
+    require_kept(scenario, {"log": wanted.log, "plot": wanted.plot, "timeline": wanted.timeline})
     drawn = wanted.plot is not None
     logged = drawn or wanted.log is not None
     # A picture has the power where it is known; who asks for the timeline is told where it is not.

@@ -1,7 +1,6 @@
 """The command that serves a system as a network block device."""
 
 import signal
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +28,7 @@ def serve(
     system: System,
     sets: Sets = None,
     socket: Annotated[
-        Path | None, typer.Option("--socket", metavar="FILE", help="Unix socket; sledsim.sock if none is given.")
+        str | None, typer.Option("--socket", metavar="FILE", help="Unix socket; sledsim.sock if none is given.")
     ] = None,
     tcp: Annotated[
         str | None,
@@ -39,14 +38,14 @@ def serve(
         bool, typer.Option("--remote", help="Let --tcp take an address that other machines reach.")
     ] = False,
     image: Annotated[
-        Path | None, typer.Option("--image", metavar="FILE", help="Keep data in this file; in memory otherwise.")
+        str | None, typer.Option("--image", metavar="FILE", help="Keep data in this file; in memory otherwise.")
     ] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Remove that file at the end.")] = False,
     dilation: Annotated[
         float, typer.Option("--dilation", metavar="N", help="Let time run N times slower for the device.")
     ] = 1.0,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write the requests as a trace, in CSV.")
+        str | None, typer.Option("--log", metavar="FILE", help="Write the requests as a trace, in CSV.")
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="End when the last client has gone.")] = False,
     as_json: AsJson = False,

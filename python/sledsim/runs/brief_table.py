@@ -62,7 +62,7 @@ def brief_table(summary: Mapping[str, Any]) -> Table:
             rows.append(_times("flush response (ms)", summary["flushes"]["response"]))
         if name == "response" and summary.get("recorded"):
             rows += [_times(f"{label} (ms)", found) for label, found in recorded_rows(summary["recorded"])]
-        if name == "response" and summary["overhead"]["mean_ms"]:
+        if name == "response" and summary[name] and summary["overhead"]["mean_ms"]:
             rows.append(_mean("overhead (ms)", summary["overhead"]["mean_ms"]))
     phases = [part for part in phases_of(summary) if part.key != "overhead" and not part.depth]
     longest = sorted(phases, key=lambda part: -summary[part.key]["mean_ms"])[:MOST_PHASES]

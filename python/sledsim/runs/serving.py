@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim.runs.result import Result
 from sledsim.runs.session import scenario_of
-from sledsim.scenario.reading import ScenarioLike, Sets, resolve, set_list
-from sledsim.show.faults import wrong
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, resolve, set_list
+from sledsim.scenario.texts import is_document
+from sledsim.show.faults import replaced, require_apart, wrong
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
 
@@ -21,6 +22,10 @@ __all__ = ["Served", "serve"]
 
 #: How much slower than the machine's a device's clock may run.
 MOST_DILATION = 1000.0
+#: What counts of a scenario's ``run``.
+COUNTS = ("run.warmup_requests", "run.warmup_s")
+#: What is said of requests where there were none.
+NOTHING = "nothing was read or written"
 
 
 @dataclass(frozen=True)
@@ -35,23 +40,26 @@ class Served(Tabled, Plain):
     """Writes."""
     flushes: int
     """Flushes."""
-    on_time: float
-    """Share of reads and writes whose answers left within 2 % of the time that they should take."""
-    median_error_us: float
+    on_time: float | None
+    """Share of reads and writes whose answers left within 2 % of the time that they should take, from when they had
+    been read; ``None`` where there were none."""
+    median_error_us: float | None
     """How far answers left from when they should, the median: µs of the machine's clock."""
-    p99_error_us: float
+    p99_error_us: float | None
     """What 99 % of them are below, µs."""
-    trusted: bool
+    trusted: bool | None
     """Whether 99 % were on time, so that what a program took can be trusted."""
 
     def table(self) -> Table:
         """Return how the answers were delivered."""
+        on_time = NOTHING if self.on_time is None else f"{100 * self.on_time:.1f} %"
+        trusted = {True: "yes", False: "no: raise the dilation, or idle the machine", None: NOTHING}[self.trusted]
         rows = [
             ("requests", f"{self.reads:,} reads, {self.writes:,} writes, {self.flushes:,} flushes"),
-            ("within 2 % of their time", f"{100 * self.on_time:.1f} %"),
+            ("within 2 % of their time", on_time),
             ("error, median (µs)", number(self.median_error_us, 3)),
             ("error, p99 (µs)", number(self.p99_error_us, 3)),
-            ("times can be trusted", "yes" if self.trusted else "no: raise the dilation, or idle the machine"),
+            ("times can be trusted", trusted),
         ]
         return Table(("delivery", ""), rows, left=frozenset({0, 1}))
 
@@ -89,7 +97,8 @@ def serve(
     system
         As for :class:`sledsim.Session`.
     set
-        Values that replace those given.
+        Values that replace those given. Those of a scenario's ``workload`` mean nothing here, and of its ``run`` the
+        warm-up alone counts: others are refused here, and left out where a scenario has them.
     socket
         Where programs connect: a Unix socket, which is made. ``sledsim.sock`` where neither this nor ``tcp`` is given.
     tcp
@@ -97,7 +106,8 @@ def serve(
     remote
         Whether the address may be one that other machines reach: whoever does can read and write the device.
     image
-        A file for the data, with holes where nothing was written; it may be one of an earlier time. In memory where it
+        A file for the data, with holes where nothing was written. It is made if it is not there or empty; else it has
+        to be as long as the device, as one of an earlier time is, and no other server may have it. In memory where it
         is left out.
     drop
         Whether to remove that file at the end.
@@ -105,7 +115,8 @@ def serve(
         How many times slower than the machine's the device's clock runs, 1 to 1000: errors of the machine, some tens of
         microseconds, then count for so much less.
     log
-        A trace in CSV of all requests, with when each was asked, due and answered, ns of the device's clock.
+        A trace in CSV of all requests, with when each was asked, due and answered, ns of the device's clock. What was
+        in the file is gone.
     once
         Whether to end when the last client has gone.
     ready
@@ -134,26 +145,41 @@ def serve(
         allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
         raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=dilation, allowed=allowed)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
-    begun = False
-
-    def told(address: str, size: int, early_ns: int) -> None:
-        nonlocal begun
-        begun = True
-        if ready:
-            ready(address, size, early_ns)
-
-    resolved = resolve(scenario_of(system), [*set_list(set), 'workload={kind="session"}'])
+    files = {"socket": at, "image": image, "log": log}
+    for key, path in files.items():
+        if path is not None and not str(path):
+            raise wrong(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
+    resolved = resolve(scenario_of(system), [*_of_the_system(set), 'workload={kind="session"}'])
+    _require_apart(files, system, resolved)
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
-    options = where | {"image": image, "dilation": float(dilation), "log": log, "once": once}
-    try:
-        output, delivery = _core.serve_nbd(resolved, options, told)
-    finally:
-        # A file that was never served, another device's for instance, is left alone.
-        if drop and image is not None and begun:
-            Path(image).unlink(missing_ok=True)
+    options = where | {"image": image, "drop": drop, "dilation": float(dilation), "log": log, "once": once}
+    output, delivery = _core.serve_nbd(resolved, options, ready or (lambda *_: None))
     broken = delivery.pop("log_fault")
     if broken:
         raise wrong(_core.RunError, "unreadable", f": what was written so far is there: {broken}", path="log")
     summary = output.summary()
     summary["scenario"] = resolved.values
     return Served(Result(summary, output), **delivery)
+
+
+def _of_the_system(sets: Sets) -> list[str]:
+    """Return settings; refuse those of what programs are asked for in the scenario's place."""
+    settings = set_list(sets)
+    for setting in settings:
+        path = setting.partition("=")[0].strip()
+        if path.partition(".")[0] in ("run", "workload") and path not in COUNTS:
+            says = "programs are the workload, and ask for as long as they like: leave it out"
+            [fault] = wrong(_core.ScenarioError, "conflict", says, path=path).faults
+            raise _core.error_of(_core.ScenarioError, [replaced(fault, setting=setting)])
+    return settings
+
+
+def _require_apart(files: "dict[str, str | Path | None]", system: object, resolved: Resolved) -> None:
+    """Refuse to write a file that is something else: the scenario, one that it names, or another that is written."""
+    read: list[tuple[str, str | Path]] = [("system", each) for each in files_of(resolved)]
+    if isinstance(system, Path) or (isinstance(system, str) and is_document(system)):
+        read.append(("system", system))
+    for key, path in files.items():
+        if path is not None:
+            require_apart(_core.SledsimError, key, path, read)
+            read.append((key, path))

@@ -228,7 +228,15 @@ def system_of(word: str) -> str | Path:
         What was typed; ``-`` is standard input.
     """
     path = Path(word)
-    return path if is_file_name(path) or is_there(path) else word
+    # What UTF-8 cannot hold is the name of a file at most, and an empty word is not the folder that is worked in.
+    return path if word and (is_file_name(path) or is_there(path) or not _is_text(word)) else word
+
+
+def _is_text(word: str) -> bool:
+    try:
+        return bool(word.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _to_each(name: str, array: "NDArray[Any]", first: "NDArray[np.uint64]") -> "NDArray[Any]":

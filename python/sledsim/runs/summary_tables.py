@@ -157,7 +157,8 @@ def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:
 def _phases(summary: Mapping[str, Any]) -> Table:
     rows = []
     for part in phases_of(summary):
-        phase = summary[part.key]
+        # Of no request there is no mean, not even of what each would take.
+        phase = summary[part.key] if summary["response"] else {}
         figures = (number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))
         rows.append(["  " * part.depth + part.label, *figures])
     return Table(["phase (ms per request)", "mean", "std dev", "max"], rows)

@@ -14,7 +14,7 @@ from sledsim.scenario.mistaken import not_a_scenario
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of
-from sledsim.show.faults import brief, wrong
+from sledsim.show.faults import brief, is_there, wrong
 from sledsim.show.fitting import visible
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "ScenarioLike",
     "Sets",
     "Written",
+    "files_of",
     "from_argument",
     "from_here",
     "here",
@@ -175,6 +176,25 @@ def plain_value(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} {value!r} has no place in a scenario")
+
+
+def files_of(resolved: Resolved) -> list[Path]:
+    """List the files that a scenario names: its traces, and those of its devices and workloads.
+
+    Parameters
+    ----------
+    resolved
+        The scenario; the paths in it are absolute.
+    """
+    found = list[Path]()
+    values: list[Any] = [resolved.values]
+    while values:
+        value = values.pop()
+        if isinstance(value, str) and Path(value).is_absolute() and is_there(Path(value)):
+            found.append(Path(value))
+        elif isinstance(value, Mapping | list):
+            values += value.values() if isinstance(value, Mapping) else value
+    return found
 
 
 def set_list(sets: Sets) -> list[str]:

@@ -1,6 +1,7 @@
 """Faults: what is wrong, as data, in the words of whoever reads of it."""
 
 import json
+import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +19,12 @@ __all__ = [
     "fault_of",
     "is_file_name",
     "is_one_of",
+    "is_same_file",
     "is_there",
     "missing_file",
     "nearest_file",
     "replaced",
+    "require_apart",
     "require_whole",
     "require_writable",
     "spoken",
@@ -108,6 +111,45 @@ def is_file_name(path: Path) -> bool:
         The word.
     """
     return bool(path.suffix) or path.parent != Path()
+
+
+def is_same_file(one: Path | str, other: Path | str) -> bool:
+    """Tell whether two names are of one file, which need not be there.
+
+    Parameters
+    ----------
+    one, other
+        Their paths.
+    """
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+    except ValueError:
+        # A name that no file can have.
+        return False
+
+
+def require_apart(
+    error: type[_core.SledsimError], output: str, path: Path | str, others: Iterable[tuple[str, Path | str]]
+) -> None:
+    """Refuse a file to be written that is something else, too: it would be lost.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    output
+        The argument that names it.
+    path
+        The file.
+    others
+        What else there is, by what names it: other arguments.
+    """
+    for other, taken in others:
+        if is_same_file(path, taken):
+            says: list[str | tuple[str]] = [(output,), f": {path} is what ", (other,), " names, too: name another file"]
+            raise wrong(error, "conflict", says, path=output, value=str(path))
 
 
 def require_whole(error: type[_core.SledsimError], path: str, value: object, least: int = 0, most: int = MOST) -> None:
