@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ import pytest
 from sledsim import RunError
 from sledsim.machine import run_each
 from stand_in import emulator_in
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, in_time, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,14 +50,6 @@ def runs(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return told.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def gone(processes: list[int]) -> bool:
-    """Wait until processes have ended; tell whether they have."""
-    given_up = time.monotonic() + PATIENCE_S
-    while any(map(runs, processes)) and time.monotonic() < given_up:
-        time.sleep(0.01)
-    return not any(map(runs, processes))
 
 
 @contextmanager
@@ -99,7 +90,7 @@ def test_a_command_that_is_killed_leaves_no_machine(tmp_path: Path, machine: Pat
     with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
         process.kill()
         process.wait()
-        assert gone(begun(tmp_path))
+        assert in_time(lambda: not any(map(runs, begun(tmp_path))))
 
 
 def test_once_a_machine_has_failed_none_of_the_others_is_left(

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from sledsim import SledsimError
@@ -256,6 +257,11 @@ WRONG: list[tuple[str, Any]] = [
 def test_an_argument_of_another_type_is_told(machine: Path, name: str, value: Any) -> None:
     options: dict[str, Any] = {"machine": machine, name: value}
     refused(lambda: run("g2", "fio", **options), name)
+
+
+@pytest.mark.parametrize("value", [5, None, [], np.array([1, 2])])
+def test_a_program_has_a_name(machine: Path, value: Any) -> None:
+    refused(lambda: run("g2", value, machine=machine), "is none of those there are")
 
 
 @pytest.mark.parametrize("value", [5, None, "", " \n", "ls\0x", b"ls", "ls \ud800"])

@@ -78,6 +78,10 @@ OF_NOTHING = (
     ("example",),
     ("trace", "formats"),
     ("merit", "sptf", "--without", "sstf_lbn", *ROLE),
+    # What would boot or serve ends before it does.
+    ("machine", "run", "g2", "--machine", "none", "--program", "postmark", "--size", "files=5"),
+    ("machine", "run", "g2", "--machine", "none", "--file", "none", "--trace", "t.csv", "--", "ls"),
+    ("serve", "g2", "--socket", "s", "--tcp", "1"),
 )
 #: What is asked of the store of a sweep or a search that has run.
 OF_STORES = (

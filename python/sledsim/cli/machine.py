@@ -183,7 +183,7 @@ def _of_devices(error: "SledsimError", devices: list[str]) -> "SledsimError":
 
     settings = {f"device={name}" for name in devices}
     told = [fault.of_option("--device") if fault.setting in settings else fault for fault in error.faults]
-    return error_of(type(error), told)
+    return error_of(type(error), told) if told else error
 
 
 def _require_target(trace: Path, inputs: Iterable[Path]) -> None:

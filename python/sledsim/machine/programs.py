@@ -9,7 +9,7 @@ from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import browsing
 from sledsim.machine.content import by_names, can_be_bytes, require_plain
 from sledsim.machine.sources import sources
-from sledsim.show.faults import Sentence, require_whole, wrong
+from sledsim.show.faults import Sentence, is_one_of, require_whole, wrong
 
 __all__ = ["PROGRAMS", "Program", "program"]
 
@@ -171,11 +171,11 @@ def program(
     SledsimError
         Where there is no such program, size or file.
     """
-    if name not in (*PROGRAMS, "command"):
+    if not is_one_of(name, (*PROGRAMS, "command")):
         says: Sentence = [("program",), f" {name!r} is none of those there are"]
         raise wrong(SledsimError, "unknown-name", says, path="program", value=name, known=PROGRAMS)
     if (name == "command") != (command is not None):
-        says = ": a command is given, or a program, and not both" if command else ": there is no command"
+        says = ": a command is given, or a program, and not both" if command is not None else ": there is no command"
         raise wrong(SledsimError, "conflict", says, path="program", value=name)
     if job is not None and name != "fio":
         raise wrong(SledsimError, "conflict", ": a file of jobs is for fio", path="job", value=str(job))
