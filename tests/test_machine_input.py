@@ -12,7 +12,7 @@ import pytest
 
 from sledsim import SledsimError
 from sledsim.machine import Guest, packages, run, run_each
-from sledsim.machine.content import MOST_BYTES
+from sledsim.machine.content import MOST_BYTES, MOST_DEPTH
 from sledsim.machine.programs import PROGRAMS
 from stand_in import WHOLE, entries
 
@@ -145,6 +145,15 @@ def test_more_than_a_machine_has_room_for_is_refused_before_it_is_read(
     assert done.err.startswith(f"error: {tmp_path / 'tree' / 'big'}: with it there are more than 536,870,912 bytes")
 
 
+def test_folders_that_lie_too_deep_are_refused(called: Callable[..., Outcome], tmp_path: Path) -> None:
+    deepest = tmp_path.joinpath("d", *(["d"] * MOST_DEPTH))
+    deepest.mkdir(parents=True)
+    assert called("--file", tmp_path / "d", "--", "ls").status == 1
+    (tmp_path / "bin" / "asked").unlink()
+    (deepest / "d").mkdir()
+    assert f"more than {MOST_DEPTH} folders lie in one another" in called("--file", tmp_path / "d", "--", "ls").err
+
+
 def test_a_trace_is_not_written_over_what_is_read(
     called: Callable[..., Outcome], tmp_path: Path, machine: Path, disk_file: Path
 ) -> None:
@@ -191,6 +200,7 @@ def test_a_trace_that_can_not_be_written_is_refused_before_the_run(
         (("g2", "--program", "postmark", "--device", "nosuch"), 'error: --device "nosuch" is not known'),
         (("g2", "--program", "postmark", "--set", "device=nosuch"), "error: --set device=nosuch: "),
         (("g2", "--program", "postmark", "--limit-s", "0"), "error: --limit-s"),
+        (("g2", "--size", "files=1", "--", "ls"), "error: sizes: a command has none, a program has"),
         (("g2", "--file", "nothing", "--", "ls"), "error: nothing: no such file"),
     ],
 )

@@ -12,6 +12,8 @@ __all__ = ["MOST_BYTES", "by_names", "can_be_bytes", "require_plain"]
 
 #: The most that may lie on the device at first, bytes: the guest has it in memory twice when it boots.
 MOST_BYTES = 512 << 20
+#: How deep folders may lie in one another.
+MOST_DEPTH = 200
 
 
 def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
@@ -96,12 +98,15 @@ def _path(given: object, path: str = "files") -> Path:
     return Path(given)
 
 
-def _sizes(path: Path) -> Iterator[tuple[Path, int]]:
+def _sizes(path: Path, depth: int = 0) -> Iterator[tuple[Path, int]]:
     """Yield a file, or all in a folder, with their sizes; refuse what is neither that nor a link."""
     found = path.lstat()
+    if depth > MOST_DEPTH:
+        says = f"more than {MOST_DEPTH} folders lie in one another there"
+        raise wrong(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
     if stat.S_ISDIR(found.st_mode):
         for each in path.iterdir():
-            yield from _sizes(each)
+            yield from _sizes(each, depth + 1)
     elif stat.S_ISREG(found.st_mode):
         yield path, found.st_size
     elif not stat.S_ISLNK(found.st_mode):

@@ -34,7 +34,7 @@ LOOK_S = 0.05
 LAST_LINES = 60
 SCRIPT = Path(__file__).with_name("guest.sh")
 #: Becomes QEMU, once the kernel has been told to kill it (PR_SET_PDEATHSIG, SIGKILL) when the thread that waits for it
-#: ends, in whatever way; QEMU has an option for that from 10.2 on only.
+#: ends, in whatever way; QEMU 7.2, which is Debian's, has no option for that.
 TIED = """import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 if os.getppid() == int(sys.argv[1]):

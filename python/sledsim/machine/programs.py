@@ -182,11 +182,13 @@ def program(
     if job is not None:
         require_plain(job)
     more = by_names(files)
+    if not isinstance(sizes, Mapping | None):
+        raise wrong(SledsimError, "wrong-type", path="sizes", value=sizes, allowed="numbers by their names")
+    if command is not None and sizes:
+        raise wrong(SledsimError, "conflict", ": a command has none, a program has", path="sizes", value=str(sizes))
     if command is not None:
         needs = tuple(each for each in PROGRAMS if each != "fio" and not PROGRAMS[each].base)
         return Program(name, f"{_command(command)}\n", dict(more), needs=needs)
-    if not isinstance(sizes, Mapping | None):
-        raise wrong(SledsimError, "wrong-type", path="sizes", value=sizes, allowed="numbers by their names")
     made, asked = PROGRAMS[name], sizes or {}
     unknown = [each for each in asked if each not in made.sizes]
     if unknown:
