@@ -197,3 +197,23 @@ def chromium() -> str:
     """Return the path of a Chromium."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     return found or missing("no chromium; pages can't be looked at")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """Return a folder such as `make machine` makes, with files of no meaning."""
+    from stand_in import machine_in
+
+    return machine_in(tmp_path / "machine")
+
+
+@pytest.fixture
+def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what puts a script in the place of QEMU, which says and sends what it is told to."""
+    from stand_in import emulator_in
+
+    def put(archive: bytes, **what: Any) -> None:
+        emulator_in(tmp_path / "bin", archive, **what)
+        monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+
+    return put

@@ -36,6 +36,10 @@ def assert_refused(found: Outcome, *words: str) -> None:
         ("run.requsts=5", ["run.requsts", '"requests"']),
         ("workload.arrivel.kind=closed", ["arrivel", '"arrival"']),
         ("run.requests=many", ["run.requests", "many", "number"]),
+        (f"seed={'9' * 5_000}", ["seed = ", "999…", "out of range", "whole number"]),
+        ("seed=1e40", ["seed = 1e+40 is out of range"]),
+        ("workload.arrival.rate_per_s=1e400", ['"1e400" is out of range']),
+        ("device.overhead_ms=1e400 s", ['overhead_ms = "1e400 s" is out of range']),
         ("run.requests=1.5", ["run.requests", "1.5", "whole number"]),
         ("device.bidirectional=3", ["system.device.bidirectional", "true or false"]),
         ("device.overhead_ms=3 um", ["system.device.overhead_ms", '"um"', "ms"]),
@@ -55,6 +59,11 @@ def test_wrong_values(sledsim_cli: Callable[..., Outcome], scenario_file: Path, 
     assert_refused(sledsim_cli("validate", scenario_file, "--set", setting), *words)
     with pytest.raises(sledsim.ScenarioError):
         sledsim.run(scenario_file, set=[setting])
+
+
+def test_a_size_that_is_too_large_is_told_as_it_was_given(sledsim_cli: Callable[..., Outcome]) -> None:
+    done = sledsim_cli("cost", "--workload", "tpcc-like", "--mems-size", "1e400 MiB")
+    assert_refused(done, '--mems-size "1e400 MiB" is out of range: expected a whole number (B)')
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "compare"])

@@ -126,6 +126,13 @@ def test_each_command_does_what_it_is_for(words: tuple[str, ...], path: Path | N
         assert Command().status([*asked, "s"], tmp_path) == 0
 
 
+@pytest.mark.parametrize("words", command.OF_NOWHERE, ids="-".join)
+def test_what_would_boot_or_serve_is_refused_first(words: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(sledsim.SledsimError, match=r"no machine in|no such file|give a socket or a TCP address"):
+        Command().status([*words], tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_commands_of_stores_are_given_stores() -> None:
     stores = [words for words, _ in GIVEN if "--store" in words]
     assert {words[0] for words in stores} == {"sweep", "optimise"}

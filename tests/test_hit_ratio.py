@@ -200,6 +200,7 @@ def test_the_miss_ratio_curve_shows_what_was_not_hit(
         (["--plot", "misses.gif"], ".png"),
         (["--policy", "lruu"], "did you mean"),
         (["--pages", "ten"], "expected numbers of pages"),
+        (["--pages", f"5,{'9' * 5_000}"], f"{'9' * 18}…: too large, a number of 5,000 digits"),
         (["--pages", "0"], "expected numbers of pages"),
         (["--page-bytes", "0"], "page-bytes"),
         (["--format", "vscsii"], "vscsi"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import tarfile
@@ -21,8 +20,9 @@ from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import Cache, browsing
 from sledsim.machine.emulation import unpacked
-from sledsim.machine.programs import PROGRAMS, program
+from sledsim.machine.programs import program
 from sledsim.machine.sources import sources
+from stand_in import NOTES, TRACE, WHOLE, entries, sent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,106 +30,6 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the emulator of these tests is a script of a shell")
-
-#: What a guest notes, µs and ns of its own clock, which began at 1,000,000,000 ns for the device.
-NOTES = """start_us=9
-start_kernel_ns=500
-start_program_usage_usec=10
-start_program_user_usec=6
-start_program_system_usec=4
-start_server_usage_usec=100
-start_us=1500000
-status=3
-end_us=1700000
-end_kernel_ns=20500
-end_program_user_usec=60006
-end_program_system_usec=20004
-end_server_usage_usec=400
-synced_us=1710000
-synced_disk=2 0 16 3 1 0 8 2 0 0 0
-served=0
-"""
-#: The beginning of the device's clock, a read of the mount, a read and a write of the program, and what follows it.
-TRACE = """t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns
-0,0,0,0,F,0,0,0
-1000,0,0,4096,R,1001000,1001000,1000000
-600000000,0,8192,4096,R,601500000,601500000,1500000
-650000000,0,4096,4096,W,651000000,651000000,1000000
-705000000,0,4096,0,F,705000000,705000000,0
-"""
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Path:
-    """Return a folder such as `make machine` makes, with files of no meaning."""
-    folder = tmp_path / "machine"
-    for name in (
-        "kernel",
-        "sledsim-nbd",
-        "modules/nbd.ko",
-        "tree/usr/bin/bash",
-        "objects/a.o",
-        "tpch/tpch.db",
-        "tpch/4.sql",
-    ):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(name.encode())
-    programs = {name: ["bin/bash"] if name == "base" else [] for name in ("base", *PROGRAMS)}
-    (folder / "contents.json").write_text(json.dumps({"modules": ["nbd"], "programs": programs, "packages": {}}))
-    return folder
-
-
-def sent(**files: str) -> bytes:
-    """Return an archive such as a guest sends."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
-        for name, text in files.items():
-            member = tarfile.TarInfo(f"./{name.replace('_csv', '.csv')}")
-            member.size = len(text.encode())
-            archive.addfile(member, io.BytesIO(text.encode()))
-    return made.getvalue()
-
-
-WHOLE = sent(
-    notes=NOTES, served="ready; its clock began at 1000000000 ns\n", trace_csv=TRACE, output="done\n", errors=""
-)
-
-
-@pytest.fixture
-def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what puts a script in the place of QEMU, which says and sends what it is told to."""
-
-    def put(archive: bytes, console: str = "", status: int = 0, seconds: float = 0) -> None:
-        folder = tmp_path / "bin"
-        folder.mkdir(exist_ok=True)
-        (folder / "sent").write_bytes(archive)
-        (folder / "console").write_text(console)
-        script = f"""#!/bin/sh
-for word; do case "$word" in file:*/console) c="${{word#file:}}";; file:*/sent) s="${{word#file:}}";; esac; done
-cat "{folder}/console" > "$c"; cat "{folder}/sent" > "$s"; echo "$@" > "{folder}/asked"
-[ {seconds} = 0 ] || exec sleep {seconds}; exit {status}
-"""
-        (folder / "qemu-system-x86_64").write_text(script)
-        (folder / "qemu-system-x86_64").chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-
-    return put
-
-
-def entries(data: bytes) -> dict[str, tuple[int, bytes]]:
-    """Read an archive as the kernel's documentation has it: mode and content of each name."""
-    found: dict[str, tuple[int, bytes]] = {}
-    at = 0
-    while True:
-        assert data[at : at + 6] == b"070701"
-        fields = [int(data[at + 6 + 8 * each : at + 14 + 8 * each], 16) for each in range(13)]
-        name = data[at + 110 : at + 110 + fields[11] - 1].decode()
-        begins = (at + 110 + fields[11] + 3) // 4 * 4
-        if name == "TRAILER!!!":
-            return found
-        found[name] = (fields[1], data[begins : begins + fields[6]])
-        at = (begins + fields[6] + 3) // 4 * 4
 
 
 def test_an_archive_has_folders_before_files_modes_and_links(tmp_path: Path) -> None:
@@ -184,14 +84,16 @@ def test_a_guest_that_cannot_be_is_refused(given: dict[str, Any], path: str, kin
 
 
 def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -> None:
-    made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
-    assert "set number 20\n" in program("postmark", made, {"files": 20}).script
-    assert program("link", made).files == {"objects/a.o": machine / "objects" / "a.o"}
-    assert set(program("tpch", made).files) == {"tpch.db", "4.sql"}
-    assert len(program("andrew", made).files) == 72
+    def find() -> Assembled:
+        return Assembled(machine, json.loads((machine / "contents.json").read_text()))
+
+    assert "set number 20\n" in program("postmark", find, {"files": 20}).script
+    assert program("link", find, {"objects": 1}).files == {"objects/a.o": machine / "objects" / "a.o"}
+    assert set(program("tpch", find).files) == {"tpch.db", "4.sql"}
+    assert len(program("andrew", find).files) == 72
     (tmp_path / "jobs").write_text("[a]")
-    assert program("fio", made, job=tmp_path / "jobs").files == {"job.fio": tmp_path / "jobs"}
-    asked = program("command", made, command="ls", files=[tmp_path / "jobs"])
+    assert program("fio", find, job=tmp_path / "jobs").files == {"job.fio": tmp_path / "jobs"}
+    asked = program("command", find, command="ls", files=[tmp_path / "jobs"])
     assert (asked.script, asked.files) == ("ls\n", {"jobs": tmp_path / "jobs"})
 
 
@@ -215,7 +117,7 @@ def test_each_program_has_its_command_and_files(machine: Path, tmp_path: Path) -
 def test_a_program_that_cannot_be_is_refused(machine: Path, name: str, options: dict[str, Any], says: str) -> None:
     made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
     with pytest.raises(SledsimError) as refused:
-        program(name, made, **options)
+        program(name, lambda: made, **options)
     assert says in str(refused.value)
 
 
@@ -255,10 +157,12 @@ def test_sources_are_the_same_each_time_and_named_once() -> None:
 
 
 def test_what_is_browsed_is_the_same_each_time_and_fits_the_cache(machine: Path) -> None:
-    made = Assembled(machine, json.loads((machine / "contents.json").read_text()))
+    def find() -> Assembled:
+        return Assembled(machine, json.loads((machine / "contents.json").read_text()))
+
     sizes = {"pages": 50, "visits": 200, "cache_kib": 1024}
-    asked = program("browse", made, sizes)
-    assert asked == program("browse", made, sizes)
+    asked = program("browse", find, sizes)
+    assert asked == program("browse", find, sizes)
     # A shell, a server and a client are in every machine.
     assert asked.needs == ()
     index = asked.files.pop("cache/index")

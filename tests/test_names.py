@@ -136,6 +136,8 @@ def test_halves_of_characters_are_refused(
 ) -> None:
     found = settled(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
     assert "half of a character" in found.err
+    for command in ("devices", "workloads"):
+        assert "half of a character" in settled(sledsim_cli(command, text), 2).err
     scenario = sledsim.Scenario.load(scenario_file).to_dict()
     for load in (
         lambda: sledsim.run(scenario_file, set={"title": text}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -234,3 +235,15 @@ def test_a_trace_that_is_not_there_names_the_nearest(trace_file: Path) -> None:
         open_trace(trace_file.with_name("smal.csv"))
     with pytest.raises(TraceError, match="a folder"):
         open_trace(trace_file.parent)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_refused_before_it_is_waited_for(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
+    pipe, scenario = tmp_path / "pipe", tmp_path / "s.toml"
+    os.mkfifo(pipe)
+    scenario.write_text(f"workload = {{ kind = 'trace', path = '{pipe}' }}\nsystem.device = 'g2'\n")
+    commands = [("trace", "info", pipe), ("replay", pipe, "--device", "g2"), ("hit-ratio", pipe), ("run", scenario)]
+    for words in (*commands, ("validate-drive", "atlas10k", pipe), ("cost", "--trace", pipe)):
+        done = sledsim_command(*words)
+        assert done.status == 2
+        assert "it is not a regular file; write what comes from a pipe to a file first" in done.err

@@ -27,6 +27,14 @@ def until(condition: Callable[[], object], process: subprocess.Popen[str] | subp
     return True
 
 
+def in_time(condition: Callable[[], object]) -> bool:
+    """Wait until something has come about that no process of ours tells of; tell whether it has."""
+    given_up = time.monotonic() + PATIENCE_S
+    while not condition() and time.monotonic() < given_up:
+        time.sleep(LOOK_S)
+    return bool(condition())
+
+
 def at_some_moment(moments: random.Random, most_s: float) -> None:
     """Let a random time pass, so that what comes next cuts off whatever happens then: nothing is awaited."""
     time.sleep(moments.uniform(0.0, most_s))

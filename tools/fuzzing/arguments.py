@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fuzzing.invariants import require
@@ -106,6 +107,11 @@ SESSION = "sledsim.Session(scenario, log=True)"
 DATABASE = "connect(Path(folder, 'a.db'), 'g2')"
 INSTANTS = ("None", "0", "10**6", "5 * 10**9", "10**18", "[0, 10, 20]")
 DRAWINGS = ("'g2'", "{'based_on': 'g2'}", "{'based_on': 'g2', 'bit_nm': 40}", "'cheetah73'")
+
+#: There is none: what is right otherwise ends there, before anything boots.
+NO_MACHINE = "machine=Path(folder, 'none')"
+#: What refuses all that is of no type that it takes in its own words.
+OWN_WORDS = ("device.", "machine.", "partial(machine.")
 
 #: What simulates as many lifetimes as it is asked for, and with Ctrl-C those so far.
 ENDS_EARLY = "reliability.simulate("
@@ -257,6 +263,45 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (("'create table a(b)'", "'select 1'", "'select ?'", "'pragma page_size'", "'vacuum'", "'selec'"),),
         {"values": ("()", "(1,)", "{'a': 1}")},
     ),
+    "machine": (
+        f"partial(machine.run, {NO_MACHINE})",
+        (("'g2'", "scenario"), ("'command'", "'postmark'", "'browse'", "'fio'")),
+        {
+            "command": ("'ls'", "' '"),
+            "job": ("'examples/office.csv'", "folder"),
+            "files": ("[folder]", "['examples', 'docs']", "('examples/office.csv',)"),
+            "sizes": ("{'files': 5}", "{'pages': 10}", "{'files': 2.5}"),
+            "guest": ("machine.Guest(cpu=2)",),
+            "set": SETS,
+            "limit_s": ("5",),
+        },
+    ),
+    "machines": (
+        f"partial(machine.run_each, {NO_MACHINE})",
+        (("{'a': 'g2'}", "{'a': 'g2', 'b': scenario}"), ("'command'", "'link'")),
+        {"command": ("'ls'",), "set": ("{'a': ['device=g3']}",), "threads": ("1", "2"), "limit_s": ("5",)},
+    ),
+    "guest": (
+        "machine.Guest",
+        (),
+        {
+            "memory_mib": ("128", "16"),
+            "cpu": ("1", "0.3", "64"),
+            "file_system": ("'xfs'", "'ext2'"),
+            "mount": ("'noatime'", "'a=1,b'"),
+            "read_ahead_kib": ("0", "64"),
+            "cache": ("'warm'",),
+        },
+    ),
+    "served": (
+        "partial(sledsim.serve, socket=Path(folder, 'none', 'socket'))",
+        (RUNS,),
+        {
+            "set": SETS,
+            "tcp": ("0", "'127.0.0.1:1'"),
+            "once": ("True",),
+        },
+    ),
 }
 
 
@@ -278,6 +323,7 @@ class Arguments:
 
     def attempt(self, given: Given, folder: Path) -> None:
         """Call it."""
+        from functools import partial
         from pathlib import Path as _Path
 
         import numpy as np
@@ -290,6 +336,7 @@ class Arguments:
             "sledsim": sledsim,
             "Path": _Path,
             "device": device,
+            "partial": partial,
             "folder": str(folder),
             "stop": stopper(),
         }
@@ -298,13 +345,15 @@ class Arguments:
             from sledsim.sqlite import connect
 
             names["connect"] = connect
+        if "machine." in given["call"]:
+            names["machine"] = import_module("sledsim.machine")
         if "result" in given["call"]:
             names["result"] = sledsim.run(names["scenario"], log=True)
         try:
             with interrupted_in_time() if ENDS_EARLY in given["call"] else nullcontext():
                 found = eval(given["call"], names)
         except TypeError as error:
-            if given["call"].startswith("device."):
+            if given["call"].startswith(OWN_WORDS):
                 raise
             # What is of no type that a function takes may be refused as everywhere in Python.
             raise sledsim.SledsimError(str(error)) from None

@@ -79,6 +79,12 @@ OF_NOTHING = (
     ("trace", "formats"),
     ("merit", "sptf", "--without", "sstf_lbn", *ROLE),
 )
+#: What would boot or serve, if it were not refused before it does: nothing is there to boot, a system has one address.
+OF_NOWHERE = (
+    ("machine", "run", "g2", "--machine", "none", "--program", "postmark", "--size", "files=5"),
+    ("machine", "run", "g2", "--machine", "none", "--file", "none", "--trace", "t.csv", "--", "ls"),
+    ("serve", "g2", "--socket", "s", "--tcp", "1"),
+)
 #: What is asked of the store of a sweep or a search that has run.
 OF_STORES = (
     ("sweep", "status"),
@@ -126,7 +132,7 @@ class Command:
             given |= {"name": "trace", "content": WRITERS[name](records(random)[:40]).decode("latin-1")}
             words = list(random.choice(OF_TRACES))
         else:
-            words = list(random.choice(OF_NOTHING))
+            words = list(random.choice((*OF_NOTHING, *OF_NOWHERE)))
         for _ in range(random.choice([0, 0, 0, 1, 2])):
             value = random.choice([str(mutation.wild(random))[:3000], "g2", "log.csv", "plot.svg", "1"])
             # The last may want what is read for its value.

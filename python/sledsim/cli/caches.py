@@ -25,6 +25,10 @@ Examples:
 """
 
 
+#: Digits of the largest number that is taken.
+MOST_DIGITS = 18
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(name="hit-ratio", epilog=HIT_RATIO_EXAMPLES)(unfolded(hit_ratio))
@@ -35,6 +39,9 @@ def sizes_of(texts: list[str]) -> list[int]:
     """Turn ``1000,2000`` into numbers of pages."""
     sizes = []
     for part in ",".join(texts).split(","):
+        if part.strip().isdecimal() and len(part.strip()) > MOST_DIGITS:
+            says = f"{part.strip()[:MOST_DIGITS]}…: too large, a number of {len(part.strip()):,} digits"
+            raise typer.BadParameter(says, param_hint="--pages")
         if not part.strip().isdecimal() or int(part) < 1:
             raise typer.BadParameter(f"{part!r}: expected numbers of pages, as in 1000,2000", param_hint="--pages")
         sizes.append(int(part))

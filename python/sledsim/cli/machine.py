@@ -1,15 +1,23 @@
 """The commands that run programs on whole machines in virtual time."""
 
 import shlex
+import signal
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sledsim.cli.options import AsJson, Sets, System, Threads, device_names
 from sledsim.cli.output import print_found
 
+if TYPE_CHECKING:
+    from sledsim._core import SledsimError
+
 __all__ = ["app"]
+
+#: Digits of the largest number that is taken.
+MOST_DIGITS = 18
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,23 +95,36 @@ def run(
     QEMU emulates the machine, and each instruction takes the same time; processor and device share one clock. Two runs
     give the same times, to the microsecond.
     """
+    from sledsim._core import SledsimError
     from sledsim.machine import Guest
+    from sledsim.machine import folder as machine_folder
     from sledsim.machine import run as run_on_one
     from sledsim.machine.running import run_each
     from sledsim.runs.session import system_of
+    from sledsim.show.faults import is_there
 
+    # What ends a command leaves no machine behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _asked(program, words or [])
     options |= {"files": file or [], "sizes": _sizes(size or []), "machine": machine, "limit_s": limit_s}
     options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
     given = system_of(system)
     if device:
         _refuse("trace", None if trace is None else str(trace), " is of one run: leave it out, or ", "device")
+        _refuse_twice("device", device)
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
-        each = run_each(dict.fromkeys(device, given), threads=threads, set=settings, **options)
+        try:
+            each = run_each(dict.fromkeys(device, given), threads=threads, set=settings, **options)
+        except SledsimError as error:
+            raise _of_devices(error, device) from None
         print_found(each, as_json=as_json)
         statuses = [run.status for run in each.runs.values()]
     else:
         _refuse("threads", threads, " are for several runs: leave them out, or give ", "device")
+        if trace:
+            named = [system, *(each.partition("=")[2].strip("\"'") for each in sets or []), options.get("job") or ""]
+            inputs = [Path(each) for each in named if is_there(Path(each)) and Path(each).is_file()]
+            _require_target(trace, [*inputs, *options["files"], machine or machine_folder()])
         found = run_on_one(given, set=sets or [], **options)
         if trace:
             found.save_trace(trace)
@@ -133,13 +154,51 @@ def _sizes(given: list[str]) -> dict[str, int]:
     from sledsim._core import SledsimError
     from sledsim.show.faults import wrong
 
+    _refuse_twice("size", [each.partition("=")[0] for each in given])
     sizes = {}
     for each in given:
         key, _, value = each.partition("=")
-        if not value.isdecimal():
+        if not (value.isascii() and value.isdecimal()):
             raise wrong(SledsimError, "misfit", f"--size {each} is no KEY=N, as files=2000", path="size", value=each)
+        if len(value) > MOST_DIGITS:
+            says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
+            raise wrong(SledsimError, "out-of-range", says, path="size", value=each)
         sizes[key] = int(value)
     return sizes
+
+
+def _refuse_twice(option: str, given: list[str]) -> None:
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import wrong
+
+    twice = [each for place, each in enumerate(given) if each in given[:place]]
+    if twice:
+        says = f"--{option} {twice[0]} is given twice: leave one out"
+        raise wrong(SledsimError, "conflict", says, path=option, value=twice[0])
+
+
+def _of_devices(error: "SledsimError", devices: list[str]) -> "SledsimError":
+    """Return an error of which what the devices brought in is told of their option."""
+    from sledsim._core import error_of
+
+    settings = {f"device={name}" for name in devices}
+    told = [fault.of_option("--device") if fault.setting in settings else fault for fault in error.faults]
+    return error_of(type(error), told) if told else error
+
+
+def _require_target(trace: Path, inputs: Iterable[Path]) -> None:
+    """Refuse, before anything is run for it, a trace that can't be written, or that would be written over an input."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import is_there, wrong
+
+    if not is_there(trace.parent):
+        raise wrong(SledsimError, "unreadable", f"no folder {trace.parent}", value=str(trace), file=trace)
+    if trace.is_dir():
+        raise wrong(SledsimError, "unreadable", "a folder, not a file", value=str(trace), file=trace)
+    for each in inputs if trace.exists() else ():
+        if is_there(each) and trace.resolve().is_relative_to(each.resolve()):
+            says = f"an input of the run, {each}, would be written over: choose another"
+            raise wrong(SledsimError, "conflict", says, value=str(trace), file=trace)
 
 
 def _refuse(key: str, value: object, says: str, other: str) -> None:

@@ -124,7 +124,8 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
         if fault.setting is not None and command.name != "replay":
             return fault
         steps = key.replace("_bytes", "_size").split(".")
-        while len(steps) > 1 and steps[-1] in ("name", "device") and steps[-1] not in names:
+        # Where a command is given a system, an option for devices stands in its place, as a setting.
+        while len(steps) > 1 and steps[-1] in ("name", "device") and ("system" in names or steps[-1] not in names):
             steps.pop()
         outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
         return fault.of_option(names[steps[-1]]) if steps[-1] in names and not outer else fault

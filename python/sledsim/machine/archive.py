@@ -1,5 +1,6 @@
 """Archives that a kernel unpacks into its memory as it starts: cpio, format newc."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Archive:
             Where it leads.
         """
         self.folder(name.rpartition("/")[0])
-        self._entry(name, LINK, end.encode())
+        self._entry(name, LINK, os.fsencode(end))
 
     def copy(self, name: str, source: Path) -> None:
         """Add a file or a link, or a folder with all that it holds, as it is on this machine.
@@ -99,7 +100,7 @@ class Archive:
 
 
 def _entry(number: int, name: str, mode: int, data: bytes) -> bytes:
-    path = name.encode() + b"\0"
+    path = os.fsencode(name) + b"\0"
     links = 2 if stat.S_ISDIR(mode) else 1
     fields = (number, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(path), 0)
     return _padded(MAGIC + b"".join(b"%08X" % field for field in fields) + path) + _padded(data)

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ FOLDER, VARIABLE = Path("out", "machine"), "SLEDSIM_MACHINE"
 EMULATOR, PACKAGE = "qemu-system-x86_64", "qemu-system-x86"
 #: Debian's package that stands for its kernel, which `make machine` fetches.
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
+#: What makes a machine.
+MAKES = "`make machine`, in a checkout of Sledsim on Debian"
+#: What ``contents.json`` has.
+CONTENTS = {"packages": dict, "modules": list, "programs": dict}
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,25 @@ class Assembled:
     def kernel(self) -> Path:
         """The kernel."""
         return self.folder / "kernel"
+
+    def needed(self, programs: Sequence[str]) -> list[str]:
+        """Return the files of programs and of what every machine has, each once.
+
+        Parameters
+        ----------
+        programs
+            Their names.
+
+        Raises
+        ------
+        SledsimError
+            Where it was made without one of them.
+        """
+        there: dict[str, list[str]] = self.contents["programs"]
+        for each in ("base", *programs):
+            if each not in there:
+                raise _not_whole(self.folder, f"there is no {each} among its programs")
+        return sorted({file for each in ("base", *programs) for file in there[each]})
 
 
 def folder() -> Path:
@@ -65,20 +89,27 @@ def assembled(place: str | Path | None = None) -> Assembled:
         Where it is not there, or not whole.
     """
     place = Path(place or folder())
-    makes = "`make machine`, in a checkout of Sledsim on Debian"
     try:
         contents = json.loads((place / "contents.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         says = (
-            f": there is no machine in {place}: {makes}, assembles one from a kernel (Debian's package "
+            f": there is no machine in {place}: {MAKES}, assembles one from a kernel (Debian's package "
             f"{KERNEL_PACKAGE}) and programs, and {VARIABLE} names its folder"
         )
         raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place)) from None
+    for key, kind in CONTENTS.items():
+        if not isinstance(contents, dict) or not isinstance(contents.get(key), kind):
+            raise _not_whole(place, f"contents.json has no {key}")
     made = Assembled(place, contents)
     if not made.kernel.is_file():
-        says = f": {made.kernel} is missing, the machine's kernel: {makes}, fetches Debian's package {KERNEL_PACKAGE}"
+        says = f": {made.kernel} is missing, the machine's kernel: {MAKES}, fetches Debian's package {KERNEL_PACKAGE}"
         raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place))
     return made
+
+
+def _not_whole(place: Path, lacks: str) -> SledsimError:
+    says = f": the machine in {place} is not whole, {lacks}: {MAKES}, assembles it anew"
+    return wrong(SledsimError, "unreadable", says, path="machine", value=str(place))
 
 
 def is_there(place: str | Path | None = None) -> bool:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import is_one_of, wrong
+from sledsim.show.faults import brief, is_one_of, wrong
 
 __all__ = ["FILE_SYSTEMS", "Guest"]
 
@@ -57,9 +57,10 @@ class Guest:
             if not is_one_of(value, known):
                 says: list[str | tuple[str]] = [(path,), f" {value!r} is none of those there are"]
                 raise wrong(SledsimError, "unknown-name", says, path=path, value=value, known=known)
-        if not re.fullmatch(r"[\w=,.+:-]+", str(self.mount)):
-            told: list[str | tuple[str]] = [("mount",), f" {self.mount!r} is no list of options: dirsync,noatime"]
-            raise wrong(SledsimError, "misfit", told, path="mount", value=str(self.mount))
+        mount: object = self.mount
+        if not isinstance(mount, str) or not re.fullmatch(r"[\w=,.+:-]+", mount):
+            told: list[str | tuple[str]] = [("mount",), f" {brief(mount)[0]} is no list of options: dirsync,noatime"]
+            raise wrong(SledsimError, "misfit", told, path="mount", value=brief(mount)[0])
 
     @property
     def shift(self) -> int:

@@ -1,9 +1,12 @@
 """A machine run by QEMU, from its first program to what it sends back; each instruction takes the same virtual time."""
 
 import io
+import os
 import shlex
 import subprocess
+import sys
 import tarfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +33,13 @@ LOOK_S = 0.05
 #: Lines of the console that a fault tells. A panic's own line has 32 more after it, of stack and registers.
 LAST_LINES = 60
 SCRIPT = Path(__file__).with_name("guest.sh")
+#: Becomes QEMU, once the kernel has been told to kill it (PR_SET_PDEATHSIG, SIGKILL) when the thread that waits for it
+#: ends, in whatever way; QEMU 7.2, which is Debian's, has no option for that.
+TIED = """import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Job:
     """How long it may take by the clock on the wall, s."""
 
 
-def boot(job: Job, emulator: str, work: Path) -> dict[str, bytes]:
+def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = None) -> dict[str, bytes]:
     """Run a machine; return the files that it sends back, by their names.
 
     Parameters
@@ -61,11 +71,13 @@ def boot(job: Job, emulator: str, work: Path) -> dict[str, bytes]:
         QEMU.
     work
         An empty folder.
+    over
+        Set where nobody waits for it any more.
 
     Raises
     ------
     RunError
-        Where it does not come to its end; the last lines of its console say more.
+        Where it does not come to its end, or nobody waits for that; the last lines of its console say more.
     """
     _archive(job).write(work / "initramfs")
     console, sent = work / "console", work / "sent"
@@ -86,17 +98,20 @@ def boot(job: Job, emulator: str, work: Path) -> dict[str, bytes]:
         *("-display", "none", "-nic", "none", "-serial", f"file:{console}", "-serial", f"file:{sent}"),
         *("-kernel", str(job.machine.kernel), "-initrd", str(work / "initramfs"), "-append", " ".join(KERNEL)),
     ]
-    begun = time.monotonic()
+    begun, given_up = time.monotonic(), False
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*_tied(), *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
         try:
-            while process.poll() is None and time.monotonic() - begun < job.limit_s:
+            while process.poll() is None and time.monotonic() - begun < job.limit_s and not given_up:
                 time.sleep(LOOK_S)
+                given_up = over is not None and over.is_set()
             ended = process.poll()
         finally:
             process.kill()
         said = process.stderr.read().decode(errors="replace") if process.stderr else ""
+    if given_up:
+        raise _failed("nobody waits for the guest any more", console)
     if ended is None:
         raise _failed(f"the guest was not done after {job.limit_s:g} s", console)
     if ended != 0:
@@ -108,6 +123,13 @@ def boot(job: Job, emulator: str, work: Path) -> dict[str, bytes]:
     if "failed" in files:
         raise wrong(RunError, "unsupported", files["failed"].decode(errors="replace").strip(), path="machine")
     return files
+
+
+def _tied() -> list[str]:
+    """Return what starts QEMU so that it ends with whoever waits for it; nothing where the system has no such thing."""
+    if sys.platform != "linux" or not sys.executable:
+        return []
+    return [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid())]
 
 
 def unpacked(sent: bytes) -> dict[str, bytes]:
@@ -145,14 +167,14 @@ def _archive(job: Job) -> Archive:
     archive = Archive()
     for name in ("bin", "sbin", "lib", "lib64"):
         archive.link(name, f"usr/{name}")
-    for name in sorted({each for program in ("base", *job.program.needs) for each in contents["programs"][program]}):
+    for name in machine.needed(job.program.needs):
         archive.copy(f"usr/{name}", machine.folder / "tree" / "usr" / name)
     for name in contents["modules"]:
         archive.copy(f"modules/{name}.ko", machine.folder / "modules" / f"{name}.ko")
     archive.file("usr/bin/sledsim-nbd", (machine.folder / "sledsim-nbd").read_bytes(), runs=True)
     archive.file("init", SCRIPT.read_bytes(), runs=True)
     archive.file("system.json", job.system.encode())
-    archive.file("command", job.program.script.encode())
+    archive.file("command", os.fsencode(job.program.script))
     archive.file("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n")
     for name, content in sorted(job.program.files.items()):
         if isinstance(content, Path):

@@ -7,8 +7,9 @@ from pathlib import Path
 from sledsim._core import SledsimError
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import browsing
+from sledsim.machine.content import by_names, can_be_bytes, require_plain
 from sledsim.machine.sources import sources
-from sledsim.show.faults import Sentence, is_there, missing_file, require_whole, wrong
+from sledsim.show.faults import Sentence, is_one_of, require_whole, wrong
 
 __all__ = ["PROGRAMS", "Program", "program"]
 
@@ -139,7 +140,7 @@ class Program:
 
 def program(
     name: str,
-    machine: Assembled,
+    find: "Find",
     sizes: Mapping[str, int] | None = None,
     *,
     command: str | None = None,
@@ -152,8 +153,8 @@ def program(
     ----------
     name
         ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"browse"``, ``"fio"`` or ``"command"``.
-    machine
-        What has been assembled.
+    find
+        Finds what has been assembled; called where a program's files are a part of it, when all else is right.
     sizes
         How much it has to do: ``files``, ``transactions`` and ``folders`` of postmark, ``copies`` of andrew,
         ``objects`` of link, ``first`` and ``last`` question of tpch, ``pages``, ``visits``, ``cache_kib`` and
@@ -170,22 +171,24 @@ def program(
     SledsimError
         Where there is no such program, size or file.
     """
-    if name not in (*PROGRAMS, "command"):
+    if not is_one_of(name, (*PROGRAMS, "command")):
         says: Sentence = [("program",), f" {name!r} is none of those there are"]
         raise wrong(SledsimError, "unknown-name", says, path="program", value=name, known=PROGRAMS)
     if (name == "command") != (command is not None):
-        says = ": a command is given, or a program, and not both" if command else ": there is no command"
+        says = ": a command is given, or a program, and not both" if command is not None else ": there is no command"
         raise wrong(SledsimError, "conflict", says, path="program", value=name)
     if job is not None and name != "fio":
         raise wrong(SledsimError, "conflict", ": a file of jobs is for fio", path="job", value=str(job))
-    more: dict[str, bytes | Path] = {}
-    for each in map(Path, files):
-        if not is_there(each):
-            raise missing_file(SledsimError, each)
-        more[each.resolve().name] = each
-    if name == "command":
+    if job is not None:
+        require_plain(job)
+    more = by_names(files)
+    if not isinstance(sizes, Mapping | None):
+        raise wrong(SledsimError, "wrong-type", path="sizes", value=sizes, allowed="numbers by their names")
+    if command is not None and sizes:
+        raise wrong(SledsimError, "conflict", ": a command has none, a program has", path="sizes", value=str(sizes))
+    if command is not None:
         needs = tuple(each for each in PROGRAMS if each != "fio" and not PROGRAMS[each].base)
-        return Program(name, f"{command}\n", more, needs=needs)
+        return Program(name, f"{_command(command)}\n", dict(more), needs=needs)
     made, asked = PROGRAMS[name], sizes or {}
     unknown = [each for each in asked if each not in made.sizes]
     if unknown:
@@ -194,41 +197,64 @@ def program(
     for size, value in asked.items():
         # What is nothing as a rule may be nothing.
         require_whole(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
-    script, lie, memory = made.make(machine, {**made.sizes, **asked}, job)
+    script, lie, memory = made.make(find, {**made.sizes, **asked}, job)
+    own = {each.partition("/")[0] for each in lie}
+    for called, each in more.items():
+        if called in own:
+            says = f"{name} has a {called} of its own on the device: give this another name"
+            raise wrong(SledsimError, "conflict", says, path="files", value=called, file=each)
     return Program(name, script, {**lie, **more}, memory, () if made.base else (name,))
 
 
+def _command(given: object) -> str:
+    """Return a command that a shell can be given."""
+    if not isinstance(given, str):
+        raise wrong(SledsimError, "wrong-type", path="command", value=given, allowed="a text")
+    if not given.strip():
+        raise wrong(SledsimError, "missing", ": there is none in it", path="command", value=given)
+    if "\0" in given or not can_be_bytes(given):
+        says = ": a character in it is none that a shell can be given"
+        raise wrong(SledsimError, "misfit", says, path="command", value=given)
+    return given
+
+
+#: Finds the machine, where a program's files are a part of it.
+Find = Callable[[], Assembled]
 Sizes = Mapping[str, int]
 #: A script, what lies on the device, and what lies in memory.
 Made = tuple[str, dict[str, bytes | Path], dict[str, bytes]]
 
 
-def _postmark(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
+def _postmark(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     return f"postmark << 'END'\n{POSTMARK.format(**sizes)}END\n", {}, {}
 
 
-def _andrew(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
+def _andrew(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     return ANDREW.format(**sizes), {f"source/{name}": data for name, data in sources().items()}, {}
 
 
-def _link(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
-    there = sorted((machine.folder / "objects").glob("*.o"))[: sizes["objects"]]
-    return LINK, {f"objects/{each.name}": each for each in there}, {}
+def _link(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
+    there, objects = sorted((find().folder / "objects").glob("*.o")), sizes["objects"]
+    if objects > len(there):
+        says: Sentence = [("objects",), f" = {objects:,}: there are {len(there):,}"]
+        raise wrong(SledsimError, "out-of-range", says, path="objects", value=objects, allowed={"most": len(there)})
+    return LINK, {f"objects/{each.name}": each for each in there[:objects]}, {}
 
 
-def _tpch(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
+def _tpch(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     first, last = sizes["first"], sizes["last"]
     queries = range(first, last + 1)
-    known = sorted(int(each.stem) for each in (machine.folder / "tpch").glob("*.sql"))
+    folder = find().folder / "tpch"
+    known = sorted(int(each.stem) for each in folder.glob("*.sql"))
     if not set(queries) <= set(known) or not queries:
-        says: Sentence = [("last",), f" = {last}: the questions from {first} on go to {known[-1]}"]
+        says: Sentence = [("last",), f" = {last}: the questions from {first} on go to {max(known, default=0)}"]
         raise wrong(SledsimError, "out-of-range", says, path="last", value=last)
     names = ["tpch.db", *(f"{each}.sql" for each in queries)]
-    files: dict[str, bytes | Path] = {each: machine.folder / "tpch" / each for each in names}
+    files: dict[str, bytes | Path] = {each: folder / each for each in names}
     return TPCH.format(queries=" ".join(map(str, queries))), files, {}
 
 
-def _browse(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
+def _browse(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     drawn = browsing(**sizes)
     if (lie := sum(drawn.sizes.values()) + sum(drawn.kept.values())) > MOST_BROWSED:
         says: Sentence = [
@@ -250,12 +276,8 @@ def _browse(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
     return script, {**cache, "cache/index": index.encode()}, {**pages, "web/visits": visits.encode()}
 
 
-def _fio(machine: Assembled, sizes: Sizes, job: str | Path | None) -> Made:
-    if job is None:
-        return FIO, {"job.fio": FIO_JOB.encode()}, {}
-    if not is_there(Path(job)):
-        raise missing_file(SledsimError, Path(job))
-    return FIO, {"job.fio": Path(job)}, {}
+def _fio(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
+    return FIO, {"job.fio": FIO_JOB.encode() if job is None else Path(job).resolve()}, {}
 
 
 @dataclass(frozen=True)
@@ -266,7 +288,7 @@ class Known:
     """What it does."""
     sizes: dict[str, int]
     """How much it has to do, as a rule."""
-    make: Callable[[Assembled, Sizes, str | Path | None], Made]
+    make: Callable[[Find, Sizes, str | Path | None], Made]
     """Makes its script, what lies on the device, and what lies in memory."""
     base: bool = False
     """Whether what every machine has is enough for it."""

@@ -5,8 +5,11 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import RunError, SledsimError
@@ -54,16 +57,17 @@ def run(
     system
         As for :class:`sledsim.Session`.
     name
-        ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"fio"``; or ``"command"``.
+        ``"postmark"``, ``"andrew"``, ``"link"``, ``"tpch"``, ``"browse"``, ``"fio"``; or ``"command"``.
     command
         What the machine's shell is given, in the root of the device's file system.
     job
         Of fio: a file with its jobs.
     files
-        Files and folders that are to lie on the device.
+        Files and folders that are to lie on the device, by their own names; 512 MiB of them at most.
     sizes
         How much a program has to do: ``{"files": 500, "transactions": 500, "folders": 10}`` of postmark,
-        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4}`` (questions) of tpch.
+        ``{"copies": 1}`` of andrew, ``{"objects": 1500}`` of link, ``{"first": 4, "last": 4}`` (questions) of tpch,
+        ``{"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0}`` of browse.
     guest
         How the machine is made.
     set
@@ -82,10 +86,9 @@ def run(
     SledsimError
         Where an argument is wrong, or kernel or emulator are missing.
     """
-    made = assembled(machine)
-    wanted = program(name, made, sizes, command=command, job=job, files=files)
-    resolved = resolve(scenario_of(system), [*set_list(set), 'workload={kind="session"}'])
-    return _run(made, wanted, resolved, guest or Guest(), emulator(), limit_s)
+    resolved = _resolved(system, set)
+    program_options: dict[str, Any] = {"command": command, "job": job, "files": files, "sizes": sizes}
+    return _run(_asked(name, guest=guest, machine=machine, limit_s=limit_s, **program_options), resolved)
 
 
 def run_each(
@@ -114,30 +117,74 @@ def run_each(
     SledsimError
         As for :func:`run`; the first that comes.
     """
+    if not isinstance(systems, Mapping):
+        raise wrong(SledsimError, "wrong-type", path="systems", value=systems, allowed="systems by their names")
+    if not isinstance(set, Mapping | None):
+        raise wrong(SledsimError, "wrong-type", path="set", value=set, allowed="values by the names of systems")
     if not systems:
         raise wrong(SledsimError, "missing", "no system is given", path="systems")
     count = threads_of(threads)
-    names, found = list(systems), {}
-
-    def one(each: str) -> MachineRun:
-        return run(systems[each], name, set=(set or {}).get(each, ()), **options)
-
-    work = in_threads(one, names, count)
-    for place, outcome in work:
-        found[names[place]] = outcome.result()
+    resolved = {each: _resolved(system, (set or {}).get(each, ())) for each, system in systems.items()}
+    asked = _asked(name, **options)
+    names, found, over = list(systems), {}, Event()
+    # Once one has failed, or after Ctrl-C, none is left behind.
+    work = in_threads(lambda each: _run(asked, resolved[each], over), names, count, join=True, over=over)
+    with closing(work):
+        for place, outcome in work:
+            found[names[place]] = outcome.result()
     return MachineRuns({each: found[each] for each in names})
 
 
-def _run(
-    made: Assembled, wanted: Program, resolved: Resolved, guest: Guest, emulated: str, limit_s: float
-) -> MachineRun:
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a machine, whatever its storage."""
+
+    program: Program
+    """What it runs."""
+    guest: Guest
+    """How it is made."""
+    machine: Assembled
+    """What it is made of."""
+    emulator: str
+    """QEMU."""
+    limit_s: float
+    """How long it may take by the clock on the wall, s."""
+
+
+def _resolved(system: "ScenarioLike | Model", sets: Sets) -> Resolved:
+    return resolve(scenario_of(system), [*set_list(sets), 'workload={kind="session"}'])
+
+
+def _asked(
+    name: str,
+    *,
+    guest: Guest | None = None,
+    machine: str | Path | None = None,
+    limit_s: float = LIMIT_S,
+    **options: Any,
+) -> Asked:
+    """Check what is asked of a machine: first what can be told without one."""
+    made = Guest() if guest is None else guest
+    if not isinstance(made, Guest):
+        raise wrong(SledsimError, "wrong-type", path="guest", value=guest, allowed="a sledsim.machine.Guest")
+    limit: object = limit_s
+    if not isinstance(limit, int | float) or isinstance(limit, bool):
+        raise wrong(SledsimError, "wrong-type", path="limit_s", value=limit_s, allowed="a number of seconds")
     if not limit_s > 0:
         raise wrong(SledsimError, "out-of-range", path="limit_s", value=limit_s, allowed={"above": 0})
-    session = Session(resolved)
+    if not isinstance(machine, str | Path | None):
+        raise wrong(SledsimError, "wrong-type", path="machine", value=machine, allowed="the path of a folder")
+    wanted = program(name, lambda: assembled(machine), **options)
+    return Asked(wanted, made, assembled(machine), emulator(), limit_s)
+
+
+def _run(asked: Asked, resolved: Resolved, over: Event | None = None) -> MachineRun:
+    session, guest = Session(resolved), asked.guest
     size = session.capacity_blocks * session.block_bytes
     with TemporaryDirectory(prefix="sledsim-machine-") as folder:
         work = Path(folder)
-        files = boot(Job(made, guest, wanted, json.dumps(resolved.values), size, limit_s), emulated, work)
+        job = Job(asked.machine, guest, asked.program, json.dumps(resolved.values), size, asked.limit_s)
+        files = boot(job, asked.emulator, work, over)
         found = times_of(files, guest)
         requests = files["trace.csv"]
         trace = work / "trace.csv"
@@ -151,7 +198,7 @@ def _run(
         )
     output, errors = (files.get(key, b"").decode(errors="replace") for key in ("output", "errors"))
     more: dict[str, Any] = {"result": result, "trace": requests, "guest": guest, "fio": fio_of(files)}
-    return MachineRun(program=wanted.name, output=output, errors=errors, **found, **more)
+    return MachineRun(program=asked.program.name, output=output, errors=errors, **found, **more)
 
 
 def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:

@@ -119,7 +119,12 @@ class Pool:
 
 @overload
 def in_threads(
-    function: Callable[[Item], Found], items: Iterable[Item], threads: int
+    function: Callable[[Item], Found],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    join: bool = False,
+    over: threading.Event | None = None,
 ) -> "Generator[tuple[int, Future[Found]]]": ...
 @overload
 def in_threads(
@@ -132,6 +137,7 @@ def in_threads(
     *,
     tick_s: float | None = None,
     join: bool = False,
+    over: threading.Event | None = None,
 ) -> "Generator[tuple[int, Future[Found]] | None]":
     """Apply a function to items at the same time, and yield the outcomes as they come.
 
@@ -150,13 +156,15 @@ def in_threads(
         How often to yield ``None`` while there is no outcome, s; never if not given.
     join
         Whether to wait at the end for what has been begun.
+    over
+        Set once nobody asks for more, before it is waited for: what takes long may look at it, and end.
 
     Yields
     ------
     tuple
         The place of an item, and its outcome.
     """
-    waiting, taking, over = enumerate(items), threading.Lock(), threading.Event()
+    waiting, taking, over = enumerate(items), threading.Lock(), over or threading.Event()
     done: SimpleQueue[tuple[int, Future[Found]] | None] = SimpleQueue()
 
     def work() -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sledsim import _core
 from sledsim.scenario.folders import catalog_folders
+from sledsim.scenario.texts import require_text
 from sledsim.show.shown import Plain, Tabled
 
 __all__ = ["CatalogEntry", "entries", "entry_named"]
@@ -66,6 +67,7 @@ def entry_named(kind: str, name: str, make: Make[Entry]) -> Entry:
     name
         Its name, or the path of its file.
     """
+    require_text(name)
     said = _core.catalog_entry(kind, name, catalog=catalog_folders(), base_dir=str(Path.cwd()))
     common = {
         "name": name,

@@ -360,6 +360,10 @@ def require_file(path: Path) -> None:
         raise missing_file(TraceError, path)
     if path.is_dir():
         raise wrong(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
+    if not path.is_file():
+        # Opening a pipe waits for whoever writes into it, and traces are read more than once.
+        says = "it is not a regular file; write what comes from a pipe to a file first"
+        raise wrong(TraceError, "unreadable", says, value=str(path), file=path)
 
 
 def is_parquet(path: Path) -> bool:

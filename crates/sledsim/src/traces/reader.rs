@@ -96,13 +96,16 @@ impl TraceReader {
     /// When the file cannot be read, its format is unknown, or its header is damaged or contradicts the options.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
+        let failed = |action: &str, source| {
+            Err(TraceError::Io { file: name.clone(), place: Place::Byte(0), action: action.to_owned(), source })
+        };
+        // Opening a pipe waits for whoever writes into it, and traces are read more than once: to detect the format, to
+        // measure, to repeat.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let says = "it is not a regular file; write what comes from a pipe to a file first";
+            return failed("read", io::Error::other(says));
+        }
         match File::open(path) {
-            Ok(file) if file.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
-                drop(file);
-                // Traces are read more than once: to detect the format, to measure, to repeat.
-                let source = io::Error::other("it is not a regular file; write what comes from a pipe to a file first");
-                Err(TraceError::Io { file: name, place: Place::Byte(0), action: "read".to_owned(), source })
-            }
             Ok(file) => {
                 let bytes = file.metadata().map_or(0, |metadata| metadata.len());
                 let read = Arc::new(AtomicU64::new(0));
@@ -111,7 +114,7 @@ impl TraceReader {
                 reader.file = Some((read, bytes));
                 Ok(reader)
             }
-            Err(source) => Err(TraceError::Io { file: name, place: Place::Byte(0), action: "open".to_owned(), source }),
+            Err(source) => failed("open", source),
         }
     }
 

@@ -296,6 +296,18 @@ fn range_of(schema: &Value, unit: &str, whole: bool) -> Range {
     }
 }
 
+/// What is wrong with a number beyond those that a document holds: its key's bounds say so, where it has any there.
+fn beyond(value: &Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Fault {
+    let range = range_of(schema, unit, whole);
+    if range.most.or(range.below).is_some() {
+        return Fault::out_of_range(trail.path(), value.clone(), range);
+    }
+    let expected = Range { whole, unit: unit.to_owned(), ..Range::default() };
+    let mut fault = Fault::wrong_type(trail.path(), value.clone(), format!("{expected} closer to 0"));
+    fault.kind = Kind::OutOfRange;
+    fault
+}
+
 /// Converts a quantity to a number, and says what is wrong with it.
 fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Option<Fault> {
     if let Value::String(text) = value {
@@ -303,6 +315,9 @@ fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whol
             Ok(parsed) => parsed,
             Err(expected) => return Some(Fault::wrong_type(trail.path(), text.as_str(), expected)),
         };
+        if !parsed.is_finite() {
+            return Some(beyond(value, schema, trail, unit, whole));
+        }
         let exact = whole && parsed.fract() == 0.0 && parsed.abs() < 9e15;
         *value = if exact { Value::from(parsed as i64) } else { Value::from(parsed) };
     }
@@ -312,8 +327,11 @@ fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whol
     };
     let Some(given) = value.as_f64().filter(|number| number.is_finite()) else { return wrong(value) };
     if whole && !value.is_u64() && !value.is_i64() {
-        if given.fract() != 0.0 || given.abs() >= 9e15 {
+        if given.fract() != 0.0 {
             return wrong(value);
+        }
+        if given.abs() >= 9e15 {
+            return Some(beyond(value, schema, trail, unit, whole));
         }
         // 1e6 is a whole number however it is written.
         *value = Value::from(given as i64);

@@ -1,0 +1,108 @@
+"""Machines whose command is ended before they are: nothing of them is left, no process and no folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sledsim import RunError
+from sledsim.machine import run_each
+from stand_in import emulator_in
+from waiting import PATIENCE_S, in_time, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="how a process ends with another is Linux's")
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "from sledsim.cli import main; main()",
+    "machine",
+    "run",
+    "g2",
+    "--program",
+    "postmark",
+]
+#: What no machine of these tests comes to, s.
+LONG_S = 1_000
+
+
+def begun(folder: Path) -> list[int]:
+    """Return the processes of the machines that have been begun."""
+    told = folder / "bin" / "ids"
+    return [int(line) for line in told.read_text().splitlines()] if told.exists() else []
+
+
+def runs(process: int) -> bool:
+    """Tell whether a process is there, and has not ended."""
+    try:
+        told = Path("/proc", str(process), "stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return told.rpartition(")")[2].split()[0] not in "ZX"
+
+
+@contextmanager
+def machines(folder: Path, machine: Path, count: int, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command until so many machines that never end have been begun; see to it that they do."""
+    emulator_in(folder / "bin", b"", seconds=LONG_S)
+    (folder / "temporary").mkdir()
+    places = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "TMPDIR": str(folder / "temporary")}
+    command = [*COMMAND, "--machine", str(machine), *more]
+    try:
+        with subprocess.Popen(command, env=os.environ | places, stderr=subprocess.PIPE) as process:
+            try:
+                assert until(lambda: len(begun(folder)) == count, process)
+                yield process
+            finally:
+                process.kill()
+    finally:
+        for each in filter(runs, begun(folder)):
+            os.kill(each, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("devices", [(), ("--device", "g1", "--device", "g3", "--threads", "2")])
+def test_a_command_that_is_told_to_end_leaves_no_machine_and_no_folder(
+    tmp_path: Path, machine: Path, told: signal.Signals, devices: tuple[str, ...]
+) -> None:
+    with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
+        assert all(map(runs, begun(tmp_path)))
+        process.send_signal(told)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, err) == (130, b"error: interrupted\n")
+        assert not any(map(runs, begun(tmp_path)))
+        assert not list((tmp_path / "temporary").glob("sledsim-machine-*"))
+
+
+@pytest.mark.parametrize("devices", [(), ("--device", "g1", "--device", "g3", "--threads", "2")])
+def test_a_command_that_is_killed_leaves_no_machine(tmp_path: Path, machine: Path, devices: tuple[str, ...]) -> None:
+    with machines(tmp_path, machine, 2 if devices else 1, *devices) as process:
+        process.kill()
+        process.wait()
+        assert in_time(lambda: not any(map(runs, begun(tmp_path))))
+
+
+def test_once_a_machine_has_failed_none_of_the_others_is_left(
+    tmp_path: Path, machine: Path, emulated: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulated(b"", seconds=LONG_S)
+    script = tmp_path / "bin" / "qemu-system-x86_64"
+    # The second of them fails once the first has begun.
+    fails = f'mkdir "{tmp_path}/first" 2> /dev/null || exec sh -c "sleep 0.2; exit 7"\n'
+    script.write_text(script.read_text().replace("\n", f"\n{fails}", 1))
+    before = set(threading.enumerate())
+    with pytest.raises(RunError, match="QEMU ended with 7"):
+        run_each({"g1": "g1", "g3": "g3"}, "postmark", machine=machine, threads=2)
+    assert not any(map(runs, begun(tmp_path)))
+    assert set(threading.enumerate()) <= before

@@ -1,0 +1,305 @@
+"""What machines are given that can't be: told before anything is read, booted or written."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from sledsim import SledsimError
+from sledsim.machine import Guest, packages, run, run_each
+from sledsim.machine.content import MOST_BYTES, MOST_DEPTH
+from sledsim.machine.programs import PROGRAMS
+from stand_in import WHOLE, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the emulator of these tests is a script of a shell")
+
+
+def refused(call: Callable[[], object], *says: str) -> None:
+    """See a call refused, in such words."""
+    with pytest.raises(SledsimError) as caught:
+        call()
+    for each in says:
+        assert each in str(caught.value)
+
+
+def on_device(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return what the last machine found on its device: mode and content by name."""
+    found = entries((folder / "bin" / "initramfs").read_bytes())
+    return {name.removeprefix("content/"): each for name, each in found.items() if name.startswith("content/")}
+
+
+@pytest.fixture
+def called(
+    machine: Path, emulated: Callable[..., None], sledsim_cli: Callable[..., Outcome], tmp_path: Path
+) -> Callable[..., Outcome]:
+    """Return what gives a command, with a machine and an emulator at hand; one that is refused has booted nothing."""
+    emulated(WHOLE)
+
+    def call(*words: str | Path, system: str | Path = "g2") -> Outcome:
+        done = sledsim_cli("machine", "run", system, "--machine", machine, *words)
+        assert (tmp_path / "bin" / "asked").exists() == (done.status != 2)
+        return done
+
+    return call
+
+
+def test_a_link_lies_on_the_device_by_its_own_name_with_what_it_leads_to(
+    machine: Path, emulated: Callable[..., None], tmp_path: Path
+) -> None:
+    emulated(WHOLE)
+    (tmp_path / "a.db").write_bytes(b"rows")
+    (tmp_path / "stock.db").symlink_to("a.db")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_bytes(b"leaf")
+    (tmp_path / "tree" / "inner").symlink_to("file")
+    (tmp_path / "other").symlink_to("tree")
+    run(
+        "g2", command="ls", machine=machine, files=[tmp_path / "stock.db", tmp_path / "other", tmp_path / "tree" / ".."]
+    )
+    found = on_device(tmp_path)
+    assert found["stock.db"] == (0o100644, b"rows")
+    assert "a.db" not in found
+    assert found["other/file"] == (0o100644, b"leaf")
+    # Within a folder it leads where it led.
+    assert found["other/inner"] == (0o120777, b"file")
+    # What is called by dots has a name all the same.
+    assert found[f"{tmp_path.name}/a.db"] == (0o100644, b"rows")
+
+
+def test_names_of_any_bytes_lie_on_the_device_and_stand_in_commands(
+    machine: Path, emulated: Callable[..., None], tmp_path: Path
+) -> None:
+    emulated(WHOLE)
+    path = tmp_path / os.fsdecode(b"n\xff.db")
+    path.write_bytes(b"rows")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "link").symlink_to(path.name)
+    run("g2", command=f"ls {path.name}", machine=machine, files=[path, tmp_path / "tree"])
+    assert on_device(tmp_path)[path.name] == (0o100644, b"rows")
+    assert on_device(tmp_path)["tree/link"] == (0o120777, b"n\xff.db")
+    assert entries((tmp_path / "bin" / "initramfs").read_bytes())["command"][1] == b"ls n\xff.db\n"
+
+
+def test_two_files_of_one_name_are_refused(called: Callable[..., Outcome], tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "f").write_text(folder)
+    first, second = tmp_path / "one" / "f", tmp_path / "two" / "f"
+    done = called("--file", first, "--file", second, "--", "ls")
+    assert done.err == f"error: {second}: another is called f on the device as well: {first}\n"
+
+
+@pytest.mark.parametrize(("name", "own"), [("tpch", "tpch.db"), ("link", "objects"), ("fio", "job.fio")])
+def test_a_programs_own_files_are_not_replaced(
+    called: Callable[..., Outcome], tmp_path: Path, name: str, own: str
+) -> None:
+    (tmp_path / own).write_text("another")
+    size = ("--size", "objects=1") if name == "link" else ()
+    done = called("--program", name, *size, "--file", tmp_path / own)
+    assert done.err == (
+        f"error: {tmp_path / own}: {name} has a {own} of its own on the device: give this another name\n"
+    )
+
+
+def test_more_objects_than_there_are_can_not_be_linked(called: Callable[..., Outcome]) -> None:
+    assert called("--program", "link", "--size", "objects=2").err == "error: objects = 2: there are 1\n"
+    assert called("--program", "link", "--size", "objects=1").status == 1
+
+
+def test_what_is_no_file_or_folder_is_refused_before_it_is_read(called: Callable[..., Outcome], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "tree" / "within").mkdir(parents=True)
+    os.mkfifo(tmp_path / "tree" / "within" / "pipe")
+    for given, named in (
+        (tmp_path / "pipe", tmp_path / "pipe"),
+        (tmp_path / "tree", tmp_path / "tree" / "within" / "pipe"),
+        ("/dev/zero", "/dev/zero"),
+    ):
+        done = called("--file", given, "--", "ls")
+        assert done.err == f"error: {named}: no plain file, folder or link: it can't lie on a device\n"
+    assert "a folder without a name" in called("--file", "/", "--", "ls").err
+    assert "no plain file" in called("--program", "fio", "/dev/zero").err
+    done = called("--program", "fio", tmp_path / "tree")
+    assert done.err == f"error: {tmp_path / 'tree'}: a folder, not a file\n"
+
+
+def test_more_than_a_machine_has_room_for_is_refused_before_it_is_read(
+    called: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "small").write_bytes(b"x")
+    with (tmp_path / "tree" / "big").open("wb") as file:
+        file.truncate(MOST_BYTES)
+    done = called("--file", tmp_path / "small", "--file", tmp_path / "tree", "--", "ls")
+    assert done.err.startswith(f"error: {tmp_path / 'tree' / 'big'}: with it there are more than 536,870,912 bytes")
+
+
+def test_folders_that_lie_too_deep_are_refused(called: Callable[..., Outcome], tmp_path: Path) -> None:
+    deepest = tmp_path.joinpath("d", *(["d"] * MOST_DEPTH))
+    deepest.mkdir(parents=True)
+    assert called("--file", tmp_path / "d", "--", "ls").status == 1
+    (tmp_path / "bin" / "asked").unlink()
+    (deepest / "d").mkdir()
+    assert f"more than {MOST_DEPTH} folders lie in one another" in called("--file", tmp_path / "d", "--", "ls").err
+
+
+def test_a_trace_is_not_written_over_what_is_read(
+    called: Callable[..., Outcome], tmp_path: Path, machine: Path, disk_file: Path
+) -> None:
+    scenario, device, job = tmp_path / "s.toml", disk_file, tmp_path / "jobs.fio"
+    scenario.write_text('system.device = "g2"\n')
+    job.write_text("[a]")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "in").write_text("data")
+    (tmp_path / "link").symlink_to("s.toml")
+    asked: tuple[str | Path, ...] = ("--set", f"device={device}", "--file", tmp_path / "tree", "--program", "fio", job)
+    for trace, read in (
+        (scenario, scenario),
+        (tmp_path / "link", scenario),
+        (device, device),
+        (job, job),
+        (tmp_path / "tree" / "in", tmp_path / "tree"),
+        (machine / "kernel", machine),
+    ):
+        before = trace.read_bytes()
+        done = called(*asked, "--trace", trace, system=scenario)
+        assert done.err == f"error: {trace}: an input of the run, {read}, would be written over: choose another\n"
+        assert trace.read_bytes() == before
+    # What is no input is written over, as everywhere.
+    (tmp_path / "t.csv").write_text("earlier")
+    assert called(*asked, "--trace", tmp_path / "t.csv", system=scenario).status == 1
+    assert (tmp_path / "t.csv").read_text().startswith("t_ns,")
+
+
+def test_a_trace_that_can_not_be_written_is_refused_before_the_run(
+    called: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    target = tmp_path / "nowhere" / "t.csv"
+    assert called("--trace", target, "--", "ls").err == f"error: {target}: no folder {tmp_path / 'nowhere'}\n"
+    assert called("--trace", tmp_path, "--", "ls").err == f"error: {tmp_path}: a folder, not a file\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("g2", "--program", "nosuch"), "error: --program 'nosuch' is none of those"),
+        (("g2", "--program", "postmark", "--size", "foo=1"), "error: sizes of postmark has no 'foo'"),
+        (("g2", "--program", "browse", "--size", "pages=100000", "--size", "visits=20000"), "error: visits = 20000"),
+        (("nosuch", "--program", "postmark"), 'error: SYSTEM = "nosuch" is not known'),
+        (("g2", "--program", "postmark", "--device", "nosuch"), 'error: --device "nosuch" is not known'),
+        (("g2", "--program", "postmark", "--set", "device=nosuch"), "error: --set device=nosuch: "),
+        (("g2", "--program", "postmark", "--limit-s", "0"), "error: --limit-s"),
+        (("g2", "--size", "files=1", "--", "ls"), "error: sizes: a command has none, a program has"),
+        (("g2", "--file", "nothing", "--", "ls"), "error: nothing: no such file"),
+    ],
+)
+def test_what_is_wrong_without_a_machine_is_told_without_one(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    done = sledsim_cli("machine", "run", "--machine", tmp_path, *words)
+    assert done.status == 2
+    assert done.err.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--device", "g1", "--device", "g1"), "--device g1 is given twice: leave one out"),
+        (("--size", "files=1", "--size", "files=2"), "--size files is given twice: leave one out"),
+        (("--size", "files=\u0663"), "--size files=\u0663 is no KEY=N, as files=2000"),
+        (("--size", f"files={'9' * 5_000}"), f"--size files={'9' * 18}… is too large, a number of 5,000 digits"),
+    ],
+)
+def test_what_is_given_twice_or_is_no_number_is_refused(
+    called: Callable[..., Outcome], words: tuple[str, ...], says: str
+) -> None:
+    assert called("--program", "postmark", *words).err == f"error: {says}\n"
+
+
+@pytest.mark.parametrize(
+    ("contents", "lacks"),
+    [
+        ({}, "contents.json has no packages"),
+        ([], "contents.json has no packages"),
+        ({"packages": {}, "modules": {}, "programs": {}}, "contents.json has no modules"),
+        ({"packages": {}, "modules": []}, "contents.json has no programs"),
+        ({"packages": {}, "modules": [], "programs": {"base": []}}, "there is no postmark among its programs"),
+    ],
+)
+def test_a_machine_that_is_not_whole_says_what_it_lacks(
+    machine: Path, called: Callable[..., Outcome], contents: Any, lacks: str
+) -> None:
+    (machine / "contents.json").write_text(json.dumps(contents))
+    done = called("--program", "postmark")
+    assert done.err.startswith(f"error: --machine: the machine in {machine} is not whole, {lacks}: `make machine`")
+
+
+def test_packages_of_a_machine_that_is_not_whole_are_none(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine / "contents.json").write_text("{}")
+    monkeypatch.setenv("SLEDSIM_MACHINE", str(machine))
+    refused(packages, "is not whole, contents.json has no packages")
+
+
+#: Arguments by name, and what is of no type, or of no value, that they take.
+WRONG: list[tuple[str, Any]] = [
+    *(("limit_s", each) for each in ("x", None, True, 0, -1, float("nan"))),
+    *(("guest", each) for each in (5, {"cpu": 1})),
+    *(("files", each) for each in (5, [5], [None], "ab", {"a": 1})),
+    *(("job", each) for each in (5, b"x")),
+    *(("machine", each) for each in (5, b"x")),
+    *(("sizes", each) for each in (5, "x")),
+    *(("set", each) for each in (5,)),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_an_argument_of_another_type_is_told(machine: Path, name: str, value: Any) -> None:
+    options: dict[str, Any] = {"machine": machine, name: value}
+    refused(lambda: run("g2", "fio", **options), name)
+
+
+@pytest.mark.parametrize("value", [5, None, [], np.array([1, 2])])
+def test_a_program_has_a_name(machine: Path, value: Any) -> None:
+    refused(lambda: run("g2", value, machine=machine), "is none of those there are")
+
+
+@pytest.mark.parametrize("value", [5, None, "", " \n", "ls\0x", b"ls", "ls \ud800"])
+def test_a_command_that_no_shell_can_be_given_is_told(machine: Path, value: Any) -> None:
+    refused(lambda: run("g2", command=value, machine=machine), "command")
+
+
+@pytest.mark.parametrize("value", [5, None, "", "a b", b"sync"])
+def test_options_of_a_mount_are_a_text(value: Any) -> None:
+    refused(lambda: Guest(mount=value), "mount", "is no list of options: dirsync,noatime")
+
+
+@pytest.mark.parametrize("options", [{"systems": 5}, {"systems": ["g2"]}, {"set": 5}, {"set": ["a"]}])
+def test_systems_and_their_settings_have_names(machine: Path, options: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"systems": {"g2": "g2"}, **options}
+    refused(lambda: run_each(name="postmark", machine=machine, **given), *options)
+
+
+def test_all_systems_are_right_before_a_machine_boots(
+    machine: Path, emulated: Callable[..., None], tmp_path: Path
+) -> None:
+    emulated(WHOLE)
+    refused(lambda: run_each({"g2": "g2", "g9": "g9"}, "postmark", machine=machine, threads=1), "g9")
+    assert not (tmp_path / "bin" / "asked").exists()
+
+
+def test_every_program_and_its_sizes_are_documented() -> None:
+    about = " ".join((run.__doc__ or "").split())
+    for name, known in PROGRAMS.items():
+        assert f'``"{name}"``' in about
+        assert not known.sizes or f"``{json.dumps(known.sizes)}``" in about
