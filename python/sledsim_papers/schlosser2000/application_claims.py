@@ -419,9 +419,9 @@ CAUSES: Mapping[str, str] = {
     "the disk has to turn for each hangs on where it lies.",
     "gnuld-order": "G1 reads rows one way only, and comes back for each; it and the Atlas 10K are near each "
     "other, and which comes first hangs on the machine.",
-    "postmark-write-back": "When the file system writes metadata hangs on moments: with little write-back PostMark waits for "
-    "less than with more of it, and without any on machines that differ in memory or processor alone it waits for less "
-    "or longer, too. Where the file system itself caches writes, hardly any wait is left.",
+    "postmark-write-back": "When the file system writes metadata hangs on moments: with little write-back PostMark "
+    "waits for less than with more of it, and without any on machines that differ in memory or processor alone it "
+    "waits for less or longer, too. Where the file system itself caches writes, hardly any wait is left.",
     "postmark-rotations": "ext2 spreads directories over the whole disk, so that more than half of the time is seeks, "
     "and it writes other blocks between two writes of the same: looked for further back, and seeks left out, turns "
     "take more than the rest.",
