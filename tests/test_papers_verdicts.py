@@ -112,6 +112,9 @@ def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Re
 #: Claims whose cause accounts for all of the difference: with one of the probes alone they agree.
 ACCOUNTED = [
     *(f"griffin1999.{name}" for name in ("transfer-mean", "service-mean", "velocity-optimum")),
+    *(f"lin2002.snake-{name}" for name in ("shares", "inactive", "idle", "total")),
+    "lin2002.subsector-last-block",
+    "schlosser2000.cache-mems-alone",
     *(f"hong2006.{name}" for name in ("instant-rebuild", "shortcut-workloads", "disk-latency-dominates")),
     *(f"hong2006.segment-size-{load}" for load in ("tpcc", "cello")),
     *(f"hong2006.tpcc-{name}" for name in ("order", "mcd-all", "mcd-none", "techniques-gain")),

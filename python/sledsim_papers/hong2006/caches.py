@@ -213,7 +213,7 @@ def mems_size(study: Study) -> Finding:
         f"The caching disk with all techniques and 64, 128, 256 and 512 MiB of MEMS: {said_signs}. "
         f"{all_loads(study, found)}; {SET_UP}",
         scenarios=sized,
-        cause="What the user of hplajw works with in a week fits 64 MiB: more holds nothing more.",
+        cause="What the user of hplajw works with in a week fits 128 MiB: more holds nothing more.",
         probes=tuple(Probe(f"{LOADS[name].label} alone", sign) for name, sign in signs.items()),
     )
 

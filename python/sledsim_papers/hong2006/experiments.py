@@ -198,13 +198,8 @@ COPIED_BYTES, COPY_MB_S = 60e9, 17.0
 @experiment("hong2006.replication-hour")
 def replication_hour(study: Study) -> Finding:
     """Find copying an enclosure (section 3.2.1)."""
-    whole = study.enclosure(enclosure(0)).enclosure.data * study.sled("hong2006").capacity_bytes
-    hours, binary, exactly = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, 60 * GIB, whole))
-    how = (
-        f"60 GB of 10^9 B over 17 MB/s; 60 GB of 2^30 B take {binary:.2f} h, and the {whole * 1e-9:.1f} GB of 10^9 B "
-        f"that 19 devices hold {exactly:.2f} h"
-    )
-    return Finding(hours, how)
+    hours, binary = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, 60 * GIB))
+    return Finding(hours, f"60 GB of 10^9 B over 17 MB/s, both as printed; 60 GB of 2^30 B take {binary:.2f} h")
 
 
 @experiment("hong2006.replication-share")
@@ -284,11 +279,15 @@ def preventive_gain(study: Study) -> Finding:
                 for spares, each in zip(SPARES, years, strict=True)
             ]
     gains = [row["gain"] for row in rows if row["strategy"] == "preventive" and row["spares"]]
-    inside = sum(gain >= 10 for gain in gains)
+    outside = (
+        f"{row['gain']:.1f} with {row['spares']} and {row['repair']}"
+        for row in rows
+        if row["strategy"] == "preventive" and row["spares"] and not 10 <= row["gain"] <= 100
+    )
     return Finding(
         (min(gains), max(gains)),
-        "MTTF with one to five spares over that with none, five times of repair: the least gain and the greatest; "
-        f"{inside} of {len(gains)} are tenfold or more",
+        "MTTF with one to five spares over that with none, five times of repair: the least gain and the greatest. "
+        f"Outside 10 to 100 of these {len(gains)}, by spares and the time of a repair: {', '.join(outside)}",
         decimals=1,
         scenarios=(enclosure(1, "preventive", "3 months"), enclosure(0, "preventive", "3 months")),
         curve=tuple(rows),

@@ -418,7 +418,7 @@ def cost_performance(study: Study) -> Finding:
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),
         curve=tuple({key: row[key] for key in keys} for row in rows),
         cause="What the user of hplajw works with in a week fits the NVRAM that the money buys at ten "
-        "times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross earlier; "
+        "times the price: more MEMS holds nothing more. With a quarter of the MEMS, or less, it crosses much earlier; "
         "the paper does not say how much of its trace it replays. Of the stand-in for cello a cache of a third of the "
         "size still holds most: it crosses earlier where popularity is less even, or where the disk is busier.",
         probes=study.probes(

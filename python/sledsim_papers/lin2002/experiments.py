@@ -287,8 +287,10 @@ def disk_break_even(study: Study) -> Finding:
     """Section 5.1: a disk."""
     idle_s = study.disk("travelstar", power=STOPPING).break_even().idle_s
     assert idle_s is not None
-    how = "A disk that takes 6 J to spin up and draws 1 W idle, nothing stopped: the idle time from which on "
-    "stopping saves."
+    how = (
+        "A disk that takes 6 J to spin up and draws 1 W idle, nothing stopped: the idle time from which on stopping "
+        "saves."
+    )
     return Finding(idle_s, how, decimals=2)
 
 

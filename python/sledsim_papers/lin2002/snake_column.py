@@ -20,24 +20,25 @@ DEVICE = {"name": "g2", **IDLE, "inactive_after_ms": TIMEOUT_MS}
 #: The run behind the column.
 COLUMN = day(TENFOLD, device=DEVICE)
 
-#: The longest that the column's joules can last, s; the day; its requests; and the size that its joules of data fit.
+#: The longest that the column's joules can last, s; the day, and its requests; the size that its joules of data fit.
 LASTS_S, DAY_S, REQUESTS = 5_100, 8_640, 77_372
 FITTING_BYTES = 5632
+#: The run whose day takes as long.
+FASTER = day(TENFOLD * LASTS_S / DAY_S, device=DEVICE)
 
 CAUSE = (
     "The column does not describe the run that its note names: 153.4 J at 50 mW and 198.07 J at 100 mW or more last "
-    "for 5,100 s at most, of the 8,640 s of a day ten times faster; and its joules of servo bursts and data fit "
-    "requests of 5.5 KB, not of 8 KB, which the text has."
+    "for 5,100 s at most, of the 8,640 s of a day ten times faster: of a day 17 times faster they are what is found; "
+    "and its joules of servo bursts and data fit requests of 5.5 KB, not of 8 KB, which the text has."
 )
 
 
 def _probed(study: Study, figure: "Callable[[Result], Any]") -> tuple[Probe, ...]:
-    shorter = {**COLUMN, "run": {"requests": REQUESTS * LASTS_S // DAY_S}}
     size = {"kind": "fixed", "value": FITTING_BYTES}
     smaller = day(TENFOLD, device=DEVICE, workload={"size_bytes": size})
-    part, small = study.runs([shorter, smaller])
+    faster, small = study.runs([FASTER, smaller])
     return (
-        Probe("the first 5,100 s of the 8,640 s", figure(part)),
+        Probe("the day in 5,100 s, 17 times faster", figure(faster)),
         Probe("requests of 5.5 KB", figure(small)),
     )
 

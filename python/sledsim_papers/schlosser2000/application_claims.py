@@ -366,6 +366,10 @@ def _inward(study: Study) -> Finding:
     )
 
 
+#: By how much the processor times of a program differ from one build of the server in the guest to another.
+BUILDS_DIFFER = 0.005
+
+
 def _system_time(study: Study) -> Finding:
     """Processor time, of which the program's own is the same: what differs is the system's."""
     devices = sorted(EVERY, key=lambda each: -sum(_figures(name, "run_ms")[each] for name in APPLICATIONS))
@@ -375,15 +379,15 @@ def _system_time(study: Study) -> Finding:
     told = ", ".join(f"{device} {ms:,.1f}" for device, ms in zip(devices, sums, strict=True))
     counted = [own + threads for own, threads in zip(sums, kernel, strict=True)]
     return Finding(
-        trend(sums, COMPUTED),
+        trend(sums, BUILDS_DIFFER),
         f"Processor time of the five together, devices from the slowest to the fastest: {told} ms; instructions of "
         f"the programs themselves are the same. {MACHINE}",
         scenarios=tuple(each for name in APPLICATIONS for each in _scenarios(name)),
         cause=CAUSES.get("system-time", ""),
         probes=(
-            Probe("the kernel's own threads charged to it, too", trend(counted, COMPUTED)),
+            Probe("the kernel's own threads charged to it, too", trend(counted, BUILDS_DIFFER)),
             Probe("ms of these threads, in the same order", tuple(kernel)),
-            *(Probe(f"{name} alone", trend(each, COMPUTED)) for name, each in alone.items()),
+            *(Probe(f"{name} alone", trend(each, BUILDS_DIFFER)) for name, each in alone.items()),
         ),
     )
 
@@ -414,16 +418,15 @@ CAUSES: Mapping[str, str] = {
     "the pieces that SQLite reads lie apart, so that rotation before them takes several times as long, and how far "
     "the disk has to turn for each hangs on where it lies.",
     "gnuld-order": "G1 reads rows one way only, and comes back for each; it and the Atlas 10K are near each "
-    "other, and which comes first hangs on the machine: with a processor twice as fast G1 does.",
-    "postmark-write-back": "When the file system writes metadata hangs on moments: on machines that differ in memory "
-    "or processor alone PostMark sends more requests or fewer without write-back, and waits for less or longer. "
-    "Runs with some write-back differ by no more than that; where the file system itself caches writes, hardly any "
-    "wait is left.",
+    "other, and which comes first hangs on the machine.",
+    "postmark-write-back": "When the file system writes metadata hangs on moments: with little write-back PostMark "
+    "waits for less than with more of it, and without any on machines that differ in memory or processor alone it "
+    "waits for less or longer, too. Where the file system itself caches writes, hardly any wait is left.",
     "postmark-rotations": "ext2 spreads directories over the whole disk, so that more than half of the time is seeks, "
     "and it writes other blocks between two writes of the same: looked for further back, and seeks left out, turns "
     "take more than the rest.",
-    "system-time": "Linux charges a program for what it does in its own name, which is the same on each device to a "
-    "thousandth. What a longer wait costs falls to the kernel's own threads; counted in, time falls as the paper says.",
+    "system-time": "Linux charges a program for what it does in its own name, which hardly differs from one device to "
+    "another. What a longer wait costs falls to the kernel's own threads; counted in, time falls as the paper says.",
 }
 
 

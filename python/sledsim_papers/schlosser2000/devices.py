@@ -125,8 +125,10 @@ def _bandwidth(study: Study, name: str, **more: Any) -> Finding:
 @experiment("schlosser2000.atlas-bandwidth")
 def atlas_bandwidth(study: Study) -> Finding:
     """Streaming of the Atlas 10K."""
-    cause = "The printed figure lies between the two: DiskSim's skews of the drive cost a sixth of what passes under "
-    "a head."
+    cause = (
+        "The printed figure lies between the two: DiskSim's skews of the drive cost a sixth of what passes under a "
+        "head."
+    )
     return _bandwidth(study, "atlas10k", cause=cause)
 
 

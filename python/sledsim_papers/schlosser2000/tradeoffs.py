@@ -309,8 +309,10 @@ def density(study: Study) -> Finding:
         area_cm2 = given["tips"] * given["x_range_um"] * given["y_range_um"] * 1e-8
         return float(sled.raw_capacity_bytes * 1e-9 / area_cm2)
 
-    how = "g1-paper with bits of 50 and of 30 nm: bits under all tips, encoded bits over 10, over the media that "
-    "tips reach."
+    how = (
+        "g1-paper with bits of 50 and of 30 nm: bits under all tips, encoded bits over 10, over the media that tips "
+        "reach."
+    )
     return Finding((gb_per_cm2(50.0), gb_per_cm2(30.0)), how, decimals=2)
 
 

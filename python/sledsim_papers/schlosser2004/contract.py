@@ -77,8 +77,10 @@ def _longer_along_x(run: Result) -> "NDArray[np.float64]":
 def x_dominates_y(study: Study) -> Finding:
     """Seeks whose way along X takes longer."""
     longer = _longer_along_x(study.run(accesses(G2), log=True))
-    how = "g2, 100,000 random reads of 4 KB, one at a time: seeks along X, settling included, that take longer than "
-    "along Y."
+    how = (
+        "g2, 100,000 random reads of 4 KB, one at a time: seeks along X, settling included, that take longer than "
+        "along Y."
+    )
     free = _longer_along_x(study.run(accesses({**G2, "settle_constants": 0.0}), log=True))
     return Finding(
         float(longer.mean()),
@@ -112,8 +114,10 @@ def disk_zone_variation(study: Study) -> Finding:
     mb_s = zones["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
     media = float(zones["media_mb_s"].max() / zones["media_mb_s"].min()) - 1
-    how = f"{DISK}: long reads of the outermost and innermost zones, {outer:.1f} and {inner:.1f} MB/s, every switch "
-    "counted."
+    how = (
+        f"{DISK}: long reads of the outermost and innermost zones, {outer:.1f} and {inner:.1f} MB/s, every switch "
+        "counted."
+    )
     return Finding(
         outer / inner - 1,
         how,
@@ -174,8 +178,10 @@ def contract_ranges(study: Study) -> Finding:
         for tenth in range(10)
     ]
     means = [float(run.service.mean_ms) for run in study.runs(scenarios)]
-    how = f"g2, {requests:,} random reads of 4 KB within each tenth, one at a time: {min(means):.4f} to "
-    f"{max(means):.4f} ms."
+    how = (
+        f"g2, {requests:,} random reads of 4 KB within each tenth, one at a time: {min(means):.4f} to "
+        f"{max(means):.4f} ms."
+    )
     free = [{**each, "system": {"device": {**G2, "spring_factor": 0.0}}} for each in scenarios]
     free_means = [float(run.service.mean_ms) for run in study.runs(free)]
     rows = tuple({"tenth": tenth, "mean access, ms": mean} for tenth, mean in enumerate(means, 1))
