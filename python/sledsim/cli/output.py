@@ -137,11 +137,16 @@ def _names(command: Any) -> dict[str, str]:
     """Return what a command calls its options and arguments, by name."""
     names: dict[str, str] = {}
     for each in command.params:
-        longest = max(each.opts, key=len)
-        typed = longest if longest.startswith("--") else longest.upper()
+        name, typed = _named(each)
         # As it is typed, and as Python calls it.
-        names |= dict.fromkeys((each.name, longest.lstrip("-").replace("-", "_")), typed)
+        names |= dict.fromkeys((each.name, name), typed)
     return names
+
+
+def _named(option: Any) -> tuple[str, str]:
+    """Return the name of an option or argument, and how it is typed."""
+    longest = max(option.opts, key=len)
+    return longest.lstrip("-").replace("-", "_"), longest if longest.startswith("--") else longest.upper()
 
 
 def print_json(value: Any) -> None:
@@ -253,7 +258,8 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
     from sledsim.show.faults import require_apart
 
     named = list[tuple[str, str, str | Path]]()
-    for each, (key, word) in zip(command.params, _names(command).items(), strict=True):
+    for each in command.params:
+        key, word = _named(each)
         value = given.get(each.name)
         values = value if isinstance(value, list | tuple) else [value]
         named += [(key, word, one) for one in values if isinstance(one, str | Path) and str(one)]
