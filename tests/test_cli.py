@@ -287,15 +287,15 @@ def test_a_file_that_is_read_is_not_written_over(
     (tmp_path / "mine.json").write_text(json.dumps({"mechanism": "mems", "base": "g2"}))
     before = {each: each.read_bytes() for each in tmp_path.iterdir()}
     for words, says in (
-        ("replay tr.csv --device g2 --log tr.csv", "--log: tr.csv is what trace names, too"),
-        ("replay tr.csv --device g2 --log ./link.csv", "--log: link.csv is what trace names, too"),
+        ("replay tr.csv --device g2 --log tr.csv", "--log: tr.csv is what TRACE names, too"),
+        ("replay tr.csv --device g2 --log ./link.csv", "--log: link.csv is what TRACE names, too"),
         ("replay tr.csv --device mine.json --timeline mine.json", "--timeline: mine.json is what --device names, too"),
         ("replay tr.csv --log a.csv --timeline a.csv", "--log: a.csv is what --timeline names, too"),
-        ("run run.json --log run.json", "--log: run.json is what file names, too"),
+        ("run run.json --log run.json", "--log: run.json is what FILE names, too"),
         ("run run.json --log tr.csv", "--log: tr.csv is what the scenario names, too"),
         ("run run.json --timeline mine.json", "--timeline: mine.json is what the scenario names, too"),
-        ("trace convert tr.csv --out link.csv", "--out: link.csv is what file names, too"),
-        ("validate-drive atlas10k tr.csv --out tr.csv", "--out: tr.csv is what trace names, too"),
+        ("trace convert tr.csv --out link.csv", "--out: link.csv is what FILE names, too"),
+        ("validate-drive atlas10k tr.csv --out tr.csv", "--out: tr.csv is what TRACE names, too"),
     ):
         found = sledsim_cli(*words.split())
         assert (found.status, found.out, found.err) == (2, "", f"error: {says}: name another file\n"), words

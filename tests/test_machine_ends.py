@@ -99,10 +99,12 @@ def test_once_a_machine_has_failed_none_of_the_others_is_left(
     emulated(b"", seconds=LONG_S)
     script = tmp_path / "bin" / "qemu-system-x86_64"
     # The second of them fails once the first has begun.
-    fails = f'mkdir "{tmp_path}/first" 2> /dev/null || exec sh -c "sleep 0.2; exit 7"\n'
+    waits = f'until [ -s "{tmp_path}/bin/ids" ]; do sleep 0.02; done; exit 7'
+    fails = f"mkdir {tmp_path}/first 2> /dev/null || exec sh -c '{waits}'\n"
     script.write_text(script.read_text().replace("\n", f"\n{fails}", 1))
     before = set(threading.enumerate())
     with pytest.raises(RunError, match="QEMU ended with 7"):
         run_each({"g1": "g1", "g3": "g3"}, "postmark", machine=machine, threads=2)
-    assert not any(map(runs, begun(tmp_path)))
+    [first] = begun(tmp_path)
+    assert not runs(first)
     assert set(threading.enumerate()) <= before

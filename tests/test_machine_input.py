@@ -157,31 +157,32 @@ def test_folders_that_lie_too_deep_are_refused(called: Callable[..., Outcome], t
 def test_a_trace_is_not_written_over_what_is_read(
     called: Callable[..., Outcome], tmp_path: Path, machine: Path, disk_file: Path
 ) -> None:
-    scenario, device, job = tmp_path / "s.toml", disk_file, tmp_path / "jobs.fio"
-    scenario.write_text('system.device = "g2"\n')
+    scenario, device, job, other = (tmp_path / name for name in ("s.toml", "mine.toml", "jobs.fio", "read.csv"))
+    device.write_bytes(disk_file.read_bytes())
+    other.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n")
+    scenario.write_text('system.device = "mine.toml"\nworkload = {kind = "trace", path = "read.csv"}\n')
     job.write_text("[a]")
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "in").write_text("data")
     (tmp_path / "link").symlink_to("s.toml")
-    asked: tuple[str | Path, ...] = ("--set", f"device={device}", "--file", tmp_path / "tree", "--program", "fio", job)
-    for trace, read in (
-        (scenario, scenario),
-        (tmp_path / "link", scenario),
-        (device, device),
-        (job, job),
-        (tmp_path / "tree" / "in", tmp_path / "tree"),
-        (machine / "kernel", machine),
+    asked: tuple[str | Path, ...] = ("--file", tmp_path / "tree", "--program", "fio", job)
+    for trace, by in (
+        (scenario, "SYSTEM"),
+        (tmp_path / "link", "SYSTEM"),
+        (device, "the scenario"),
+        (other, "the scenario"),
+        (job, "FILE"),
+        (tmp_path / "tree" / "in", "--file"),
+        (machine / "kernel", "--machine"),
     ):
         before = trace.read_bytes()
         done = called(*asked, "--trace", trace, system=scenario)
-        assert done.status == 2
-        # An option that another names is told of both; what lies in a folder, or a scenario names, of that.
-        by_option = f"--trace: {trace} is what "
-        assert by_option in done.err or f"{trace}: an input of the run, {read}, would be written over" in done.err
+        assert done.err == f"error: --trace: {trace} is what {by} names, too: name another file\n"
         assert trace.read_bytes() == before
-    # What is no input is written over, as everywhere.
+    # What is no input is written over, as everywhere; a word for the guest is none.
     (tmp_path / "t.csv").write_text("earlier")
-    assert called(*asked, "--trace", tmp_path / "t.csv", system=scenario).status == 1
+    words = ("--trace", tmp_path / "t.csv", "--", "cat", tmp_path / "t.csv")
+    assert called(*words, system=scenario).status == 1
     assert (tmp_path / "t.csv").read_text().startswith("t_ns,")
 
 

@@ -58,7 +58,7 @@ def test_a_file_that_is_something_else_is_not_written(
 
 def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome], folder: Path) -> None:
     found = sledsim_cli("serve", "s.toml", "--log", "s.toml")
-    says = "error: --log: s.toml is what system names, too: name another file\n"
+    says = "error: --log: s.toml is what SYSTEM names, too: name another file\n"
     assert (found.status, found.err) == (2, says)
     found = sledsim_cli("serve", "g2", "--image", "a", "--log", "a")
     assert (found.status, found.err) == (2, "error: --log: a is what --image names, too: name another file\n")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Plot, Reading, policy_names, unfolded
+from sledsim.cli.options import MOST_DIGITS, AsJson, Plot, Reading, policy_names, unfolded
 from sledsim.cli.output import check_picture, print_found, print_json, print_tables
 
 __all__ = ["register"]
@@ -23,10 +23,6 @@ Examples:
   sledsim cache-policies
   sledsim cache-policies --json
 """
-
-
-#: Digits of the largest number that is taken.
-MOST_DIGITS = 18
 
 
 def register(app: typer.Typer) -> None:

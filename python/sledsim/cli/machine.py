@@ -2,22 +2,18 @@
 
 import shlex
 import signal
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, System, Threads, device_names
+from sledsim.cli.options import MOST_DIGITS, AsJson, Sets, System, Threads, device_names
 from sledsim.cli.output import print_found
 
 if TYPE_CHECKING:
     from sledsim._core import SledsimError
 
 __all__ = ["app"]
-
-#: Digits of the largest number that is taken.
-MOST_DIGITS = 18
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -100,8 +96,8 @@ def run(
     from sledsim.machine import folder as machine_folder
     from sledsim.machine import run as run_on_one
     from sledsim.machine.running import run_each
-    from sledsim.runs.session import system_of
-    from sledsim.show.faults import is_there
+    from sledsim.runs.session import files_read, system_of
+    from sledsim.show.faults import require_apart, require_place
 
     # What ends a command leaves no machine behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -122,9 +118,15 @@ def run(
     else:
         _refuse("threads", threads, " are for several runs: leave them out, or give ", "device")
         if trace:
-            named = [system, *(each.partition("=")[2].strip("\"'") for each in sets or []), options.get("job") or ""]
-            inputs = [Path(each) for each in named if is_there(Path(each)) and Path(each).is_file()]
-            _require_target(trace, [*inputs, *options["files"], machine or machine_folder()])
+            require_place(SledsimError, trace)
+            inputs = [
+                ("SYSTEM", system),
+                ("FILE", options.get("job") or ""),
+                *(("--file", each) for each in file or []),
+            ]
+            inputs += [("--machine", machine or machine_folder())]
+            inputs += [("the scenario", each) for each in files_read(given, sets or [])]
+            require_apart(SledsimError, "trace", trace, [_lies_in(trace, *each) for each in inputs])
         found = run_on_one(given, set=sets or [], **options)
         if trace:
             found.save_trace(trace)
@@ -186,19 +188,10 @@ def _of_devices(error: "SledsimError", devices: list[str]) -> "SledsimError":
     return error_of(type(error), told) if told else error
 
 
-def _require_target(trace: Path, inputs: Iterable[Path]) -> None:
-    """Refuse, before anything is run for it, a trace that can't be written, or that would be written over an input."""
-    from sledsim._core import SledsimError
-    from sledsim.show.faults import is_there, wrong
-
-    if not is_there(trace.parent):
-        raise wrong(SledsimError, "unreadable", f"no folder {trace.parent}", value=str(trace), file=trace)
-    if trace.is_dir():
-        raise wrong(SledsimError, "unreadable", "a folder, not a file", value=str(trace), file=trace)
-    for each in inputs if trace.exists() else ():
-        if is_there(each) and trace.resolve().is_relative_to(each.resolve()):
-            says = f"an input of the run, {each}, would be written over: choose another"
-            raise wrong(SledsimError, "conflict", says, value=str(trace), file=trace)
+def _lies_in(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]:
+    """Return what is read by a name: the trace itself where it lies in a folder that is."""
+    inside = Path(given).is_dir() and trace.exists() and trace.resolve().is_relative_to(Path(given).resolve())
+    return name, trace if inside else given
 
 
 def _refuse(key: str, value: object, says: str, other: str) -> None:

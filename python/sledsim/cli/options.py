@@ -12,6 +12,7 @@ import typer
 from sledsim.show.faults import wrong
 
 __all__ = [
+    "MOST_DIGITS",
     "AsJson",
     "Catalog",
     "Cluster",
@@ -38,6 +39,10 @@ __all__ = [
     "with_catalog",
     "workload_names",
 ]
+
+
+#: Digits of the largest number that a list of numbers takes.
+MOST_DIGITS = 18
 
 
 def device_names(incomplete: str) -> list[str]:

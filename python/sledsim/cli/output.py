@@ -241,7 +241,9 @@ def check_picture(path: Path | None) -> None:
 
 
 #: Options that name files to be written, by their names without dashes.
-OUTPUTS = ("log", "plot", "timeline", "out", "trace")
+OUTPUTS = ("log", "plot", "timeline", "out")
+#: What may name a file by a word.
+FILES = ("file", "scenario", "system", "device", "image", "socket", *OUTPUTS)
 
 
 def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
@@ -262,10 +264,10 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
         key, word = _named(each)
         value = given.get(each.name)
         values = value if isinstance(value, list | tuple) else [value]
-        named += [(key, word, one) for one in values if isinstance(one, str | Path) and str(one)]
+        named += [(key, word, one) for one in values if isinstance(one, Path) or (key in FILES and one)]
     for at, (key, word, path) in enumerate(named):
         if key in OUTPUTS and word.startswith("--"):
-            others = [(other, taken) for other, _, taken in named[:at] + named[at + 1 :]]
+            others = [(other, taken) for _, other, taken in named[:at] + named[at + 1 :] if str(taken) != "-"]
             require_apart(SledsimError, key, path, others)
 
 

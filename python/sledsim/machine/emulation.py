@@ -39,6 +39,7 @@ TIED = """import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
+sys.exit("who has started it is gone")
 """
 
 
@@ -127,7 +128,8 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
 
 def _tied() -> list[str]:
     """Return what starts QEMU so that it ends with whoever waits for it; nothing where the system has no such thing."""
-    if sys.platform != "linux" or not sys.executable:
+    # The executable of a program that brings its Python along is that program.
+    if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return []
     return [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid())]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim.runs.result import Result
-from sledsim.runs.session import scenario_of
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, resolve, set_list
+from sledsim.runs.session import files_read, scenario_of
+from sledsim.scenario.reading import ScenarioLike, Sets, resolve, set_list
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import replaced, require_apart, wrong
 from sledsim.show.shown import Plain, Tabled
@@ -150,7 +150,7 @@ def serve(
         if path is not None and not str(path):
             raise wrong(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
     resolved = resolve(scenario_of(system), [*_of_the_system(set), 'workload={kind="session"}'])
-    _require_apart(files, system, resolved)
+    _require_apart(files, system, files_read(system, set))
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
     options = where | {"image": image, "drop": drop, "dilation": float(dilation), "log": log, "once": once}
     output, delivery = _core.serve_nbd(resolved, options, ready or (lambda *_: None))
@@ -174,9 +174,9 @@ def _of_the_system(sets: Sets) -> list[str]:
     return settings
 
 
-def _require_apart(files: "dict[str, str | Path | None]", system: object, resolved: Resolved) -> None:
+def _require_apart(files: "dict[str, str | Path | None]", system: object, inputs: "list[Path]") -> None:
     """Refuse to write a file that is something else: the scenario, one that it names, or another that is written."""
-    read: list[tuple[str, str | Path]] = [("system", each) for each in files_of(resolved)]
+    read: list[tuple[str, str | Path]] = [("system", each) for each in inputs]
     if isinstance(system, Path) or (isinstance(system, str) and is_document(system)):
         read.append(("system", system))
     for key, path in files.items():

@@ -9,7 +9,7 @@ from sledsim.devices.arguments import flags, refuse, whole
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, resolve, set_list
 from sledsim.scenario.texts import FORMATS
 from sledsim.show.faults import is_file_name, is_there
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Session", "scenario_of", "system_of"]
+__all__ = ["Session", "files_read", "scenario_of", "system_of"]
 
 #: What stands in the place of a workload.
 FROM_OUTSIDE = {"kind": "session"}
@@ -217,6 +217,26 @@ def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
         return values
     scenario = dict(values) if "system" in values else {"system": dict(values)}
     return {**scenario, "workload": FROM_OUTSIDE}
+
+
+def files_read(system: ScenarioLike | Model, sets: Sets = ()) -> list[Path]:
+    """Return the files that a scenario names, those of its own workload among them, if that is one.
+
+    Parameters
+    ----------
+    system
+        As for :class:`Session`.
+    sets
+        Values that replace those of the scenario.
+    """
+    found = list[Path]()
+    for programs in ([], ['workload={kind="session"}']):
+        try:
+            found += files_of(resolve(scenario_of(system), [*set_list(sets), *programs]))
+        except _core.SledsimError:
+            # A system without a workload, or with one that is wrong: who runs it says so.
+            continue
+    return found
 
 
 def system_of(word: str) -> str | Path:

@@ -25,6 +25,7 @@ __all__ = [
     "nearest_file",
     "replaced",
     "require_apart",
+    "require_place",
     "require_whole",
     "require_writable",
     "spoken",
@@ -114,7 +115,7 @@ def is_file_name(path: Path) -> bool:
 
 
 def is_same_file(one: Path | str, other: Path | str) -> bool:
-    """Tell whether two names are of one file, which need not be there.
+    """Tell whether two names are of one file, which need not be there; a device, a pipe or a folder is none.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def is_same_file(one: Path | str, other: Path | str) -> bool:
         Their paths.
     """
     try:
-        return Path(one).samefile(other)
+        return Path(one).samefile(other) and Path(one).is_file()
     except OSError:
         return os.path.realpath(one) == os.path.realpath(other)
     except ValueError:
@@ -311,8 +312,23 @@ def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterabl
     endings = list(kinds)
     if path.suffix.lower() not in endings:
         raise unknown_kind(error, path, endings)
+    require_place(error, path)
+
+
+def require_place(error: type[_core.SledsimError], path: Path) -> None:
+    """Refuse a file to be written in a folder that is not there, or in the place of one.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    path
+        The file.
+    """
     if not path.parent.is_dir():
         raise wrong(error, "unreadable", f"no folder {path.parent}", value=str(path), file=path)
+    if path.is_dir():
+        raise wrong(error, "unreadable", "a folder, not a file", value=str(path), file=path)
 
 
 def told_as(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:
