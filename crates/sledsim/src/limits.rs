@@ -50,7 +50,7 @@ limits! {
     DATA_HELD = "data held", 1 << 29,
         "bytes of blocks that a run with power cuts has written, on all devices together",
         "each is held, to see what a cut takes";
-    DATA_UNDER_WAY = "data under way", 1 << 28,
+    DATA_UNDER_WAY = "data under way", 1 << 29,
         "bytes of what is under way at a time in a run with power cuts, at each of the components that have it: requests, their \
          parts, and what rebuilds read",
         "all of it is held until it is written";
