@@ -171,7 +171,7 @@ def test_a_file_system_is_whole_and_has_every_file_that_was_synced(tmp_path: Pat
             assert check.returncode == 0, check.stdout
             with (
                 file_system(tmp_path) as (mounted, kill_client),
-                ended(server.process.kill if number % 2 else kill_client, random.uniform(0.05, 0.5)),
+                ended(server.process.kill if number % 2 else kill_client, random.uniform(0.25, 0.7)),
                 suppress(OSError),
             ):
                 for each in range(10_000):

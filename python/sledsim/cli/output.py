@@ -264,7 +264,11 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
         key, word = _named(each)
         value = given.get(each.name)
         values = value if isinstance(value, list | tuple) else [value]
-        named += [(key, word, one) for one in values if isinstance(one, Path) or (key in FILES and one)]
+        named += [
+            (key, word, one)
+            for one in values
+            if isinstance(one, Path) or (isinstance(one, str) and one and key in FILES)
+        ]
     for at, (key, word, path) in enumerate(named):
         if key in OUTPUTS and word.startswith("--"):
             others = [(other, taken) for _, other, taken in named[:at] + named[at + 1 :] if str(taken) != "-"]
