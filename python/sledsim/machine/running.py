@@ -19,9 +19,9 @@ from sledsim.machine.emulation import Job, boot
 from sledsim.machine.programs import Program, program
 from sledsim.machine.result import MachineRun, MachineRuns, fio_of, notes_of
 from sledsim.runs.running import run as run_scenario
-from sledsim.runs.session import Session, scenario_of
+from sledsim.runs.session import Session, resolved_system
 from sledsim.runs.threads import in_threads, threads_of
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def run(
     SledsimError
         Where an argument is wrong, or kernel or emulator are missing.
     """
-    resolved = _resolved(system, set)
+    resolved = resolved_system(system, set)
     program_options: dict[str, Any] = {"command": command, "job": job, "files": files, "sizes": sizes}
     return _run(_asked(name, guest=guest, machine=machine, limit_s=limit_s, **program_options), resolved)
 
@@ -124,7 +124,7 @@ def run_each(
     if not systems:
         raise wrong(SledsimError, "missing", "no system is given", path="systems")
     count = threads_of(threads)
-    resolved = {each: _resolved(system, (set or {}).get(each, ())) for each, system in systems.items()}
+    resolved = {each: resolved_system(system, (set or {}).get(each, ())) for each, system in systems.items()}
     asked = _asked(name, **options)
     names, found, over = list(systems), {}, Event()
     # Once one has failed, or after Ctrl-C, none is left behind.
@@ -149,10 +149,6 @@ class Asked:
     """QEMU."""
     limit_s: float
     """How long it may take by the clock on the wall, s."""
-
-
-def _resolved(system: "ScenarioLike | Model", sets: Sets) -> Resolved:
-    return resolve(scenario_of(system), [*set_list(sets), 'workload={kind="session"}'])
 
 
 def _asked(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim.runs.result import Result
-from sledsim.runs.session import files_read, scenario_of
-from sledsim.scenario.reading import ScenarioLike, Sets, resolve, set_list
+from sledsim.runs.session import files_read, resolved_system
+from sledsim.scenario.reading import ScenarioLike, Sets, set_list
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import replaced, require_apart, wrong
 from sledsim.show.shown import Plain, Tabled
@@ -149,7 +149,7 @@ def serve(
     for key, path in files.items():
         if path is not None and not str(path):
             raise wrong(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
-    resolved = resolve(scenario_of(system), [*_of_the_system(set), 'workload={kind="session"}'])
+    resolved = resolved_system(system, _of_the_system(set))
     _require_apart(files, system, files_read(system, set))
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
     options = where | {"image": image, "drop": drop, "dilation": float(dilation), "log": log, "once": once}

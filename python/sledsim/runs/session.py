@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Session", "files_read", "scenario_of", "system_of"]
+__all__ = ["Session", "files_read", "resolved_system", "scenario_of", "system_of"]
 
 #: What stands in the place of a workload.
 FROM_OUTSIDE = {"kind": "session"}
@@ -81,8 +81,7 @@ class Session(_core.Session):
         check: bool = False,
     ) -> Self:
         """Open a session to which nothing has happened yet."""
-        sets = [*set_list(set), 'workload={kind="session"}']
-        resolved = resolve(scenario_of(system), sets)
+        resolved = resolved_system(system, set)
         stretch = stretch_of(timeline)
         if stretch:
             require_powers(resolved)
@@ -219,6 +218,19 @@ def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
     return {**scenario, "workload": FROM_OUTSIDE}
 
 
+def resolved_system(system: ScenarioLike | Model, sets: Sets = ()) -> Resolved:
+    """Return the resolved scenario of a system whose requests come from outside, whatever workload it has.
+
+    Parameters
+    ----------
+    system
+        As for :class:`Session`.
+    sets
+        Values that replace those given.
+    """
+    return resolve(scenario_of(system), [*set_list(sets), 'workload={kind="session"}'])
+
+
 def files_read(system: ScenarioLike | Model, sets: Sets = ()) -> list[Path]:
     """Return the files that a scenario names, those of its own workload among them, if that is one.
 
@@ -229,14 +241,11 @@ def files_read(system: ScenarioLike | Model, sets: Sets = ()) -> list[Path]:
     sets
         Values that replace those of the scenario.
     """
-    found = list[Path]()
-    for programs in ([], ['workload={kind="session"}']):
-        try:
-            found += files_of(resolve(scenario_of(system), [*set_list(sets), *programs]))
-        except _core.SledsimError:
-            # A system without a workload, or with one that is wrong: who runs it says so.
-            continue
-    return found
+    try:
+        return files_of(resolve(scenario_of(system), sets))
+    except _core.SledsimError:
+        # A system without a workload, or with one that is wrong.
+        return files_of(resolved_system(system, sets))
 
 
 def system_of(word: str) -> str | Path:
