@@ -23,6 +23,7 @@ from sledsim_papers.harness.ledger import PAPERS, VERDICTS, claims
 from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.schlosser2000 import applications
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +129,20 @@ def test_a_file_that_is_missing_or_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "verdicts.json").write_text("{")
     with pytest.raises(SystemExit, match="Invalid JSON"):
         full_run.read(tmp_path / "verdicts.json")
+
+
+def test_the_page_is_not_made_of_runs_made_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(applications, "folder", lambda: tmp_path)
+    monkeypatch.setattr(applications.machine, "is_there", lambda: True)
+    monkeypatch.setattr("sys.argv", ["claims_page.py", "--full", str(tmp_path / "none.json")])
+    # With none there it goes on, to the file that is missing.
+    with pytest.raises(SystemExit, match="No such file"):
+        claims_page.main()
+    (tmp_path / "andrew-g1.json").write_text("{}")
+    assert claims_page.main() == 1
+    assert f"{tmp_path} has runs made here" in capsys.readouterr().err
 
 
 def test_the_page_says_of_a_full_run_what_is_recorded_of_one() -> None:

@@ -197,7 +197,7 @@ def test_without_a_machine_claims_rest_on_what_is_recorded_and_say_so(
 
 
 def test_runs_made_here_are_not_mixed_with_those_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(applications, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(applications, "folder", lambda: tmp_path)
     monkeypatch.setattr(machine, "is_there", lambda: True)
     monkeypatch.setattr(machine, "packages", lambda: applications._recorded()["packages"])
     run = Run("andrew", "g1")
@@ -220,7 +220,7 @@ def test_a_run_that_is_made_here_is_the_one_recorded(monkeypatch: pytest.MonkeyP
     build, recorded_build = (each.pop("sledsim-nbd", None) for each in (here, there))
     if here != there:
         pytest.skip("the machine is assembled from other packages than those recorded")
-    monkeypatch.setattr(applications, "_folder", lambda: tmp_path / "applications")
+    monkeypatch.setattr(applications, "folder", lambda: tmp_path / "applications")
     recorded = found(run)
     assert make(run)
     made = found(run)

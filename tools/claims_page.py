@@ -8,7 +8,8 @@ The page keeps its prose; what stands between ``<!-- computed: NAME -->`` and ``
                                            take what a full run found from its report, which else stays
     python tools/claims_page.py --check    exit with 1 where the page is out of date
 
-It needs the reference data in the folder that SLEDSIM_REFERENCE names.
+It needs the reference data in the folder that SLEDSIM_REFERENCE names, and takes the application runs that
+are recorded, so that the page is the same wherever it is made: where some were made here, it refuses and names them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.wording import command_text, ours_text, published_text, rests_text, time_optimal_text
+from sledsim_papers.schlosser2000 import applications
 from sledsim_papers.schlosser2000.application_claims import robust_orders
 
 if TYPE_CHECKING:
@@ -252,6 +254,9 @@ def main() -> int:
     )
     given = parser.parse_args()
     check = given.check
+    if applications.are_made_here():
+        print(f"{applications.folder()} has runs made here, and the page shows those recorded", file=sys.stderr)
+        return 1
     run = full_run.read(given.full)
     with ProgressBar("reproducing", "claims") as progress:
         found = reproduce(time_optimal=True, doubt=True, seeds=given.seeds, progress=progress)

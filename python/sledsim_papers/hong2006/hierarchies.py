@@ -334,21 +334,23 @@ def saved(slow: Response, fast: Response) -> tuple[float, ...]:
 @experiment("hong2006.lru-lfuda")
 def lru_lfuda(study: Study) -> Finding:
     """Compare LFUDA with LRU in the caching disk (section 4.2.2)."""
-    figures, rows = [], []
-    for load in LOADS.values():
+    figures, rows = {}, []
+    for name, load in LOADS.items():
         found = responses(study, load, policies(load))
-        figures.append(found["lfuda"].over(found["lru"]))
-        rows += [{"workload": load.label, "policy": name, "response_ms": each.mean_ms} for name, each in found.items()]
+        figures[name] = found["lfuda"].over(found["lru"])
+        for policy, response in found.items():
+            rows.append({"workload": load.label, "policy": policy, "response_ms": response.mean_ms})
+    ours = {name: mean(each) for name, each in figures.items()}
 
-    def cello_at(location: Mapping[str, Any]) -> float:
+    def cello_at(location: Mapping[str, Any]) -> tuple[float, ...]:
         moved = responses(study, PROBED["cello"], policies(PROBED["cello"]), streams=cello_streams(location))
-        return compared(moved, "lfuda", "lru")
+        return tuple({**ours, "cello": compared(moved, "lfuda", "lru")}.values())
 
     walk = {"kind": "local-walk", "scale_bytes": 1e6}
     return Finding(
-        tuple(mean(each) for each in figures),
+        tuple(ours.values()),
         f"MCD with all techniques; {all_loads(study)}; {SET_UP}",
-        intervals=paired(figures, LOADS),
+        intervals=paired([*figures.values()], LOADS),
         scenarios=shown(study, "tpcc", "mcd_all"),
         curve=tuple(rows),
         cause="A stand-in draws each place anew from popularities that never change: to count references is then the "
@@ -357,10 +359,7 @@ def lru_lfuda(study: Study) -> Finding:
         probes=study.probes(
             lambda: (
                 Probe("cello, all places as likely", cello_at({"kind": "uniform", "align_bytes": 8 * KIB})),
-                Probe(
-                    "cello, each stream a random walk in steps of 1 MB",
-                    cello_at(walk),
-                ),
+                Probe("cello, each stream a random walk in steps of 1 MB", cello_at(walk)),
             )
         ),
     )

@@ -125,7 +125,8 @@ class Run:
         return f"{self.application}-{self.device}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Return where runs made here are kept."""
     return machine.folder() / "applications"
 
 
@@ -144,13 +145,14 @@ def _recorded() -> dict[str, Any]:
     return recorded
 
 
-def _are_made_here() -> bool:
-    return machine.is_there() and any(_folder().glob("*.json"))
+def are_made_here() -> bool:
+    """Tell whether runs were made here, so that those recorded are left out."""
+    return machine.is_there() and any(folder().glob("*.json"))
 
 
 def whence() -> str:
     """Say whether runs were made here, or when and with which kernel those recorded were."""
-    if _are_made_here():
+    if are_made_here():
         return "Runs made here"
     packages = _recorded()["packages"].items()
     [kernel] = [version for name, version in packages if name.startswith("linux-image")]
@@ -173,8 +175,8 @@ def found(run: Run) -> dict[str, Any]:
     MissingRunsError
         Where it was not made here though others were, or none is recorded.
     """
-    if _are_made_here():
-        path = _folder() / f"{run.key(machine.packages())}.json"
+    if are_made_here():
+        path = folder() / f"{run.key(machine.packages())}.json"
         if not path.exists():
             raise MissingRunsError
         made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -196,7 +198,7 @@ def record(made: str) -> int:
     packages, runs = machine.packages(), {}
     RECORDS.mkdir(exist_ok=True)
     for run in all_runs():
-        path = _folder() / f"{run.key(packages)}.json"
+        path = folder() / f"{run.key(packages)}.json"
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             runs[run.key()] = {name: found[name] for name in FIGURES}
@@ -215,19 +217,19 @@ def make(run: Run) -> bool:
     run
         Which one.
     """
-    folder, key = _folder(), run.key(machine.packages())
-    folder.mkdir(exist_ok=True)
-    if (folder / f"{key}.json").exists():
+    kept, key = folder(), run.key(machine.packages())
+    kept.mkdir(exist_ok=True)
+    if (kept / f"{key}.json").exists():
         return False
     program, sizes = APPLICATIONS[run.application]
     made = machine.run(run.system, program, sizes=sizes, guest=machine.Guest(**{**GUEST, **run.guest}))
     if made.status:
         raise RuntimeError(f"{run.application} on {run.device} ended with {made.status}: {made.errors}")
-    made.save_trace(folder / f"{key}.csv")
+    made.save_trace(kept / f"{key}.csv")
     # Renamed when it is whole: a run that was killed is not there.
-    part = folder / f"{key}.part"
+    part = kept / f"{key}.part"
     part.write_text(json.dumps({**made.to_dict(), "run": asdict(run)}), encoding="utf-8")
-    part.rename(folder / f"{key}.json")
+    part.rename(kept / f"{key}.json")
     return True
 
 
