@@ -16,7 +16,7 @@ import claims_page
 import full_run
 from conftest import SCENARIO
 from documented_claims import documented, tables
-from sledsim import __version__
+from sledsim import __version__, machine
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, claims
@@ -135,7 +135,7 @@ def test_the_page_is_not_made_of_runs_made_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(applications, "folder", lambda: tmp_path)
-    monkeypatch.setattr(applications.machine, "is_there", lambda: True)
+    monkeypatch.setattr(machine, "is_there", lambda: True)
     monkeypatch.setattr("sys.argv", ["claims_page.py", "--full", str(tmp_path / "none.json")])
     # With none there it goes on, to the file that is missing.
     with pytest.raises(SystemExit, match="No such file"):
