@@ -16,6 +16,7 @@ from random import Random
 from shutil import which
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import sledsim
@@ -349,6 +350,7 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
     ("options", "path", "words"),
     [
         ({"dilation": 0.5}, "dilation", "0.5"),
+        ({"dilation": np.ones(2)}, "dilation", r"array\(\[1., 1.\]\)"),
         ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
         ({"tcp": "nowhere"}, "tcp", "or address and port"),
         ({"tcp": "0.0.0.0:0"}, "tcp", "is reached from other machines: remote = true lets them"),

@@ -1,6 +1,6 @@
 """Make the runs of applications on whole machines that claims of schlosser2000 rest on; those that are there stay.
 
-make applications            (after `make machine`; minutes of a processor for each of some hundred and thirty)
+make applications            (after `make machine`; minutes of a processor for each of some hundred and sixty)
 make applications ARGS=--record    what they found goes into the project, for those who have made none
 """
 

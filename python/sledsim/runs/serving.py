@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.session import files_read, resolved_system
 from sledsim.scenario.reading import ScenarioLike, Sets, set_list
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import replaced, require_apart, wrong
+from sledsim.show.faults import brief, replaced, require_apart, wrong
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
 
@@ -141,9 +142,11 @@ def serve(
         raise wrong(
             _core.SledsimError, "conflict", ": there is no file to remove: give an image", path="drop", value=drop
         )
-    if not 1 <= dilation <= MOST_DILATION:
+    is_number = isinstance(dilation, Real)
+    if not is_number or not 1 <= dilation <= MOST_DILATION:
         allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
-        raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=dilation, allowed=allowed)
+        value = dilation if is_number else brief(dilation)[0]
+        raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=value, allowed=allowed)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
     files = {"socket": at, "image": image, "log": log}
     for key, path in files.items():

@@ -13,22 +13,22 @@ from sledsim_papers.harness.study import MissingRunsError, Study
 from sledsim_papers.schlosser2000.application_replays import BEFORE, single_changes, spent_ms, spent_on_turns
 from sledsim_papers.schlosser2000.applications import (
     APPLICATIONS,
-    DISKS,
+    EVERY,
     INWARD,
-    SLED,
     SLEDS,
     TWO_WAY,
     VARIATIONS,
     WRITE_BACK,
     WRITTEN_LATER,
     Run,
+    Runs,
     found,
     inner,
     machines_of,
     whence,
 )
 
-__all__ = ["MACHINE", "OURS", "robust_orders", "run_times"]
+__all__ = ["MACHINE", "OURS", "robust_orders"]
 
 #: What of our machine is another than the paper's, beside each figure.
 MACHINE = (
@@ -44,25 +44,6 @@ OURS = {
     "tpcd-q4": "query 4 of TPC-H at scale 0.01 in SQLite, cold",
     "tpcd-q6": "query 6 of TPC-H at scale 0.01 in SQLite, cold",
 }
-EVERY = (*SLEDS, *DISKS)
-
-
-def run_times(application: str, **guest: Any) -> dict[str, dict[str, Any]]:
-    """Return what an application found on each device.
-
-    Parameters
-    ----------
-    application
-        Which one.
-    **guest
-        What of the machine is another.
-
-    Raises
-    ------
-    MissingRunsError
-        Where the runs were not made here.
-    """
-    return {device: found(Run(application, device, {}, guest)) for device in EVERY}
 
 
 def _scenario(run: Run) -> Mapping[str, Any]:
@@ -70,14 +51,10 @@ def _scenario(run: Run) -> Mapping[str, Any]:
     return {"system": run.system, "workload": {"kind": "session"}}
 
 
-def _figures(application: str, key: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, float]:
-    return {device: float(found(Run(application, device, {}, guest))[key]) for device in devices}
-
-
-def _curve(application: str) -> tuple[Mapping[str, Any], ...]:
+def _curve(runs: Runs, application: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(
         {"device": device, **{key: round(each[key], 3) for key in ("run_ms", "processor_ms", "waiting_ms")}}
-        for device, each in run_times(application).items()
+        for device, each in runs.on_each(application).items()
     )
 
 
@@ -115,13 +92,13 @@ def robust_orders() -> list[list[str]]:
     MissingRunsError
         Where the runs were not made here.
     """
-    rows = []
+    rows, runs = [], Runs()
     for application in APPLICATIONS:
-        before = order(_figures(application, "run_ms"))
+        before = order(runs.figures(application, "run_ms"))
         changed: dict[str, None] = {}
         for name, guest in machines_of(application).items():
             try:
-                times = _figures(application, "run_ms", **guest)
+                times = runs.figures(application, "run_ms", **guest)
             except MissingRunsError:
                 continue
             ranked = order(times)
@@ -136,41 +113,43 @@ def robust_orders() -> list[list[str]]:
     return rows
 
 
-def _scenarios(application: str) -> tuple[Mapping[str, Any], ...]:
-    return tuple(_scenario(Run(application, device)) for device in EVERY)
+def _scenarios(runs: Runs, application: str) -> tuple[Mapping[str, Any], ...]:
+    return tuple(_scenario(runs.of(application, device)) for device in EVERY)
 
 
-def _order(claim: str, application: str, devices: Sequence[str], level: Sequence[str], study: Study) -> Finding:
+def _order(
+    claim: str, application: str, devices: Sequence[str], level: Sequence[str], study: Study, runs: Runs
+) -> Finding:
     def ranked(**guest: Any) -> tuple[str, ...]:
-        return order(_figures(application, "run_ms", devices, **guest), level=level)
+        return order(runs.figures(application, "run_ms", devices, **guest), level=level)
 
-    told = ", ".join(f"{device} {ms:,.0f} ms" for device, ms in _figures(application, "run_ms", devices).items())
-    others = _under_variations(application, ranked)
+    told = ", ".join(f"{device} {ms:,.0f} ms" for device, ms in runs.figures(application, "run_ms", devices).items())
+    others = study.probes(lambda: _under_variations(application, ranked))
     swapped = [pair for other in others for pair in _swapped(_devices(other.ours), _devices(ranked()))]
     pairs = ", ".join(dict.fromkeys(swapped))
     robust = f"Not robust to the machine: {pairs}. " if pairs else "Robust to the machine. " if others else ""
     return Finding(
         ranked(),
         f"{OURS[application]}: {told}. {robust}{MACHINE}",
-        scenarios=_scenarios(application),
-        curve=_curve(application),
-        probes=(*_beside(claim), *others),
+        scenarios=_scenarios(runs, application),
+        curve=_curve(runs, application),
+        probes=(*study.probes(lambda: _beside(claim, runs)), *others),
         cause=CAUSES.get(claim, ""),
     )
 
 
-def _beside(claim: str) -> tuple[Probe, ...]:
+def _beside(claim: str, runs: Runs) -> tuple[Probe, ...]:
     """Return what tells where an order comes from that differs."""
     if claim == "andrew-order":
-        level = order(_figures("andrew", "run_ms"), level=("g2", "g3"))
-        runs = {device: found(Run("andrew", "g2")) for device in ("g2", "g3")}
-        same = order({device: spent_ms(made, Run("andrew", device).system) for device, made in runs.items()})
+        level = order(runs.figures("andrew", "run_ms"), level=("g2", "g3"))
+        made = found(runs.of("andrew", "g2"))
+        same = order({device: spent_ms(made, runs.of("andrew", device).system) for device in ("g2", "g3")})
         return (
             Probe("g2 and g3 level where they are within 10 %", level),
             Probe("the requests of the run on g2, replayed on both", same),
         )
     if claim == "tpcd-q4":
-        both = {**_figures(claim, "run_ms"), "g1": float(found(Run(claim, "g1", TWO_WAY))["run_ms"])}
+        both = {**runs.figures(claim, "run_ms"), "g1": float(found(runs.of(claim, "g1", TWO_WAY))["run_ms"])}
         return (
             Probe("g1 with access both ways", order(both, level=("superdisk", "g1"))),
             Probe("ms of it then", both["g1"]),
@@ -178,116 +157,133 @@ def _beside(claim: str) -> tuple[Probe, ...]:
     return ()
 
 
-def _gains(key: str) -> tuple[float, ...]:
+def _gains(runs: Runs, key: str) -> tuple[float, ...]:
     """Return the Atlas 10K's figure over that of each generation, for each application."""
     gains = []
     for application in APPLICATIONS:
-        figures = _figures(application, key)
+        figures = runs.figures(application, key)
         gains += [figures["atlas10k"] / figures[sled] for sled in SLEDS]
     return tuple(gains)
 
 
-def _over_all(key: str, what: str, claim: str, study: Study) -> Finding:
-    gains = _gains(key)
+def _over_all(key: str, what: str, claim: str, study: Study, runs: Runs) -> Finding:
+    gains = _gains(runs, key)
     per = len(SLEDS)
     rows = [
         {"application": name, **{sled: round(gains[per * place + at], 2) for at, sled in enumerate(SLEDS)}}
         for place, name in enumerate(APPLICATIONS)
     ]
-    alone = {f"{name} alone": gains[per * place : per * (place + 1)] for place, name in enumerate(APPLICATIONS)}
-    later, journal = (
-        _figures("postmark", key, (*SLEDS, "atlas10k"), **guest) for guest in (WRITTEN_LATER, VARIATIONS["ext4"])
-    )
-    both = found(Run("tpcd-q4", "g1", TWO_WAY))[key]
-    tested: dict[str, Ours] = {
-        "postmark where metadata is written later": tuple(later["atlas10k"] / later[sled] for sled in SLEDS),
-        "postmark with ext4": tuple(journal["atlas10k"] / journal[sled] for sled in SLEDS),
-        "tpcd-q4 on a g1 with access both ways": _figures("tpcd-q4", key)["atlas10k"] / both,
-    }
+
+    def tested() -> tuple[Probe, ...]:
+        alone = {f"{name} alone": gains[per * place : per * (place + 1)] for place, name in enumerate(APPLICATIONS)}
+        later, journal = (
+            runs.figures("postmark", key, (*SLEDS, "atlas10k"), **guest)
+            for guest in (WRITTEN_LATER, VARIATIONS["ext4"])
+        )
+        both = found(runs.of("tpcd-q4", "g1", TWO_WAY))[key]
+        changed: dict[str, Ours] = {
+            "postmark where metadata is written later": tuple(later["atlas10k"] / later[sled] for sled in SLEDS),
+            "postmark with ext4": tuple(journal["atlas10k"] / journal[sled] for sled in SLEDS),
+            "tpcd-q4 on a g1 with access both ways": runs.figures("tpcd-q4", key)["atlas10k"] / both,
+        }
+        return tuple(Probe(name, ours) for name, ours in {**alone, **changed}.items())
+
     return Finding(
         gains,
         f"{what}: g1, g2, g3 of each of {', '.join(APPLICATIONS)}. {MACHINE}",
         decimals=2,
-        scenarios=tuple(each for name in APPLICATIONS for each in _scenarios(name)),
+        scenarios=tuple(each for name in APPLICATIONS for each in _scenarios(runs, name)),
         curve=tuple(rows),
         shape_holds=all(gain > 1 for gain in gains),
         cause=CAUSES.get(claim, ""),
-        probes=tuple(Probe(name, ours) for name, ours in {**alone, **tested}.items()),
+        probes=study.probes(tested),
     )
 
 
-def _share_waited(study: Study) -> Finding:
+def _share_waited(study: Study, runs: Runs) -> Finding:
     """How much of query 6 is waiting, on the disk."""
-    times = run_times("tpcd-q6")
+    times = runs.on_each("tpcd-q6")
     shares = {device: each["waiting_ms"] / each["run_ms"] for device, each in times.items()}
 
     def share(**guest: Any) -> float:
-        made = found(Run("tpcd-q6", "atlas10k", {}, guest))
+        made = found(runs.of("tpcd-q6", "atlas10k", {}, guest))
         return float(made["waiting_ms"] / made["run_ms"])
 
     return Finding(
         shares["atlas10k"],
         f"{OURS['tpcd-q6']}, on the Atlas 10K: waiting over run time. {MACHINE}",
-        scenarios=_scenarios("tpcd-q6"),
-        curve=_curve("tpcd-q6"),
+        scenarios=_scenarios(runs, "tpcd-q6"),
+        curve=_curve(runs, "tpcd-q6"),
         shape_holds=times["atlas10k"]["processor_ms"] > times["atlas10k"]["waiting_ms"],
         cause=CAUSES.get("tpcd-q6-cpu-bound", ""),
-        probes=(
-            *(Probe(f"on {device}", each) for device, each in shares.items() if device != "atlas10k"),
-            *_under_variations("tpcd-q6", share),
+        probes=study.probes(
+            lambda: (
+                *(Probe(f"on {device}", each) for device, each in shares.items() if device != "atlas10k"),
+                *_under_variations("tpcd-q6", share),
+            )
         ),
     )
 
 
-def _generations(study: Study) -> Finding:
+def _generations(study: Study, runs: Runs) -> Finding:
     def ratio(key: str = "run_ms", **guest: Any) -> float:
-        ms = _figures("andrew", key, SLEDS, **guest)
+        ms = runs.figures("andrew", key, SLEDS, **guest)
         return (1 - ms["g2"] / ms["g1"]) / (1 - ms["g3"] / ms["g2"])
 
-    ms = _figures("andrew", "run_ms", SLEDS)
+    ms = runs.figures("andrew", "run_ms", SLEDS)
     return Finding(
         ratio(),
         f"{OURS['andrew']}: g1 {ms['g1']:,.0f} ms, g2 {ms['g2']:,.0f} ms, g3 {ms['g3']:,.0f} ms. {MACHINE}",
-        scenarios=_scenarios("andrew"),
-        curve=_curve("andrew"),
+        scenarios=_scenarios(runs, "andrew"),
+        curve=_curve(runs, "andrew"),
         shape_holds=ms["g1"] > ms["g2"] > ms["g3"],
         cause=CAUSES.get("andrew-generations", ""),
-        probes=(Probe("of the wait alone", ratio("waiting_ms")), *_under_variations("andrew", ratio)),
+        probes=study.probes(
+            lambda: (Probe("of the wait alone", ratio("waiting_ms")), *_under_variations("andrew", ratio))
+        ),
     )
 
 
-def _saved(**guest: Any) -> tuple[dict[str, float], dict[str, float]]:
+def _saved(runs: Runs, **guest: Any) -> tuple[dict[str, float], dict[str, float]]:
     """Return what access both ways saves of the wait from G1 to G2, and the rest, ms; and the waits."""
-    runs = {"g1": Run("andrew", "g1", {}, guest), "g1 both ways": Run("andrew", "g1", TWO_WAY, guest)}
-    runs["g2"] = Run("andrew", "g2", {}, guest)
-    waits = {name: float(found(run)["waiting_ms"]) for name, run in runs.items()}
+    asked = {"g1": ("g1", {}), "g1 both ways": ("g1", TWO_WAY), "g2": ("g2", {})}
+    waits = {
+        name: float(found(runs.of("andrew", device, changes, guest))["waiting_ms"])
+        for name, (device, changes) in asked.items()
+    }
     first, middle, last = waits.values()
     return {"two_way": first - middle, "rest": middle - last}, waits
 
 
-def _two_way(study: Study) -> Finding:
-    saved, waits = _saved()
-    journal, _ = _saved(**VARIATIONS["ext4"])
-    made = found(Run("andrew", "g1"))
-    as_it_is = spent_ms(made, Run("andrew", "g1").system)
-    each = {
-        name: as_it_is - spent_ms(made, Run("andrew", "g1", change).system)
-        for name, change in single_changes(study).items()
-    }
+def _two_way(study: Study, runs: Runs) -> Finding:
+    saved, waits = _saved(runs)
     told = ", ".join(f"{ms:.1f} ms on {name}" for name, ms in waits.items())
-    return Finding(
-        order({name: -ms for name, ms in saved.items()}),
-        f"{OURS['andrew']}: waiting {told}. {MACHINE}",
-        scenarios=tuple(
-            _scenario(run) for run in (Run("andrew", "g1"), Run("andrew", "g1", TWO_WAY), Run("andrew", "g2"))
-        ),
-        cause=CAUSES.get("andrew-two-way", ""),
-        probes=(
+
+    def tested() -> tuple[Probe, ...]:
+        journal, _ = _saved(runs, **VARIATIONS["ext4"])
+        run = runs.of("andrew", "g1")
+        made = found(run)
+        as_it_is = spent_ms(made, run.system)
+        each = {
+            name: as_it_is - spent_ms(made, runs.of("andrew", "g1", change).system)
+            for name, change in single_changes(study).items()
+        }
+        return (
             Probe("ms saved by both ways, by the rest", tuple(saved.values())),
             Probe("the same with ext4", tuple(journal.values())),
             Probe(f"ms of the same requests saved by {', '.join(each)}, each by itself", tuple(each.values())),
             Probe("changes by what each saves", order({name: -ms for name, ms in each.items()})),
+        )
+
+    return Finding(
+        order({name: -ms for name, ms in saved.items()}),
+        f"{OURS['andrew']}: waiting {told}. {MACHINE}",
+        scenarios=tuple(
+            _scenario(run)
+            for run in (runs.of("andrew", "g1"), runs.of("andrew", "g1", TWO_WAY), runs.of("andrew", "g2"))
         ),
+        cause=CAUSES.get("andrew-two-way", ""),
+        probes=study.probes(tested),
     )
 
 
@@ -295,9 +291,9 @@ def _two_way(study: Study) -> Finding:
 FURTHER = 16
 
 
-def _turns(study: Study) -> Finding:
+def _turns(study: Study, runs: Runs) -> Finding:
     """Where the time of the requests goes, from the trace of the run replayed: turns until a sector comes again."""
-    run = Run("postmark", "atlas10k")
+    run = runs.of("postmark", "atlas10k")
     made = found(run)
     spent, further = (spent_on_turns(made, run.system, before) for before in (BEFORE, FURTHER))
 
@@ -323,39 +319,41 @@ def _turns(study: Study) -> Finding:
     )
 
 
-def _write_back(study: Study) -> Finding:
-    runs = [Run("postmark", "atlas10k", each) for each in WRITE_BACK]
-    waits = [float(found(each)["waiting_ms"]) for each in runs]
+def _write_back(study: Study, runs: Runs) -> Finding:
+    made = [runs.of("postmark", "atlas10k", each) for each in WRITE_BACK]
+    waits = [float(found(each)["waiting_ms"]) for each in made]
     told = ", ".join(f"{ms:,.0f}" for ms in waits)
 
     def waited(**guest: Any) -> float:
-        return _figures("postmark", "waiting_ms", ("atlas10k",), **guest)["atlas10k"]
+        return runs.figures("postmark", "waiting_ms", ("atlas10k",), **guest)["atlas10k"]
 
     return Finding(
         trend(waits),
         f"{OURS['postmark']}, on the Atlas 10K without write-back, with 2 and with 10 segments of its buffer for "
         f"it: waiting {told} ms. {MACHINE}",
-        scenarios=tuple(map(_scenario, runs)),
+        scenarios=tuple(map(_scenario, made)),
         cause=CAUSES.get("postmark-write-back", ""),
-        probes=(
-            Probe("ms where the file system caches them", waited(**WRITTEN_LATER)),
-            *_under_variations("postmark", waited),
+        probes=study.probes(
+            lambda: (
+                Probe("ms where the file system caches them", waited(**WRITTEN_LATER)),
+                *_under_variations("postmark", waited),
+            )
         ),
     )
 
 
-def _inward(study: Study) -> Finding:
-    runs = [Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD]
-    times = [float(found(each)["run_ms"]) for each in runs]
+def _inward(study: Study, runs: Runs) -> Finding:
+    made = [runs.of("tpcd-q4", "superdisk", inner(each)) for each in INWARD]
+    times = [float(found(each)["run_ms"]) for each in made]
     transfers, turns = (
-        [spent_ms(found(each), each.system, phase) for each in runs] for phase in ("transfer", "rotation")
+        [spent_ms(found(each), each.system, phase) for each in made] for phase in ("transfer", "rotation")
     )
     told = ", ".join(f"{ms:,.1f}" for ms in times)
     zones = ", ".join(str(each + 1) for each in INWARD)
     return Finding(
         trend(times, COMPUTED),
         f"{OURS['tpcd-q4']}: data from zone {zones} of 13 inward, {told} ms. {MACHINE}",
-        scenarios=tuple(map(_scenario, runs)),
+        scenarios=tuple(map(_scenario, made)),
         cause=CAUSES.get("tpcd-q4-inner-tracks", ""),
         probes=(
             Probe("the outermost and the innermost alone", trend([times[0], times[-1]], COMPUTED)),
@@ -370,19 +368,19 @@ def _inward(study: Study) -> Finding:
 BUILDS_DIFFER = 0.005
 
 
-def _system_time(study: Study) -> Finding:
+def _system_time(study: Study, runs: Runs) -> Finding:
     """Processor time, of which the program's own is the same: what differs is the system's."""
-    devices = sorted(EVERY, key=lambda each: -sum(_figures(name, "run_ms")[each] for name in APPLICATIONS))
-    sums = [sum(_figures(name, "processor_ms")[each] for name in APPLICATIONS) for each in devices]
-    alone = {name: [_figures(name, "processor_ms")[each] for each in devices] for name in APPLICATIONS}
-    kernel = [sum(_figures(name, "kernel_ms")[each] for name in APPLICATIONS) for each in devices]
+    devices = sorted(EVERY, key=lambda each: -sum(runs.figures(name, "run_ms")[each] for name in APPLICATIONS))
+    sums = [sum(runs.figures(name, "processor_ms")[each] for name in APPLICATIONS) for each in devices]
+    alone = {name: [runs.figures(name, "processor_ms")[each] for each in devices] for name in APPLICATIONS}
+    kernel = [sum(runs.figures(name, "kernel_ms")[each] for name in APPLICATIONS) for each in devices]
     told = ", ".join(f"{device} {ms:,.1f}" for device, ms in zip(devices, sums, strict=True))
     counted = [own + threads for own, threads in zip(sums, kernel, strict=True)]
     return Finding(
         trend(sums, BUILDS_DIFFER),
         f"Processor time of the five together, devices from the slowest to the fastest: {told} ms; instructions of "
         f"the programs themselves are the same. {MACHINE}",
-        scenarios=tuple(each for name in APPLICATIONS for each in _scenarios(name)),
+        scenarios=tuple(each for name in APPLICATIONS for each in _scenarios(runs, name)),
         cause=CAUSES.get("system-time", ""),
         probes=(
             Probe("the kernel's own threads charged to it, too", trend(counted, BUILDS_DIFFER)),
@@ -430,15 +428,15 @@ CAUSES: Mapping[str, str] = {
 }
 
 
-def _as_made(work: Callable[[Study], Finding], study: Study) -> Finding:
-    """Do an experiment, whose runs were made by the paper's motion and with nothing changed; say whence they are."""
-    if study.motion not in {None, SLED["seek_model"]} or study.doubt or study.seeds != SEEDS or study.settings:
+def _as_made(work: Callable[[Study, Runs], Finding], study: Study) -> Finding:
+    """Do an experiment, whose runs were made with nothing changed but the motion; say whence they are."""
+    if study.doubt or study.seeds != SEEDS or study.settings:
         raise MissingRunsError
-    done = work(study)
+    done = work(study, Runs(study.motion) if study.motion else Runs())
     return replace(done, how=f"{done.how}. {whence()}")
 
 
-_EXPERIMENTS: dict[str, Callable[[Study], Finding]] = {
+_EXPERIMENTS: dict[str, Callable[[Study, Runs], Finding]] = {
     "io-stall-reduction": partial(
         _over_all, "waiting_ms", "Waiting on the Atlas 10K over that on the device", "io-stall-reduction"
     ),

@@ -7,7 +7,7 @@ machine, and packages. What was found once is recorded here, for those who have 
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,17 +15,20 @@ from typing import Any
 
 from sledsim import machine
 from sledsim.scenario import resolve
+from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.study import MissingRunsError
 
 __all__ = [
     "APPLICATIONS",
     "DISKS",
+    "EVERY",
     "SLED",
     "SLEDS",
     "TWO_WAY",
     "VARIATIONS",
     "WRITTEN_LATER",
     "Run",
+    "Runs",
     "all_runs",
     "found",
     "machines_of",
@@ -37,6 +40,7 @@ __all__ = [
 #: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
 SLEDS = ("g1", "g2", "g3")
 DISKS = ("superdisk", "atlas10k")
+EVERY = (*SLEDS, *DISKS)
 SLED: dict[str, Any] = {"seek_model": "decomposed"}
 DISK: dict[str, Any] = {"fast_write": "none"}
 #: DiskSim's time of the bus lets 5 MB/s through; Table 3 has the drive deliver 25.
@@ -123,6 +127,65 @@ class Run:
         content = [resolved, APPLICATIONS[self.application], {**GUEST, **self.guest}]
         text = json.dumps([*content, packages] if packages else content, sort_keys=True)
         return f"{self.application}-{self.device}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs in which sleds move by one model.
+
+    Parameters
+    ----------
+    motion
+        That of the sleds; the paper's, unless said otherwise.
+    """
+
+    motion: str = SLED["seek_model"]
+
+    def of(
+        self,
+        application: str,
+        device: str,
+        changes: Mapping[str, Any] | None = None,
+        guest: Mapping[str, Any] | None = None,
+    ) -> Run:
+        """Return a run; parameters as for :class:`Run`."""
+        moved = {} if device in DISKS or self.motion == SLED["seek_model"] else {"seek_model": self.motion}
+        return Run(application, device, {**moved, **(changes or {})}, guest or {})
+
+    def on_each(self, application: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, dict[str, Any]]:
+        """Return what an application found on each device.
+
+        Parameters
+        ----------
+        application
+            Which one.
+        devices
+            Which ones.
+        **guest
+            What of the machine is another.
+
+        Raises
+        ------
+        MissingRunsError
+            Where the runs were not made here.
+        """
+        return {device: found(self.of(application, device, {}, guest)) for device in devices}
+
+    def figures(self, application: str, key: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, float]:
+        """Return one figure of what an application found on each device; parameters and errors as for :meth:`on_each`.
+
+        Parameters
+        ----------
+        application
+            Which one.
+        key
+            Which figure.
+        devices
+            Which ones.
+        **guest
+            What of the machine is another.
+        """
+        return {device: float(each[key]) for device, each in self.on_each(application, devices, **guest).items()}
 
 
 def folder() -> Path:
@@ -263,19 +326,23 @@ def inner(first_zone: int) -> dict[str, Any]:
 
 def all_runs() -> Iterator[Run]:
     """Yield all runs that claims rest on, those first without which there is no verdict."""
-    devices = (*SLEDS, *DISKS)
-    yield from (Run(application, device) for application in APPLICATIONS for device in devices)
-    yield from (Run(application, "g1", TWO_WAY) for application in ("andrew", "tpcd-q4"))
-    yield Run("andrew", "g1", TWO_WAY, VARIATIONS["ext4"])
-    yield from (Run("postmark", "atlas10k", each) for each in WRITE_BACK[1:])
-    yield from (Run("postmark", device, {}, WRITTEN_LATER) for device in (*SLEDS, "atlas10k"))
-    yield from (Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD[1:])
+    runs = Runs()
+    yield from (runs.of(application, device) for application in APPLICATIONS for device in EVERY)
+    yield from (runs.of(application, "g1", TWO_WAY) for application in ("andrew", "tpcd-q4"))
+    yield runs.of("andrew", "g1", TWO_WAY, VARIATIONS["ext4"])
+    yield from (runs.of("postmark", "atlas10k", each) for each in WRITE_BACK[1:])
+    yield from (runs.of("postmark", device, {}, WRITTEN_LATER) for device in (*SLEDS, "atlas10k"))
+    yield from (runs.of("tpcd-q4", "superdisk", inner(each)) for each in INWARD[1:])
     yield from (
-        Run(application, device, {}, guest)
+        runs.of(application, device, {}, guest)
         for application in APPLICATIONS
         for guest in list(machines_of(application).values())[1:]
-        for device in devices
+        for device in EVERY
     )
+    # The figures that stand beside those by the paper's motion.
+    beside = Runs(TIME_OPTIMAL)
+    yield from (beside.of(application, device) for application in APPLICATIONS for device in SLEDS)
+    yield beside.of("andrew", "g1", TWO_WAY)
 
 
 #: Those whose requests claims replay.

@@ -10,8 +10,8 @@ from sledsim_papers.harness.charts import beside, stated
 from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
-from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS, run_times
-from sledsim_papers.schlosser2000.applications import whence
+from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS
+from sledsim_papers.schlosser2000.applications import Runs, whence
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, SLEDS, microbenchmark, variation
@@ -55,7 +55,7 @@ def _run_times(title: str, application: str, study: Study) -> Drawn:
     """Run time of an application on each device: processor, and waiting for storage."""
     alt = altair_library()
     parts = {"processor": "processor_ms", "waiting for storage": "waiting_ms"}
-    times = run_times(application)
+    times = Runs().on_each(application)
     rows = [
         {"device": label, "part": part, "place": place, "time": round(times[device][key], 3)}
         for device, label in DEVICES.items()
