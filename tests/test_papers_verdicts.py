@@ -17,11 +17,9 @@ from sledsim.cli.app import app
 from sledsim.scenario import resolve
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.ledger import HARDLY_MOVES, PAPERS, claims, motion
-from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.stand_ins import stand_ins
-from sledsim_papers.harness.study import Study
 from test_papers_motion import sleds_of
 from test_readme import COMMANDS
 from test_report import WIDTHS, check_drawn, check_page
@@ -34,22 +32,13 @@ if TYPE_CHECKING:
     from sledsim_papers.harness.reproduction import Reproduction
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(paper, marks=pytest.mark.slow, id=paper or "all") for paper in ("lin2002", None)],
-)
-def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
-    """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes."""
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
+    """Return what a quick run of every claim finds, and the folder with its report: it takes minutes."""
     reference("ledger")
     folder = tmp_path_factory.mktemp("report")
-    if request.param is None:
-        with pytest.MonkeyPatch.context() as patch:
-            return as_readme_shows(folder, patch), folder
-    pages = Pages(folder)
-    with Study(reference=REFERENCE) as study:
-        found = reproduce(request.param, draw=True, time_optimal=True, study=study, export=pages.export)
-    pages.write(found)
-    return found, folder
+    with pytest.MonkeyPatch.context() as patch:
+        return as_readme_shows(folder, patch), folder
 
 
 def as_readme_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
@@ -76,6 +65,7 @@ def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
     assert not [row.claim for row in documented(paper) if row.verdict == "not done"]
 
 
+@pytest.mark.slow
 def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:
     found = quick_run[0]
     assert found.complete
@@ -85,6 +75,7 @@ def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None
     assert not [answer.claim.name for answer in found.answers if answer.verdict == "not done"]
 
 
+@pytest.mark.slow
 def test_every_figure_is_redrawn(quick_run: tuple[Reproduction, Path]) -> None:
     missing = [each for each in quick_run[0].redrawn if each.drawn is None and each.picture.draw]
     assert not [each.picture.stem for each in missing]
@@ -107,6 +98,7 @@ def moved(claim: Claim, ours: Ours, probed: Ours) -> bool:
     return any(all(apart(here, there) for here in before) for there in after)
 
 
+@pytest.mark.slow
 def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Reproduction, Path]) -> None:
     for answer in quick_run[0].answers:
         finding = answer.finding
@@ -138,7 +130,6 @@ ACCOUNTED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quick_run", [None], ids=["all"], indirect=True)
 def test_with_its_cause_taken_away_a_claim_agrees(quick_run: tuple[Reproduction, Path]) -> None:
     found = {answer.claim.name: answer for answer in quick_run[0].answers}
     for name in ACCOUNTED:
@@ -154,11 +145,13 @@ def test_with_its_cause_taken_away_a_claim_agrees(quick_run: tuple[Reproduction,
     assert saturates == [True, True, True, False, False]
 
 
+@pytest.mark.slow
 def test_every_figure_has_one_under_time_optimal_motion(quick_run: tuple[Reproduction, Path]) -> None:
     for answer in quick_run[0].answers:
         assert (answer.time_optimal is None) == (answer.finding is None), answer.claim.name
 
 
+@pytest.mark.slow
 def test_intervals_hold_their_figures(quick_run: tuple[Reproduction, Path]) -> None:
     for answer in quick_run[0].answers:
         finding = answer.finding
@@ -168,6 +161,7 @@ def test_intervals_hold_their_figures(quick_run: tuple[Reproduction, Path]) -> N
                 assert low <= float(figure) <= high, answer.claim.name
 
 
+@pytest.mark.slow
 def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
     pages = {paper: (quick_run[1] / f"{paper}.html").read_text(encoding="utf-8") for paper in quick_run[0].papers()}
     for claim in (answer.claim for answer in quick_run[0].answers):
@@ -176,7 +170,6 @@ def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quick_run", [None], ids=["all"], indirect=True)
 def test_what_replays_hplajw_says_that_it_is_not_the_papers_selection(quick_run: tuple[Reproduction, Path]) -> None:
     told = [answer.finding.how for answer in quick_run[0].answers if answer.finding]
     told += [each.drawn.how for each in quick_run[0].redrawn if each.drawn]
@@ -185,6 +178,7 @@ def test_what_replays_hplajw_says_that_it_is_not_the_papers_selection(quick_run:
     assert not [how for how in replaying if "not the paper's selection" not in how]
 
 
+@pytest.mark.slow
 def test_what_claims_of_a_stand_in_run_is_listed(quick_run: tuple[Reproduction, Path]) -> None:
     for paper in quick_run[0].papers():
         page = (quick_run[1] / f"{paper}.html").read_text(encoding="utf-8")
@@ -194,6 +188,7 @@ def test_what_claims_of_a_stand_in_run_is_listed(quick_run: tuple[Reproduction, 
     assert "snake-like" in {each.name for each in stand_ins(quick_run[0], "lin2002")}
 
 
+@pytest.mark.slow
 def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]) -> None:
     paths = list((quick_run[1] / "scenarios").iterdir())
     assert paths
@@ -203,6 +198,7 @@ def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]
             assert {*sleds_of(resolve(path).values)} <= {motion(path.name.partition(".")[0].partition("-")[0])}
 
 
+@pytest.mark.slow
 def test_the_page_of_claims_has_the_rows_that_were_found(quick_run: tuple[Reproduction, Path]) -> None:
     written = claims_page.PAGE.read_text(encoding="utf-8")
     for paper in quick_run[0].papers():
@@ -210,7 +206,6 @@ def test_the_page_of_claims_has_the_rows_that_were_found(quick_run: tuple[Reprod
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quick_run", [None], ids=["all"], indirect=True)
 def test_the_page_of_claims_says_what_was_found(
     quick_run: tuple[Reproduction, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +218,7 @@ def test_the_page_of_claims_says_what_was_found(
     assert len(written) == len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_browser_draws_every_figure_of_the_papers(
     quick_run: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
