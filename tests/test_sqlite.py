@@ -7,6 +7,7 @@ import runpy
 import sqlite3
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def test_energy_is_that_of_the_requests(tmp_path: Path) -> None:
     with connection:
         found = connection.statements
         total_j = connection.result().to_dict()["energy"]["total_j"]
-        assert 0 < sum(each.energy_j for each in found) <= total_j
+        assert 0 < sum(each.energy_j or 0 for each in found) <= total_j
 
 
 def test_what_a_trigger_does_and_a_statement_after_a_remark_count_for_their_statement(tmp_path: Path) -> None:
@@ -265,7 +266,7 @@ def test_connections_in_several_threads_take_turns(tmp_path: Path) -> None:
         connection.close()
     found = [each for connection in connections for each in connection.statements]
     assert sum(each.time_ns for each in found) == session.now_ns
-    assert sum(each.energy_j for each in found) == pytest.approx(sum(session.result().log["energy_j"]))
+    assert sum(each.energy_j or 0 for each in found) == pytest.approx(sum(session.result().log["energy_j"]))
 
 
 def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
@@ -356,3 +357,47 @@ def test_a_statement_of_no_type_of_one_is_refused_by_sqlites_interface(
         assert told[0] == told[1]
         assert connection.execute("select 1").fetchall() == [(1,)]
         assert connection.statements.time_ns == connection.now_ns
+
+
+@pytest.mark.parametrize("change", ["create table u(b)", "vacuum", "by another"])
+def test_a_statement_that_is_prepared_again_after_the_schema_changed_is_charged(tmp_path: Path, change: str) -> None:
+    with connect(tmp_path / "a.db", "g2") as connection, connect(tmp_path / "a.db", connection.session) as other:
+        connection.execute("create table t(a)")
+        insert = "insert into t values (1)"
+        connection.execute(insert)
+        usual = connection.statements[-1]
+        (other if change == "by another" else connection).execute("create table w(c)" if change[0] == "b" else change)
+        outside = replace(connection.statements[0])
+        connection.execute(insert)
+        found = connection.statements
+        assert [each.sql for each in found].count(insert) == 2
+        assert found[0] == outside, "none of it belongs to no statement"
+        last = found[-1]
+        assert (last.sql, last.writes, last.syncs) == (insert, usual.writes, usual.syncs)
+        assert found.time_ns + other.statements.time_ns == connection.now_ns
+
+
+def test_what_is_read_between_statements_belongs_to_what_is_under_way(tmp_path: Path) -> None:
+    with connect(tmp_path / "a.db", "g2", cache_kib=1) as connection:
+        connection.execute("create table t(a)")
+        for _ in range(50):
+            connection.execute("insert into t values (?)", ("x" * 3000,))
+        rows = connection.execute("select a from t")
+        next(rows)
+        connection.execute("select 1").fetchall()
+        before = connection.statements
+        slow, quick = before[-2], before[-1]
+        reads = slow.reads
+        assert len(rows.fetchall()) == 49
+        after = connection.statements
+        assert after[-2].reads > reads
+        assert after[-1].reads == quick.reads == 0
+        assert after.time_ns == connection.now_ns
+
+
+def test_energy_that_is_not_modelled_is_none(tmp_path: Path) -> None:
+    with connect(tmp_path / "a.db", "atlas10k") as connection:
+        connection.execute("create table t(a)")
+        assert [each.energy_j for each in connection.statements] == [None, None]
+        assert connection.statements.table().rows[1][-1] == "–"
+        assert connection.statements.to_dict()["statements"][1]["energy_j"] is None

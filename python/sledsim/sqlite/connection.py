@@ -112,9 +112,14 @@ class Connection:
 
         self.session = session
         self._charges = Charges(session)
-        self._statements = [self._charges.statement]
+        #: The first is none: what belongs to it is that of no other.
+        self._statements = [self._charges.begun("")]
         #: Those that have begun and not ended, by SQLite's number: the last is charged.
         self._under_way: dict[int, Statement] = {}
+        #: The one that ended last, with its number; and what was charged since, whose it is only the next event tells:
+        #: a statement that was prepared before the schema changed ends, is prepared again, and ends once more.
+        self._ended: tuple[int, Statement | None] = (0, None)
+        self._since = self._charges.statement
         # It has to live as long as the connection does.
         self._files = Files(f"sledsim-{next(_numbers)}", self._charges)
         try:
@@ -133,17 +138,31 @@ class Connection:
     def _traced(self, event: "dict[str, Any]") -> None:
         import apsw
 
+        number = event["id"]
         if event["code"] == apsw.SQLITE_TRACE_STMT:
-            if event["id"] in self._under_way:
+            if number in self._under_way:
                 # What a trigger does belongs to the statement that fired it.
                 return
-            statement = Statement(event["sql"])
+            self._settle()
+            statement = self._charges.begun(event["sql"])
             self._statements.append(statement)
-            self._under_way[event["id"]] = statement
+            self._under_way[number] = self._charges.statement = statement
+            return
+        ended = self._under_way.get(number)
+        if ended is None and self._ended[0] == number:
+            ended = self._ended[1]
+            self._settle(ended)
         else:
-            self._under_way.pop(event["id"], None)
-        outside = self._statements[0]
-        self._charges.statement = next(reversed(self._under_way.values()), outside)
+            self._settle()
+        self._under_way.pop(number, None)
+        self._ended = (number, ended)
+        self._charges.statement = self._since
+
+    def _settle(self, again: Statement | None = None) -> None:
+        """Charge what was asked for since a statement ended: to it where it ends again, else to what is under way."""
+        payer = again or next(reversed(self._under_way.values()), self._statements[0])
+        payer.add(self._since)
+        self._since = self._charges.begun("")
 
     def execute(self, sql: str, values: Any = ()) -> "apsw.Cursor":
         """Run one or several statements; rows come as they are asked for.
@@ -196,6 +215,10 @@ class Connection:
 
         Where the rows of several are asked for in turns, accesses count for the one that began last.
         """
+        is_between = self._charges.statement is self._since
+        self._settle()
+        if is_between:
+            self._charges.statement = self._since
         return Statements(self._statements)
 
     def result(self) -> Result:

@@ -29,7 +29,18 @@ class Charges:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.extents = _extents.setdefault(session, Extents(session.capacity_blocks, session.block_bytes))
-        self.statement = Statement("")
+        self._knows_energy = session.result().energy is not None
+        self.statement = self.begun("")
+
+    def begun(self, sql: str) -> Statement:
+        """Return a statement that has asked for nothing yet.
+
+        Parameters
+        ----------
+        sql
+            Its text; empty for none.
+        """
+        return Statement(sql, energy_j=0.0 if self._knows_energy else None)
 
     def access(self, file: str, offset: int, size: int, *, read: bool) -> None:
         """Let the system serve some bytes of a file, and time pass until it has.
@@ -83,7 +94,8 @@ class Charges:
             statement.time_ns += session.now_ns - began_ns
         failed = None
         for each in back:
-            statement.energy_j += each.energy_j
+            if statement.energy_j is not None:
+                statement.energy_j += each.energy_j
             if each.status != "served":
                 failed = each.status
         return failed

@@ -31,8 +31,21 @@ class Statement:
     """Bytes asked for."""
     written_bytes: int = 0
     """Bytes handed over."""
-    energy_j: float = 0.0
-    """Joules spent on its requests; 0 where the device's powers are not known."""
+    energy_j: float | None = 0.0
+    """Joules spent on its requests; nothing where the device's powers are not known."""
+
+    def add(self, other: "Statement") -> None:
+        """Count what another asked for as this one's.
+
+        Parameters
+        ----------
+        other
+            The other, of the same system.
+        """
+        for counted in ("time_ns", "reads", "writes", "syncs", "read_bytes", "written_bytes"):
+            setattr(self, counted, getattr(self, counted) + getattr(other, counted))
+        if self.energy_j is not None and other.energy_j is not None:
+            self.energy_j += other.energy_j
 
     @property
     def time_ms(self) -> float:
@@ -75,7 +88,7 @@ class Statements(OneTable, Plain, Sequence[Statement]):
                 f"{each.syncs:,}",
                 number(each.read_bytes / 1024),
                 number(each.written_bytes / 1024),
-                number(each.energy_j * 1e3),
+                number(None if each.energy_j is None else each.energy_j * 1e3),
             )
             for each in self
         ]
