@@ -21,6 +21,7 @@ from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import Cache, browsing
 from sledsim.machine.emulation import unpacked
 from sledsim.machine.programs import program
+from sledsim.machine.running import _path_us
 from sledsim.machine.sources import sources
 from stand_in import NOTES, TRACE, WHOLE, entries, sent
 
@@ -206,6 +207,15 @@ def test_the_oldest_is_removed_until_what_is_kept_fits() -> None:
     assert (list(cache.kept), cache.removed) == ([], 4)
 
 
+def test_the_way_to_the_server_is_told_where_the_kernels_ms_say_enough() -> None:
+    rows = [{"op": letter, "response_ns": "500000"} for letter in ["R"] * 99 + ["W"] * 200]
+    notes = {"synced_disk": "99 0 792 60 200 0 1600 110 0 0 0"}
+    assert _path_us(rows, notes, Guest()) == pytest.approx(50), "of writes: 110 ms for 200"
+    rows, notes["synced_disk"] = [*rows, {"op": "RF", "response_ns": "500000"}], "100 0 800 60 200 0 1600 110 0 0 0"
+    assert _path_us(rows, notes, Guest()) == pytest.approx(100), "of reads: 60 ms for 100"
+    assert _path_us(rows[:99], notes, Guest()) is None
+
+
 def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(
     machine: Path, emulated: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -218,7 +228,7 @@ def test_what_a_guest_sends_becomes_times_a_trace_and_a_result(
     assert (found.run_ms, found.user_ms, found.system_ms, found.waiting_ms) == (200, 60, 20, 120)
     assert (found.kernel_ms, found.server_ms, found.sync_ms) == (0.02, 0.3, 10)
     assert (found.starts_s, found.ends_s) == (0.5, 0.7)
-    assert found.path_us == 250
+    assert found.path_us is None, "the kernel's whole ms say little of two requests"
     assert (found.result.requests.warmup, found.result.requests.completed) == (2, 5)
     assert found.trace == TRACE.encode()
     assert "it printed" in str(found)

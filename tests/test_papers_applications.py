@@ -55,8 +55,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, float]
         }
         return {**times, "starts_s": 0.0, "trace": str(tmp_path / "trace.csv")}
 
-    for module in (applications, application_claims):
-        monkeypatch.setattr(module, "found", found)
+    monkeypatch.setattr(applications, "found", found)
     return waiting
 
 

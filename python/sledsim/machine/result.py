@@ -56,7 +56,8 @@ class MachineRun(Tabled, Plain):
     """Reads, writes and flushes of the device while it ran."""
     path_us: float | None
     """What a read took for the kernel beside what it took for the server of the device, the mean: block device and
-    socket. Of writes where nothing was read; ``None`` where nothing was written either."""
+    socket. Of writes where there were fewer than 100 reads; ``None`` where there were fewer of these, too, as the
+    kernel counts whole ms."""
     result: Result
     """What the storage did, with its energy, from the program's start until all was written."""
     trace: bytes

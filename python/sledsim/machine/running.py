@@ -245,13 +245,15 @@ def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:
 
 #: In the kernel's statistics of a block device: how many reads, and what they took, ms; the same of writes.
 STATISTICS = {"R": (0, 3), "W": (4, 7)}
+#: The kernel tells whole ms, so that of fewer requests a mean is not known to 10 µs.
+FEWEST_TOLD = 100
 
 
 def _path_us(rows: Sequence[Mapping[str, str]], notes: Mapping[str, str], guest: Guest) -> float | None:
-    """Return how much longer reads took for the kernel than for the server, the mean; of writes where none was read."""
+    """Return how much longer reads took for the kernel than for the server, or else writes; none of either's few."""
     disk = [int(each) for each in notes["synced_disk"].split()]
     for letter, (count, took_ms) in STATISTICS.items():
         counted = [int(row["response_ns"]) for row in rows if row["op"].startswith(letter)][: disk[count]]
-        if counted:
+        if len(counted) >= FEWEST_TOLD:
             return (1e6 * disk[took_ms] / guest.dilation - sum(counted)) / 1e3 / len(counted)
     return None

@@ -38,6 +38,11 @@ class Settings:
         self._changed: set[str] = set()
         self._refused: dict[str, SledsimError] = {}
 
+    @property
+    def of_devices(self) -> bool:
+        """Whether any of them is of devices."""
+        return any(setting.partition("=")[0].strip().partition(".")[0] == "device" for setting in self.settings)
+
     def device(self, given: Given) -> Given:
         """Return a device with the settings laid over it.
 

@@ -30,8 +30,8 @@ Found = TypeVar("Found")
 
 #: Why a claim is not done whose runs on whole machines are not at hand.
 NO_MACHINES = (
-    "its runs on whole machines are not at hand: `make machine applications` makes the paper's, `sledsim machine run` "
-    "one with other values"
+    "its runs on whole machines are not at hand: `make machine applications` makes the paper's; after `make machine` "
+    "those with another value of a device (`--set`) are made when they are asked for"
 )
 
 #: Traces that claims rest on, and where they lie in the folder of reference data; Sledsim ships none of them.

@@ -8,14 +8,17 @@ machine, and packages. What was found once is recorded here, for those who have 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from os import cpu_count
 from pathlib import Path
 from typing import Any
 
 from sledsim import machine
 from sledsim.scenario import resolve
-from sledsim_papers.harness.motion import TIME_OPTIMAL
+from sledsim_papers.harness.motion import TIME_OPTIMAL, table_of
+from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import MissingRunsError
 
 __all__ = [
@@ -98,16 +101,21 @@ class Run:
         Values of the device that are others.
     guest
         What of the machine is another.
+    laid
+        The whole device, where a reader has changed it.
     """
 
     application: str
     device: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     guest: Mapping[str, Any] = field(default_factory=dict)
+    laid: Mapping[str, Any] | None = None
 
     @property
     def system(self) -> dict[str, Any]:
         """The storage."""
+        if self.laid is not None:
+            return {"device": dict(self.laid)}
         own = (
             {"name": f"{self.device}-paper", **SLED}
             if self.device in SLEDS
@@ -137,9 +145,12 @@ class Runs:
     ----------
     motion
         That of the sleds; the paper's, unless said otherwise.
+    settings
+        What a reader has changed of the devices: such runs are made as they are asked for.
     """
 
     motion: str = SLED["seek_model"]
+    settings: Settings | None = None
 
     def of(
         self,
@@ -150,7 +161,18 @@ class Runs:
     ) -> Run:
         """Return a run; parameters as for :class:`Run`."""
         moved = {} if device in DISKS or self.motion == SLED["seek_model"] else {"seek_model": self.motion}
-        return Run(application, device, {**moved, **(changes or {})}, guest or {})
+        run = Run(application, device, {**moved, **(changes or {})}, guest or {})
+        return replace(run, laid=table_of(self.settings.device(run.system["device"]))) if self.settings else run
+
+    def found(self, run: Run) -> dict[str, Any]:
+        """Return what a run found; as :func:`found`, and with settings :func:`made_now`.
+
+        Parameters
+        ----------
+        run
+            Which one.
+        """
+        return made_now(run) if self.settings else found(run)
 
     def on_each(self, application: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, dict[str, Any]]:
         """Return what an application found on each device.
@@ -169,7 +191,9 @@ class Runs:
         MissingRunsError
             Where the runs were not made here.
         """
-        return {device: found(self.of(application, device, {}, guest)) for device in devices}
+        runs = [self.of(application, device, {}, guest) for device in devices]
+        with ThreadPoolExecutor(cpu_count() if self.settings else 1) as pool:
+            return dict(zip(devices, pool.map(self.found, runs), strict=True))
 
     def figures(self, application: str, key: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, float]:
         """Return one figure of what an application found on each device; parameters and errors as for :meth:`on_each`.
@@ -242,8 +266,7 @@ def found(run: Run) -> dict[str, Any]:
         path = folder() / f"{run.key(machine.packages())}.json"
         if not path.exists():
             raise MissingRunsError
-        made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return {**made, "trace": str(path.with_suffix(".csv"))}
+        return _read(path)
     name = run.key()
     if name not in _recorded()["runs"]:
         raise MissingRunsError
@@ -272,16 +295,18 @@ def record(made: str) -> int:
     return len(runs)
 
 
-def make(run: Run) -> bool:
+def make(run: Run, kept: Path | None = None) -> bool:
     """Make a run, unless it was made; tell whether it had to be.
 
     Parameters
     ----------
     run
         Which one.
+    kept
+        The folder in which it is kept; that of the runs that claims rest on if left out.
     """
-    kept, key = folder(), run.key(machine.packages())
-    kept.mkdir(exist_ok=True)
+    kept, key = kept or folder(), run.key(machine.packages())
+    kept.mkdir(parents=True, exist_ok=True)
     if (kept / f"{key}.json").exists():
         return False
     program, sizes = APPLICATIONS[run.application]
@@ -294,6 +319,31 @@ def make(run: Run) -> bool:
     part.write_text(json.dumps({**made.to_dict(), "run": asdict(run)}), encoding="utf-8")
     part.rename(kept / f"{key}.json")
     return True
+
+
+def made_now(run: Run) -> dict[str, Any]:
+    """Return what a run with other values found, which is made if it was not yet; beside those that claims rest on.
+
+    Parameters
+    ----------
+    run
+        Which one.
+
+    Raises
+    ------
+    MissingRunsError
+        Where there is no machine to make it on.
+    """
+    if not machine.is_there():
+        raise MissingRunsError
+    changed = folder() / "changed"
+    make(run, changed)
+    return _read(changed / f"{run.key(machine.packages())}.json")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {**made, "trace": str(path.with_suffix(".csv"))}
 
 
 #: What a write may be answered with before it is on the medium: nothing, then more and more of the drive's buffer.

@@ -85,8 +85,9 @@ def mems_cov(study: Study) -> Finding:
         f"{', '.join(SLEDS.values())}: {RUN}; responses, without command overhead.",
         intervals=intervals,
         scenarios=tuple(microbenchmark(name) for name in SLEDS.values()),
-        cause="The size of requests is not stated, and it decides how much of an access is positioning, which is what "
-        "varies. Command overhead, which the paper does not name, makes the variation less.",
+        cause="The size of requests is not stated, and it decides how often the sled turns between rows within an "
+        "access, which differs from one to the next: it never does for a single sector, which varies least, and most "
+        "often for 16 KB on G1. Command overhead, which the paper does not name, makes the variation less.",
         probes=study.probes(
             lambda: (
                 Probe("requests of 512 B", tuple(map(variation, _on_sleds(study, size_bytes=512).values()))),
