@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import missing
-from sledsim import machine
+from sledsim import SledsimError, machine
 from sledsim_papers.harness import claims, experiments
+from sledsim_papers.harness.change import change
 from sledsim_papers.harness.registry import pictures
 from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
 from sledsim_papers.schlosser2000 import application_claims, applications
 from sledsim_papers.schlosser2000.application_replays import single_changes, spent_on_turns
-from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, all_runs, found, make
+from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, Runs, all_runs, found, make
 from test_papers_schlosser2000 import APPLICATION_CLAIMS
 
 if TYPE_CHECKING:
@@ -243,3 +245,66 @@ def test_a_run_that_is_made_here_is_the_one_recorded(monkeypatch: pytest.MonkeyP
     # The same build of the server in the guest gives the same to the microsecond. Another one takes other moments: two
     # builds were 0.6 % apart.
     assert made["run_ms"] == pytest.approx(recorded["run_ms"], rel=0 if is_same_build else 0.02, abs=0.001)
+
+
+def test_with_another_value_of_a_device_the_runs_of_a_claim_are_made(
+    monkeypatch: pytest.MonkeyPatch, study: Study, tmp_path: Path
+) -> None:
+    asked = []
+
+    def made(run: Run) -> dict[str, Any]:
+        asked.append(run)
+        ms = 100.0 * run.system["device"].get("bit_nm", 1)
+        return {**dict.fromkeys(applications.FIGURES, ms), "trace": ""}
+
+    monkeypatch.setattr(applications, "made_now", made)
+    plain, changed = change("schlosser2000.gnuld-order", ["device.bit_nm=80"], study).answers
+    assert plain.verdict == "reproduced"
+    assert changed.finding
+    assert changed.finding.how.endswith(". Runs made here")
+    assert changed.verdict == "differs"
+    assert {run.device: run.system["device"].get("bit_nm") for run in asked} == {
+        "g1": 80,
+        "g2": 80,
+        "g3": 80,
+        "atlas10k": None,
+        "superdisk": None,
+    }
+    # Nothing is run where no device changes.
+    asked.clear()
+    with pytest.raises(SledsimError, match="changes nothing"):
+        change("schlosser2000.gnuld-order", ["rebuild.time=1h"], study)
+    assert not asked
+    monkeypatch.undo()
+    monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
+    answer = change("schlosser2000.gnuld-order", ["device.bit_nm=80"], study).answers[1]
+    assert (answer.verdict, answer.reason) == ("not done", NO_MACHINES)
+
+
+def test_a_run_with_another_value_is_kept_beside_those_of_claims(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(applications, "folder", lambda: tmp_path)
+    monkeypatch.setattr(machine, "is_there", lambda: True)
+    monkeypatch.setattr(machine, "packages", lambda: {"kernel": "1"})
+    systems = []
+
+    class Made:
+        status, errors = 0, ""
+
+        def save_trace(self, path: Path) -> None:
+            path.write_text("")
+
+        def to_dict(self) -> dict[str, Any]:
+            return {"run_ms": 1.0}
+
+    def ran(system: dict[str, Any], *_: Any, **__: Any) -> Made:
+        systems.append(system)
+        return Made()
+
+    monkeypatch.setattr(machine, "run", ran)
+    runs = Runs(settings=Settings(["device.bit_nm=80"]))
+    for _ in range(2):
+        assert runs.figures("gnuld", "run_ms", ("g1", "g2")) == {"g1": 1.0, "g2": 1.0}
+    assert [system["device"]["bit_nm"] for system in systems] == [80, 80], "each is made once"
+    assert not applications.are_made_here()
