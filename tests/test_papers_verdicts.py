@@ -119,7 +119,7 @@ def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Re
 ACCOUNTED = [
     *(f"griffin1999.{name}" for name in ("transfer-mean", "service-mean", "velocity-optimum")),
     *(f"lin2002.snake-{name}" for name in ("shares", "inactive", "idle", "total")),
-    "lin2002.subsector-last-block",
+    *(f"lin2002.{name}" for name in ("subsector-last-block", "snake-startup", "timeout-throughput")),
     "schlosser2000.cache-mems-alone",
     *(f"hong2006.{name}" for name in ("instant-rebuild", "shortcut-workloads", "disk-latency-dominates")),
     *(f"hong2006.segment-size-{load}" for load in ("tpcc", "cello")),

@@ -308,9 +308,9 @@ def techniques_gain(study: Study) -> Finding:
         scenarios=shown(study, "cello", "mcd_none", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
         cause="The techniques shorten misses, so that what they save hangs on how many requests miss, and on how long "
-        "these wait for the disk. Three of the four are outside: of the trace's week hardly any miss in 256 MB; those "
-        "of the stand-in for TPC-D wait for 512 KB and 1 MB from the disk; those for cello keep the disk so busy that "
-        "the techniques shorten its queue, too. None of this is published of the paper's traces.",
+        "these wait for the disk. Of the trace's week hardly any miss in 256 MB; those of the stand-in for TPC-D wait "
+        "for 512 KB and 1 MB from the disk; those for cello keep the disk so busy that the techniques shorten its "
+        "queue, too. None of this is published of the paper's traces.",
         probes=study.probes(
             lambda: (
                 Probe("TPC-D, requests of 256 KB", 1 - ratio_of(study, "tpcd", "mcd_all", "mcd_none", **pieces)),
