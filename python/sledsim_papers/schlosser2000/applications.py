@@ -8,14 +8,13 @@ machine, and packages. What was found once is recorded here, for those who have 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from os import cpu_count
 from pathlib import Path
 from typing import Any
 
 from sledsim import machine
+from sledsim.runs import in_threads, threads_of
 from sledsim.scenario import resolve
 from sledsim_papers.harness.motion import TIME_OPTIMAL, table_of
 from sledsim_papers.harness.settings import Settings
@@ -192,8 +191,8 @@ class Runs:
             Where the runs were not made here.
         """
         runs = [self.of(application, device, {}, guest) for device in devices]
-        with ThreadPoolExecutor(cpu_count() if self.settings else 1) as pool:
-            return dict(zip(devices, pool.map(self.found, runs), strict=True))
+        outcomes = dict(in_threads(self.found, runs, threads_of(None) if self.settings else 1))
+        return {device: outcomes[place].result() for place, device in enumerate(devices)}
 
     def figures(self, application: str, key: str, devices: Sequence[str] = EVERY, **guest: Any) -> dict[str, float]:
         """Return one figure of what an application found on each device; parameters and errors as for :meth:`on_each`.
