@@ -26,6 +26,7 @@ __all__ = [
     "replaced",
     "require_apart",
     "require_place",
+    "require_plain",
     "require_whole",
     "require_writable",
     "spoken",
@@ -329,6 +330,22 @@ def require_place(error: type[_core.SledsimError], path: Path) -> None:
         raise wrong(error, "unreadable", f"no folder {path.parent}", value=str(path), file=path)
     if path.is_dir():
         raise wrong(error, "unreadable", "a folder, not a file", value=str(path), file=path)
+    require_plain(error, path)
+
+
+def require_plain(error: type[_core.SledsimError], path: Path) -> None:
+    """Refuse a file to be written that is there and is none, such as a pipe or a device: a file would take its place.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    path
+        The file, or a link to it.
+    """
+    if is_there(path) and not (path.is_file() or path.is_dir()):
+        says = "no plain file, but a device, a pipe or a socket: name a file"
+        raise wrong(error, "unreadable", says, value=str(path), file=path)
 
 
 def told_as(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:

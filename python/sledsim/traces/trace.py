@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import ScenarioError, SledsimError, TraceError
-from sledsim.scenario.texts import require_text
-from sledsim.show.faults import is_there, missing_file, require_whole, told_as, wrong
+from sledsim._core import SledsimError, TraceError
+from sledsim.scenario.texts import no_text
+from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
 from sledsim.show.signals import signals_heard
@@ -184,7 +184,8 @@ class Trace:
         if chosen not in written:
             says = f"cannot write format {chosen!r}"
             raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
-        if path.exists() and path.samefile(self.path):
+        require_plain(TraceError, path)
+        if is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
         if chosen != "parquet":
@@ -334,10 +335,10 @@ def reading_options(
     if given is not None and not isinstance(given, Mapping):
         expected = "column names by what they hold, such as {'time': 'Timestamp'}"
         raise wrong(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
-    try:
-        require_text(format or "")
-    except ScenarioError as error:
-        raise told_as(TraceError, error) from None
+    named = [*words.items(), *(("columns", word) for pair in (columns or {}).items() for word in pair)]
+    for path, word in named:
+        if isinstance(word, str) and (says := no_text(word)):
+            raise wrong(TraceError, "notation", f": {says}", path=path)
     return {
         "format": format,
         "skip_bad": skip_bad,
