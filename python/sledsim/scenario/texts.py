@@ -9,7 +9,7 @@ from sledsim._core import Fault, ScenarioError, error_of, limits
 from sledsim.show.faults import brief, is_file_name, missing_file
 from sledsim.show.fitting import visible
 
-__all__ = ["Text", "is_document", "no_text", "require_text", "text_of"]
+__all__ = ["Text", "is_document", "no_name", "no_text", "require_text", "text_of"]
 
 #: Of a text that can't be read, so much is shown.
 LONGEST_SHOWN = 80
@@ -96,8 +96,8 @@ def require_text(*texts: object) -> None:
         if not isinstance(text, str):
             says = f"expected a text, not {type(text).__name__} {brief(text)[0]}"
             raise error_of(ScenarioError, [Fault("wrong-type", says)])
-        if says := no_text(text):
-            raise error_of(ScenarioError, [Fault("notation", says, file=visible(text[:LONGEST_SHOWN]))])
+        if why := no_text(text):
+            raise error_of(ScenarioError, [Fault("notation", why, file=visible(text[:LONGEST_SHOWN]))])
 
 
 def no_text(given: str) -> str | None:
@@ -116,6 +116,17 @@ def no_text(given: str) -> str | None:
             return f"byte {ord(half) - 0xDC00:#04x} is not UTF-8 text"
         return f"{half!r} is half of a character, which no UTF-8 text holds"
     return None
+
+
+def no_name(given: str) -> str | None:
+    """Say why no file can have a name; ``None`` where one can, which may be of bytes that are no text.
+
+    Parameters
+    ----------
+    given
+        The name.
+    """
+    return no_text(re.sub(f"[{BYTES_FROM}-{BYTES_TO}]", "", given))
 
 
 def _of_input(what: str) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "require_plain",
     "require_whole",
     "require_writable",
+    "retold",
     "spoken",
     "told_as",
     "unknown_kind",
@@ -398,10 +399,23 @@ def by_arguments(arguments: Mapping[str, str]) -> Iterator[None]:
         told = [_of_argument(fault, arguments) for fault in error.faults]
         if tuple(told) == error.faults:
             raise
-        again = _core.error_of(type(error), told)
-        if isinstance(error, _core.RunError) and isinstance(again, _core.RunError):
-            again.result = error.result
-        raise again from error.__cause__
+        raise retold(error, told) from error.__cause__
+
+
+def retold(error: Error, told: Sequence[_core.Fault]) -> Error:
+    """Return an error of the same type with other faults; a run's result stays with it.
+
+    Parameters
+    ----------
+    error
+        What is wrong.
+    told
+        The same, told otherwise.
+    """
+    again = _core.error_of(type(error), list(told))
+    if isinstance(error, _core.RunError) and isinstance(again, _core.RunError):
+        again.result = error.result
+    return again
 
 
 #: What messages call a scenario that is in no file.
