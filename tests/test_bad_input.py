@@ -76,6 +76,11 @@ def test_a_missing_file_names_the_nearest(
     assert_refused(sledsim_cli(command, scenario_file.parent), "directory")
 
 
+@pytest.mark.parametrize("command", ["run", "validate", "compare", "explain", "power"])
+def test_a_name_that_is_empty(sledsim_cli: Callable[..., Outcome], command: str) -> None:
+    assert_refused(sledsim_cli(command, ""), '"": no file has an empty name; name one, or - for standard input')
+
+
 @pytest.mark.parametrize("text", ["", "\n  \n", "# only a remark\n"])
 def test_empty_standard_input(sledsim_cli: Callable[..., Outcome], text: str) -> None:
     assert_refused(sledsim_cli("run", "-", given=text), "standard input: empty", "TOML, YAML or JSON")

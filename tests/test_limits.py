@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,11 @@ import sledsim
 from conftest import size
 from reference_pages import filled
 from sledsim import SledsimError, _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -46,6 +51,22 @@ def test_every_limit_stands_on_the_page() -> None:
     page = filled((DOCS / "reference" / "limits.md").read_text(encoding="utf-8"))
     for name, most, *_ in _core.limits():
         assert f"| {name} | {most:,} |" in page
+
+
+def test_a_document_that_is_too_large_is_not_read(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    most = {name: most for name, most, *_ in _core.limits()}["size of a document"]
+    large = tmp_path / "large.img"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+    says = f"has more than the {most} bytes that a document may have"
+    for command in (["run"], ["sweep", "run"], ["explain"], ["reliability"]):
+        found = sledsim_cli(*command, large)
+        assert (found.status, says in found.err) == (2, True), found.err
+        assert found.err.startswith(f"error: {large}: ")
+    found = sledsim_cli("run", "-", given=b" " * (most + 1))
+    assert (found.status, f"standard input: {says}" in found.err) == (2, True), found.err
+    with pytest.raises(SledsimError, match=says):
+        sledsim.run("seed = 1\n#" + " " * most)
 
 
 WORKLOAD = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}

@@ -249,6 +249,14 @@ def test_a_store_by_another_schema_is_refused(tmp_path: Path, sledsim_cli: Calla
     assert sorted((tmp_path / "s").rglob("*")) == parts
 
 
+@pytest.mark.parametrize("mark", [b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"schema": "1"}', b'"a store"'])
+def test_a_mark_that_no_sweep_writes_is_said(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
+    (tmp_path / "store.json").write_bytes(mark)
+    found = sledsim_cli("sweep", "status", tmp_path)
+    says = "is not what a sweep writes there: name a folder that a sweep has made, or a new one"
+    assert (found.status, found.err) == (2, f"error: {tmp_path / 'store.json'}: {says}\n")
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="is a folder of something else"):

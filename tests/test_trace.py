@@ -139,6 +139,49 @@ def test_columns_of_parquet_can_be_named(trace_file: Path) -> None:
     assert sledsim.run({"workload": workload, "system": {"device": "g2"}}).requests.completed == 50
 
 
+def test_a_column_of_parquet_may_have_a_quote_in_its_name(trace_file: Path) -> None:
+    name = 'pl"a""ce, "too"'
+    quoted = name.replace('"', '""')
+    path = parquet_of(trace_file, f'SELECT t_ns, offset_bytes AS "{quoted}", bytes, op FROM trace')
+    columns = {"time": "t_ns", "offset": name, "bytes": "bytes", "op": "op"}
+    assert open_trace(path, columns=columns).head(2)["offset_bytes"].tolist() == [0, 40_960]
+
+
+def test_what_is_wrong_with_parquet_is_told_of_it(trace_file: Path) -> None:
+    query = "SELECT t_ns, CASE WHEN t_ns = 2000000 THEN -5 ELSE offset_bytes END AS offset_bytes, bytes, op FROM trace"
+    path = parquet_of(trace_file, query)
+    says = f'{path}: field `offset`: expected a whole number from 0, below 2^64, found "-5", in record 3 (from 1); '
+    workload, system = {"kind": "trace", "path": str(path)}, {"device": "g2"}
+    tries: list[Callable[[], object]] = [
+        lambda: open_trace(path).info(),
+        lambda: open_trace(path).head(),
+        lambda: list(open_trace(path)),
+        lambda: open_trace(path).convert(path.with_suffix(".csv")),
+        lambda: open_trace(path).convert(path.with_name("other.parquet")),
+        lambda: sledsim.hit_ratio(path, pages=10),
+        lambda: sledsim.run({"workload": workload, "system": system}),
+    ]
+    for attempt in tries:
+        with pytest.raises(TraceError) as caught:
+            attempt()
+        assert str(caught.value).startswith(f"{says}repair the record, tolerate so many such records with ")
+        assert "another" not in str(caught.value)
+        assert (caught.value.faults[0].file, caught.value.faults[0].line) == (str(path), None)
+    with pytest.raises(TraceError, match=r"contains no records: give one that has some$"):
+        open_trace(parquet_of(trace_file, "SELECT * FROM trace WHERE t_ns < 0")).info()
+
+
+def test_parquet_that_is_damaged_is_said_to_be(trace_file: Path) -> None:
+    path = parquet_of(trace_file)
+    content = path.read_bytes()
+    for damaged in (content[:-40], content[:20] + b"\xff" * 30 + content[50:], b"PAR1"):
+        path.write_bytes(damaged)
+        with pytest.raises(TraceError) as caught:
+            open_trace(path)
+        says = "it begins as Parquet does, but is damaged, or not whole: fetch it, or write it, once more"
+        assert str(caught.value) == f"{path}: {says}"
+
+
 def test_whole_numbers_may_have_been_floats(tmp_path: Path) -> None:
     path = tmp_path / "floats.csv"
     path.write_text("t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,512.0,R\n5e3,1,8.192e3,1024,W\n")

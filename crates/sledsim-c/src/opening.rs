@@ -44,7 +44,7 @@ pub fn open_file(path: &Path, settings: Vec<String>) -> Result<Opened, Refusal> 
     let name = path.display().to_string();
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let notation = Notation::named(&ending).map_err(|fault| fault.in_file(name.as_str()))?;
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = scenario::text_of(path).map_err(|error| {
         Fault::new(Kind::Unreadable).says(format!("the scenario can't be read: {error}")).in_file(name.as_str())
     })?;
     open(&text, notation, &name, path.parent().unwrap_or(Path::new("")), settings)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use sledsim::scenario::{Catalog, Draft, Keep, Notation, Resolved, Session};
+use sledsim::scenario::{text_of, Catalog, Draft, Keep, Notation, Resolved, Session};
 use sledsim_nbd::files::are_same;
 use sledsim_nbd::log::Verdict;
 use sledsim_nbd::os;
@@ -172,7 +172,7 @@ fn resolved(path: &Path, settings: &[String]) -> Result<Resolved, String> {
     let name = path.display().to_string();
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let notation = Notation::named(&ending).map_err(|fault| fault.in_file(name.as_str()).to_string())?;
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{name} can't be read: {error}"))?;
+    let text = text_of(path).map_err(|error| format!("{name} can't be read: {error}"))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let settings = [settings, &["workload={kind=\"session\"}".to_owned()]].concat();
     let draft = Draft::read(&text, notation, &name, folder).map_err(|fault| fault.to_string())?;

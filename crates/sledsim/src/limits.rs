@@ -25,6 +25,9 @@ macro_rules! limits {
 }
 
 limits! {
+    DOCUMENT_BYTES = "size of a document", 1 << 24,
+        "bytes of a document's text",
+        "it is held whole, and so is all that is read from it";
     NESTING = "nesting", 100,
         "tables and lists within each other in a document, and keys in the path of a setting",
         "what reads a document goes as deep as it does";

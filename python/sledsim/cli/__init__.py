@@ -26,6 +26,9 @@ def main() -> None:
 
     try:
         from sledsim._guarding import end_when_stuck
+        from sledsim.cli.streams import hold_streams
+
+        hold_streams()
         from sledsim.cli.app import app
 
         end_when_stuck()

@@ -1,6 +1,5 @@
 """The commands put together, and what happens when one fails."""
 
-import os
 import re
 import sys
 from importlib.metadata import entry_points
@@ -30,12 +29,13 @@ from sledsim.cli import (
     traces,
 )
 from sledsim.cli.options import with_catalog
-from sledsim.cli.output import complain, in_options, require_distinct, suggest, words_of
+from sledsim.cli.output import complain, in_options, require_distinct, require_texts, suggest, words_of
+from sledsim.cli.streams import PIPE_CLOSED, WRONG, OutputLostError, drop, say, told
 
 __all__ = ["app"]
 
-#: Exit statuses: what was asked for is wrong; Ctrl-C; the reader of our output has gone (128 + SIGPIPE).
-WRONG, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+#: The exit status after Ctrl-C.
+INTERRUPTED = 130
 
 
 #: Where a context remembers the command that it runs, and what was typed after the program's name.
@@ -115,8 +115,14 @@ def _roomier(error: Any) -> list[tuple[str, Any]]:
 class Command(TyperCommand):
     """A command; it writes over no file that it reads, and its help's examples can be pasted on whatever terminal."""
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read what was typed; help is printed meanwhile."""
+        with told():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        require_texts(self, ctx.params)
         require_distinct(self, ctx.params)
         return super().invoke(ctx)
 
@@ -175,6 +181,11 @@ class Commands(TyperGroup):
         ctx.meta[COMMAND] = found[1]
         return found
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read what was typed; help is printed meanwhile."""
+        with told():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         from sledsim._core import SledsimError
@@ -200,10 +211,11 @@ class Commands(TyperGroup):
             complain("there is not enough memory for it: ask for fewer requests, without a log, or on fewer threads")
             raise typer.Exit(WRONG) from None
         except BrokenPipeError:
-            # Nobody reads any more: keep Python from complaining when it flushes the output at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop(sys.stdout)
             raise typer.Exit(PIPE_CLOSED) from None
         except OSError as error:
+            if isinstance(error, OutputLostError):
+                drop(sys.stdout)
             complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             raise typer.Exit(WRONG) from None
 
@@ -243,7 +255,7 @@ def _version(asked: bool) -> None:
     if asked:
         from sledsim._core import __version__
 
-        typer.echo(f"sledsim {__version__}")
+        say(f"sledsim {__version__}")
         raise typer.Exit
 
 

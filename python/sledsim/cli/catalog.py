@@ -7,6 +7,7 @@ import typer
 
 from sledsim.cli.options import AsJson, Out, Plot, SeekModel, Sets, device_names, workload_names
 from sledsim.cli.output import check_picture, check_target, print_found, print_json, print_tables
+from sledsim.cli.streams import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +98,7 @@ def devices(
         if name is None or as_json:
             wrong = "leave out --json" if as_json else "name the device to start from: sledsim devices g2 --toml"
             raise typer.BadParameter(wrong, param_hint="--toml")
-        typer.echo(device_entry(name).to_toml(), nl=False)
+        say(device_entry(name).to_toml(), end="")
         return
     _list(name, device_entry, catalog, catalog_tables, as_json=as_json, parts=mechanisms)
 

@@ -6,6 +6,7 @@ import typer
 
 from sledsim.cli.options import AsJson, Plot, Sets
 from sledsim.cli.output import check_picture, print_found
+from sledsim.cli.streams import say
 
 __all__ = ["register"]
 
@@ -57,7 +58,7 @@ def design(
     found = made_of(file, set=sets or [])
     moves = found.sensitivity(TENTH if step is None else step) if sensitive or plot else None
     if as_toml:
-        typer.echo(found.to_toml(), nl=False)
+        say(found.to_toml(), end="")
     else:
         print_found(moves if moves and sensitive else found, as_json=as_json)
     if moves and plot:

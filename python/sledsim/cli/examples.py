@@ -72,6 +72,7 @@ def example(
     A file that is there already is left as it is, unless it would become the same or --force is given.
     """
     from sledsim._core import SledsimError
+    from sledsim.show.faults import require_plain
     from sledsim.show.tables import Table
 
     if name is None:
@@ -89,6 +90,8 @@ def example(
             SledsimError, "unknown-name", f"no example {name!r}", path="name", value=name, known=[EVERYTHING, *KINDS]
         )
     texts = {each: _content(each) for each in (named or wanted)}
+    for each in texts:
+        require_plain(SledsimError, Path(each))
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
         says = f"{', '.join(changed)}: there already, with other content; --force writes over it"

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.output import check_target, print_text
+from sledsim.cli.streams import say
 
 __all__ = ["app"]
 
@@ -59,7 +60,7 @@ def disksim(
     for line in found.listing:
         print_text(line, err=True)
     if out is None:
-        typer.echo(text, nl=False)
+        say(text, end="")
     else:
         write_whole(out, text)
         print_text(f"{out}: {found.name}")

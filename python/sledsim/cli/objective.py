@@ -8,6 +8,7 @@ import typer
 
 from sledsim.cli.options import AsJson, Plot, Replications, Sets, device_names, scheduler_names, unfolded
 from sledsim.cli.output import check_picture, print_found
+from sledsim.cli.streams import say
 
 if TYPE_CHECKING:
     from sledsim.studies.objective.objective_tests import ObjectiveTest
@@ -162,6 +163,6 @@ def _show(found: "ObjectiveTest", plot: Path | None, *, as_json: bool) -> None:
     """Print what was found, and draw it."""
     print_found(found, as_json=as_json)
     if found.verdict == "undecided":
-        typer.echo("note: the interval holds the 10 % of the rule; more --replications would tell", err=True)
+        say("note: the interval holds the 10 % of the rule; more --replications would tell", err=True)
     if plot:
         found.save_plot(plot)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
+from sledsim.cli.streams import say
+
 if TYPE_CHECKING:
     from sledsim._core import Fault, Scenario, SledsimError
     from sledsim.show.faults import Words
@@ -32,6 +34,7 @@ __all__ = [
     "print_text",
     "require_distinct",
     "require_kept",
+    "require_texts",
     "suggest",
     "words_of",
 ]
@@ -59,7 +62,7 @@ def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
     ]
     # What was read from standard input is gone.
     if found and "-" not in typed:
-        typer.echo("\n".join([f"to go on, {'one of' if len(found) > 1 else 'with'}:", *found]), err=True)
+        say("\n".join([f"to go on, {'one of' if len(found) > 1 else 'with'}:", *found]), err=True)
 
 
 def _without(option: str, typed: Sequence[str]) -> list[str]:
@@ -151,7 +154,7 @@ def _named(option: Any) -> tuple[str, str]:
 
 def print_json(value: Any) -> None:
     """Print a value, or a text that is JSON already, and nothing else."""
-    typer.echo(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+    say(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_found(found: "Found", *what: Any, as_json: bool) -> None:
@@ -178,11 +181,11 @@ def print_tables(tables: "Iterable[Table]") -> None:
 
     width = terminal_width(sys.stdout)
     if width is None:
-        typer.echo("\n\n".join(str(table) for table in tables))
+        say("\n\n".join(str(table) for table in tables))
         return
     for i, table in enumerate(tables):
         lines = [typer.style(line.text, **_style(line.kind)) for line in table.lines(width)]
-        typer.echo("\n".join(["", *lines] if i else lines))
+        say("\n".join(["", *lines] if i else lines))
 
 
 def _style(kind: str) -> dict[str, bool]:
@@ -205,7 +208,7 @@ def print_text(text: str, *, err: bool = False) -> None:
     from sledsim.show.fitting import folded, terminal_width
 
     width = terminal_width(sys.stderr if err else sys.stdout)
-    typer.echo("\n".join(folded(text, width)), err=err)
+    say("\n".join(folded(text, width)), err=err)
 
 
 def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
@@ -273,6 +276,29 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
         if key in OUTPUTS and word.startswith("--"):
             others = [(other, taken) for _, other, taken in named[:at] + named[at + 1 :] if str(taken) != "-"]
             require_apart(SledsimError, key, path, others)
+
+
+def require_texts(command: Any, given: Mapping[str, Any]) -> None:
+    """Refuse bytes that are no text, but in names of files: those may have any.
+
+    Parameters
+    ----------
+    command
+        The command.
+    given
+        Its parameters, by their names in Python.
+    """
+    from sledsim._core import SledsimError
+    from sledsim.scenario.texts import no_text
+    from sledsim.show.faults import wrong
+
+    for each in command.params:
+        key, _ = _named(each)
+        value = given.get(each.name)
+        for one in value if isinstance(value, list | tuple) else [value]:
+            says = no_text(one) if isinstance(one, str) and key not in FILES else None
+            if says:
+                raise wrong(SledsimError, "notation", f": {says}", path=key)
 
 
 def require_kept(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> None:

@@ -15,6 +15,7 @@ from sledsim.cli.output import (
     print_tables,
     print_text,
 )
+from sledsim.cli.streams import say
 
 if TYPE_CHECKING:
     from sledsim.sweep import SweepReport
@@ -110,7 +111,7 @@ def run(
     else:
         print_text(_said(report))
     if report.failed:
-        typer.echo(f"note: {report.failed:,} runs failed: sledsim sweep status {report.store}", err=True)
+        say(f"note: {report.failed:,} runs failed: sledsim sweep status {report.store}", err=True)
     if not report.complete:
         complain(
             f"interrupted: {report.over:,} of {report.runs:,} runs are in {report.store}; the same command goes on "
@@ -147,7 +148,7 @@ def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> N
         if each.latest and each.missing > 0:
             print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on:")
             # Not folded, so that it can be pasted.
-            typer.echo(f"  {each.definition.command}")
+            say(f"  {each.definition.command}")
 
 
 @app.command(epilog=TABLE_EXAMPLES)

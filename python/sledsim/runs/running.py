@@ -11,7 +11,8 @@ from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.show.progress import reporting
-from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
+from sledsim.traces.parquet import is_parquet, parquet_as_csv
+from sledsim.traces.trace import require_file
 
 __all__ = ["ProgressCallback", "readable", "run", "run_resolved"]
 
@@ -129,6 +130,5 @@ def readable(resolved: Resolved) -> Iterator[Resolved]:
     if not is_parquet(path):
         yield resolved
         return
-    with TemporaryDirectory(prefix="sledsim-") as folder:
-        copy = parquet_to_csv(path, Path(folder), columns)
+    with TemporaryDirectory(prefix="sledsim-") as folder, parquet_as_csv(path, Path(folder), columns) as copy:
         yield resolved.with_trace(str(copy), "csv")

@@ -11,7 +11,7 @@ from sledsim import _core
 from sledsim.runs.result import Result
 from sledsim.runs.session import files_read, resolved_system
 from sledsim.scenario.reading import ScenarioLike, Sets, set_list
-from sledsim.scenario.texts import is_document
+from sledsim.scenario.texts import is_document, no_name, no_text
 from sledsim.show.faults import brief, replaced, require_apart, wrong
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
@@ -152,6 +152,10 @@ def serve(
     for key, path in files.items():
         if path is not None and not str(path):
             raise wrong(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
+        if path is not None and (says := no_name(str(path))):
+            raise wrong(_core.SledsimError, "notation", f": {says}", path=key)
+    if tcp is not None and (says := no_text(str(tcp))):
+        raise wrong(_core.SledsimError, "notation", f": {says}", path="tcp")
     resolved = resolved_system(system, _of_the_system(set))
     _require_apart(files, system, files_read(system, set))
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}

@@ -114,7 +114,7 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
 
 def from_argument(name: str) -> "Path | str":
     """Read what stands on a command line: a file, or ``-`` for standard input, never a text."""
-    return name if name == "-" else Path(name)
+    return name if name in ("", "-") else Path(name)
 
 
 def _require_known(source: object) -> None:

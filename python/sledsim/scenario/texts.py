@@ -5,14 +5,21 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from sledsim._core import Fault, ScenarioError, error_of
+from sledsim._core import Fault, ScenarioError, error_of, limits
 from sledsim.show.faults import brief, is_file_name, missing_file
 from sledsim.show.fitting import visible
 
-__all__ = ["Text", "is_document", "require_text", "text_of"]
+__all__ = ["Text", "is_document", "no_name", "no_text", "require_text", "text_of"]
 
 #: Of a text that can't be read, so much is shown.
 LONGEST_SHOWN = 80
+
+#: Bytes that a document may have.
+MOST_BYTES = next(most for name, most, *_ in limits() if name == "size of a document")
+#: What messages call it.
+STDIN = "standard input"
+#: What Python reads in the place of bytes that are no text.
+BYTES_FROM, BYTES_TO = "\udc80", "\udcff"
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
@@ -69,7 +76,9 @@ def text_of(source: Path | str, what: str) -> Text:
         return _of_file(source, what)
     require_text(source)
     if source == "-":
-        return Text(*_detected(sys.stdin.read(), "standard input", what), "standard input", here)
+        return Text(*_detected(_of_input(what), STDIN, what), STDIN, here)
+    if not source:
+        raise _unread('""', f"no file has an empty name; name one, or - for {STDIN}")
     if "\n" in source or source.lstrip().startswith("{"):
         return Text(*_detected(source, what, what), what, here)
     return _of_file(Path(source), what)
@@ -87,25 +96,78 @@ def require_text(*texts: object) -> None:
         if not isinstance(text, str):
             says = f"expected a text, not {type(text).__name__} {brief(text)[0]}"
             raise error_of(ScenarioError, [Fault("wrong-type", says)])
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            says = f"{text[error.start]!r} is half of a character, which no UTF-8 text holds"
-            raise error_of(ScenarioError, [Fault("notation", says, file=visible(text[:LONGEST_SHOWN]))]) from None
+        if why := no_text(text):
+            raise error_of(ScenarioError, [Fault("notation", why, file=visible(text[:LONGEST_SHOWN]))])
+
+
+def no_text(given: str) -> str | None:
+    """Say why UTF-8 can't hold a text; ``None`` where it can.
+
+    Parameters
+    ----------
+    given
+        The text. Bytes of a command line that are none are halves of characters in it.
+    """
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        half = given[error.start]
+        if BYTES_FROM <= half <= BYTES_TO:
+            return f"byte {ord(half) - 0xDC00:#04x} is not UTF-8 text"
+        return f"{half!r} is half of a character, which no UTF-8 text holds"
+    return None
+
+
+def no_name(given: str) -> str | None:
+    """Say why no file can have a name; ``None`` where one can, which may be of bytes that are no text.
+
+    Parameters
+    ----------
+    given
+        The name.
+    """
+    return no_text(re.sub(f"[{BYTES_FROM}-{BYTES_TO}]", "", given))
+
+
+def _of_input(what: str) -> str:
+    """Read what is sent to standard input, and no more of it than a document may have."""
+    if sys.stdin is None:
+        raise _unread(STDIN, f"closed; name a file, or send a {what} there")
+    try:
+        # A program may have put a text in its place.
+        read = getattr(sys.stdin, "buffer", sys.stdin).read(MOST_BYTES + 1)
+        return _decoded(read, what) if isinstance(read, bytes) else read
+    except OSError as error:
+        raise _unread(STDIN, error.strerror or str(error)) from None
+    except _UnfitError as error:
+        raise _unread(STDIN, str(error)) from None
+
+
+class _UnfitError(ValueError):
+    """Bytes are no document's text."""
+
+
+def _decoded(content: bytes, what: str) -> str:
+    """Return the text of a document, its lines ended as Python's are."""
+    traces = " (`sledsim replay` takes traces)" if what == "scenario" else ""
+    expected = f"expected a {what} in TOML, YAML or JSON{traces}"
+    if len(content) > MOST_BYTES:
+        raise _UnfitError(f"has more than the {MOST_BYTES} bytes that a document may have; {expected}")
+    try:
+        return content.decode().replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise _UnfitError(f"byte {error.start} is not UTF-8 text; {expected}") from None
 
 
 def _of_file(path: Path, what: str) -> Text:
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            text = _decoded(file.read(MOST_BYTES + 1), what)
     except FileNotFoundError:
         says = "no such file"
         if what == "scenario" and not is_file_name(path):
             says += " (`sledsim example` writes scenarios; `sledsim replay TRACE --device NAME` takes a device's name)"
         raise missing_file(ScenarioError, path, says) from None
-    except UnicodeDecodeError as error:
-        traces = " (`sledsim replay` takes traces)" if what == "scenario" else ""
-        says = f"byte {error.start} is not UTF-8 text; expected a {what} in TOML, YAML or JSON{traces}"
-        raise _unread(path, says) from None
     except (OSError, ValueError) as error:
         # A name with a zero in it is none that a file could have.
         raise _unread(path, getattr(error, "strerror", None) or str(error)) from None

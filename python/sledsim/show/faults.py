@@ -26,8 +26,10 @@ __all__ = [
     "replaced",
     "require_apart",
     "require_place",
+    "require_plain",
     "require_whole",
     "require_writable",
+    "retold",
     "spoken",
     "told_as",
     "unknown_kind",
@@ -329,6 +331,22 @@ def require_place(error: type[_core.SledsimError], path: Path) -> None:
         raise wrong(error, "unreadable", f"no folder {path.parent}", value=str(path), file=path)
     if path.is_dir():
         raise wrong(error, "unreadable", "a folder, not a file", value=str(path), file=path)
+    require_plain(error, path)
+
+
+def require_plain(error: type[_core.SledsimError], path: Path) -> None:
+    """Refuse a file to be written that is there and is none, such as a pipe or a device: a file would take its place.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    path
+        The file, or a link to it.
+    """
+    if is_there(path) and not (path.is_file() or path.is_dir()):
+        says = "no plain file, but a device, a pipe or a socket: name a file"
+        raise wrong(error, "unreadable", says, value=str(path), file=path)
 
 
 def told_as(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:
@@ -381,10 +399,23 @@ def by_arguments(arguments: Mapping[str, str]) -> Iterator[None]:
         told = [_of_argument(fault, arguments) for fault in error.faults]
         if tuple(told) == error.faults:
             raise
-        again = _core.error_of(type(error), told)
-        if isinstance(error, _core.RunError) and isinstance(again, _core.RunError):
-            again.result = error.result
-        raise again from error.__cause__
+        raise retold(error, told) from error.__cause__
+
+
+def retold(error: Error, told: Sequence[_core.Fault]) -> Error:
+    """Return an error of the same type with other faults; a run's result stays with it.
+
+    Parameters
+    ----------
+    error
+        What is wrong.
+    told
+        The same, told otherwise.
+    """
+    again = _core.error_of(type(error), list(told))
+    if isinstance(error, _core.RunError) and isinstance(again, _core.RunError):
+        again.result = error.result
+    return again
 
 
 #: What messages call a scenario that is in no file.

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sledsim._core import SledsimError
+from sledsim.show.faults import require_plain
+
 __all__ = ["UNFINISHED", "files_at_once", "unwritable", "whole", "write_whole"]
 
 #: Ending of a file that is still being written; what ends so is nobody's result.
@@ -30,7 +33,13 @@ def whole(target: Path, *, lasting: bool = False) -> Iterator[Path]:
     ------
     Path
         Where to write. Its ending says nothing of what is in it.
+
+    Raises
+    ------
+    SledsimError
+        Where what is there is no plain file; nothing is written then.
     """
+    require_plain(SledsimError, target)
     # What a link names is replaced, not the link.
     target = Path(os.path.realpath(target))
     unfinished = _unfinished(target.parent)

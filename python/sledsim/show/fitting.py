@@ -34,15 +34,15 @@ LEAST_BESIDE_INDENT = 8
 LEAST_WIDTH = 20
 
 
-def terminal_width(stream: TextIO) -> int | None:
+def terminal_width(stream: TextIO | None) -> int | None:
     """Return how many columns a terminal has; nothing where there is none.
 
     Parameters
     ----------
     stream
-        What is written to.
+        What is written to; nothing where it was closed before the program began.
     """
-    if not stream.isatty():
+    if stream is None or not stream.isatty():
         return None
     asked = os.environ.get("COLUMNS", "")
     return int(asked) if asked.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None

@@ -97,7 +97,7 @@ class ProgressBar:
         state
             The words.
         """
-        if time.monotonic() - self._started < QUIET_S or not sys.stderr.isatty():
+        if time.monotonic() - self._started < QUIET_S or sys.stderr is None or not sys.stderr.isatty():
             return
         if self._bar is None:
             self._start()

@@ -280,8 +280,11 @@ class Store(Framed):
         for path in sorted((self.path / SWEEPS).glob("*.json")):
             try:
                 found.append(Definition(**json.loads(path.read_text(encoding="utf-8"))))
-            except (OSError, ValueError, TypeError) as error:
-                raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=path) from None
+            except OSError as error:
+                raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=path) from None
+            except (ValueError, TypeError, RecursionError):
+                says = "is not what a sweep writes there: remove it, or run the sweep into another store"
+                raise wrong(StoreError, "unreadable", says, file=path) from None
         return sorted(found, key=lambda each: each.started)
 
     def definition(self, sweep: str | None = None) -> Definition:
@@ -394,13 +397,18 @@ def _check_mark(folder: Path) -> None:
     """Refuse a folder that is no store, and a store by another schema."""
     try:
         mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
-        schema = mark["schema"]
+        schema = mark["schema"] if isinstance(mark, dict) else None
     except FileNotFoundError:
         if not folder.exists():
             raise missing_file(StoreError, folder, "no such store") from None
         raise wrong(StoreError, "unreadable", f"is not a store of sweeps: it has no {MARK}", file=folder) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=folder / MARK) from None
+    except OSError as error:
+        raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=folder / MARK) from None
+    except (ValueError, KeyError, RecursionError):
+        schema = None
+    if not isinstance(schema, int):
+        says = "is not what a sweep writes there: name a folder that a sweep has made, or a new one"
+        raise wrong(StoreError, "unreadable", says, file=folder / MARK)
     if schema != SCHEMA_VERSION:
         says = (
             f"written by schema {schema} of the tables; this version of Sledsim reads and writes schema "

@@ -3,19 +3,20 @@
 import shutil
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import ScenarioError, SledsimError, TraceError
-from sledsim.scenario.texts import require_text
-from sledsim.show.faults import is_there, missing_file, require_whole, told_as, wrong
+from sledsim._core import SledsimError, TraceError
+from sledsim.scenario.texts import no_text
+from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
-from sledsim.show.signals import signals_heard
 from sledsim.show.tables import Table
+from sledsim.traces.parquet import copied, is_parquet, told_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Trace",
     "formats_table",
-    "is_parquet",
     "open_trace",
-    "parquet_to_csv",
     "records_table",
     "require_file",
     "trace_formats",
@@ -78,13 +77,18 @@ class Trace:
         if self._is_parquet:
             folder = mkdtemp(prefix="sledsim-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._readable = parquet_to_csv(self.path, Path(folder), columns)
+            self._readable = copied(self.path, Path(folder), columns)
             self._options["format"] = "csv"
         # A trace that cannot be read is better refused here than at the first record.
         self._reader()
 
     def _reader(self) -> _core.TraceReader:
-        return _core.TraceReader(str(self._readable), **self._options)
+        with self._told():
+            return _core.TraceReader(str(self._readable), **self._options)
+
+    def _told(self) -> AbstractContextManager[None]:
+        """Tell what is wrong with a copy as wrong with the trace."""
+        return told_of(self.path, self._readable) if self._is_parquet else nullcontext()
 
     @property
     def format(self) -> str:
@@ -115,7 +119,8 @@ class Trace:
         require_whole(TraceError, "records", records, 1)
         reader = self._reader()
         while True:
-            batch = reader.read(records)
+            with self._told():
+                batch = reader.read(records)
             if not len(batch["time_ns"]):
                 return
             yield batch
@@ -132,11 +137,14 @@ class Trace:
             How many.
         """
         require_whole(TraceError, "records", records)
-        return self._reader().read(records)
+        reader = self._reader()
+        with self._told():
+            return reader.read(records)
 
     def info(self) -> Section:
         """Read the whole trace and say what is in it: counts, shares, sizes, times."""
-        info = _core.trace_info(str(self._readable), **self._options)
+        with self._told():
+            info = _core.trace_info(str(self._readable), **self._options)
         if self._is_parquet:
             info.update(format="parquet", format_told_by="its first bytes")
         return Section(info)
@@ -184,16 +192,19 @@ class Trace:
         if chosen not in written:
             says = f"cannot write format {chosen!r}"
             raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
-        if path.exists() and path.samefile(self.path):
+        require_plain(TraceError, path)
+        if is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
         if chosen != "parquet":
-            return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
+            with self._told():
+                return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
         import duckdb
 
         with TemporaryDirectory(prefix="sledsim-") as folder:
             copy = Path(folder, "trace.csv")
-            count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
+            with self._told():
+                count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
             query = f"SELECT * FROM read_csv({quoted_path(copy)}, header = true, columns = {CSV_COLUMNS})"
             try:
                 with duckdb.connect() as connection:
@@ -334,10 +345,10 @@ def reading_options(
     if given is not None and not isinstance(given, Mapping):
         expected = "column names by what they hold, such as {'time': 'Timestamp'}"
         raise wrong(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
-    try:
-        require_text(format or "")
-    except ScenarioError as error:
-        raise told_as(TraceError, error) from None
+    named = [*words.items(), *(("columns", word) for pair in (columns or {}).items() for word in pair)]
+    for path, word in named:
+        if isinstance(word, str) and (says := no_text(word)):
+            raise wrong(TraceError, "notation", f": {says}", path=path)
     return {
         "format": format,
         "skip_bad": skip_bad,
@@ -364,59 +375,3 @@ def require_file(path: Path) -> None:
         # Opening a pipe waits for whoever writes into it, and traces are read more than once.
         says = "it is not a regular file; write what comes from a pipe to a file first"
         raise wrong(TraceError, "unreadable", says, value=str(path), file=path)
-
-
-def is_parquet(path: Path) -> bool:
-    """Tell by its first bytes whether a file is Parquet."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError:
-        # Whoever reads the file says what is wrong with it.
-        return False
-
-
-def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -> Path:
-    """Copy a Parquet trace, row group by row group, into a CSV of its name that the core reads.
-
-    Parameters
-    ----------
-    path
-        The Parquet file.
-    folder
-        Where the copy goes.
-    columns
-        Which column holds what; every column is copied when not given.
-    """
-    import duckdb
-
-    # Messages of the core name the copy.
-    copy = folder / path.name
-    source = f"read_parquet({quoted_path(path)})"
-    try:
-        with signals_heard(), duckdb.connect() as connection:
-            wanted = _wanted(connection, source, columns)
-            copy_whole(connection, f"SELECT {wanted} FROM {source}", copy, COPY_OPTIONS[".csv"])
-    except duckdb.Error as error:
-        raise wrong(TraceError, "unreadable", f"{error}", file=path) from None
-    return copy
-
-
-def _wanted(connection: "duckdb.DuckDBPyConnection", source: str, columns: Mapping[str, str] | None) -> str:
-    """Say in SQL which columns to copy: those named, where all of them are there, so that the core judges the rest.
-
-    Whole numbers that floating-point columns hold are written as such, not as ``1.28e17``.
-    """
-    types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    named = [name for meaning, name in (columns or {}).items() if meaning != "time_unit"]
-    wanted = dict.fromkeys(named if named and types.keys() >= set(named) else types)
-    return ", ".join(_exactly(name, types[name]) for name in wanted)
-
-
-def _exactly(name: str, kind: str) -> str:
-    """Say in SQL a column, and how its whole numbers are to be written."""
-    column = '"' + name.replace('"', '""') + '"'
-    if kind not in {"DOUBLE", "FLOAT"}:
-        return column
-    is_whole = f"{column} = floor({column}) AND abs({column}) < 1.8e19"
-    return f"CASE WHEN {is_whole} THEN {column}::HUGEINT::VARCHAR ELSE {column}::VARCHAR END AS {column}"

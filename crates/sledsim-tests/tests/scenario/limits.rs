@@ -4,7 +4,9 @@ use std::path::Path as File;
 
 use serde_json::{json, Value};
 use sledsim::fault::{Fault, Kind};
-use sledsim::limits::{ALL, COMPONENTS, LATENT_ERRORS, LOG_ROWS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
+use sledsim::limits::{
+    ALL, COMPONENTS, DOCUMENT_BYTES, LATENT_ERRORS, LOG_ROWS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY,
+};
 use sledsim::scenario::{self, resolve, Notation, Report};
 use sledsim_testing::scenarios::{catalog, poisson, resolved};
 use sledsim_testing::tiers::size;
@@ -54,6 +56,24 @@ fn brackets_in_texts_and_remarks_are_not_counted() {
         let told = refused(&text, notation, &[]).to_string();
         assert!(!told.contains("nested"), "{told}");
     }
+}
+
+#[test]
+fn documents_that_are_too_large_are_refused() {
+    let remark = format!("#{}", " ".repeat(DOCUMENT_BYTES.most as usize - 1));
+    assert_ne!(refused(&remark, Notation::Toml, &[]).kind, Kind::Unreadable);
+    let told = refused(&format!("{remark} "), Notation::Toml, &[]).to_string();
+    assert_eq!(told, "deep: has more than the 16777216 bytes that a document may have");
+    // A file without an end is read no further.
+    let named = "[system]\ndevice = \"large.toml\"\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let large = folder.path().join("large.toml");
+    let file = std::fs::File::create(&large).expect("a file");
+    file.set_len(1 << 40).expect("a file of holes");
+    let found = resolve(named, Notation::Toml, "s.toml", &[], &catalog(), folder.path());
+    let told = found.err().expect("the device is too large").to_string();
+    assert!(told.contains("large.toml: has more than the 16777216 bytes"), "{told}");
+    assert!(scenario::text_of(&large).is_err_and(|says| says.starts_with("has more than")));
 }
 
 #[test]

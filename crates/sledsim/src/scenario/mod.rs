@@ -20,6 +20,7 @@ pub use document::draft::{Draft, Notation};
 pub use document::entry::{Entry, Subject};
 pub use document::quantity::{parse_with_unit, split as split_quantity};
 pub use document::resolve::{resolve, schema, Resolved};
+pub use document::text::text_of;
 pub use document::written_schema::{document_schema, user_schema};
 pub use parts::{Parameters, Part, Parts};
 pub use report::components::{ComponentReport, CountReport, PathReport};

@@ -223,7 +223,7 @@ impl Columns {
             ColumnRef::Index(index) if *index < names.len() => Ok(*index),
             ColumnRef::Name(wanted) => names
                 .iter()
-                .position(|name| name.eq_ignore_ascii_case(wanted))
+                .position(|name| is_called(name, wanted))
                 .ok_or_else(|| format!("column {column} is not in the first line {}", excerpt(first))),
             ColumnRef::Index(_) => Err(format!("column {column} is beyond the {} of the first line", names.len())),
         };
@@ -360,7 +360,7 @@ impl<'a> Iterator for Cells<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
         let quoted = match rest {
-            [b'"', inside @ ..] => inside.iter().position(|&byte| byte == b'"').map_or(0, |at| at + 2),
+            [b'"', inside @ ..] => closing(inside).map_or(0, |at| at + 2),
             _ => 0,
         };
         let cell = match rest[quoted..].iter().position(|&byte| byte == self.separator) {
@@ -378,6 +378,23 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
+/// Where a cell that begins with a quote has the other: two of them stand for one that is in it.
+fn closing(inside: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + inside[from..].iter().position(|&byte| byte == b'"')?;
+        if inside.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        from = at + 2;
+    }
+}
+
+/// Whether a column is meant by a name, which may have quotes in it.
+fn is_called(cell: &str, wanted: &str) -> bool {
+    cell.eq_ignore_ascii_case(wanted) || cell.replace("\"\"", "\"").eq_ignore_ascii_case(wanted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,6 +407,7 @@ mod tests {
     fn cells_may_be_quoted_and_empty() {
         assert_eq!(all(b"1, 2 ,\"a,b\",,x"), [&b"1"[..], b"2", b"a,b", b"", b"x"]);
         assert_eq!(all(b"\"open,2"), [&b"\"open"[..], b"2"]);
+        assert_eq!(all(b"\"a\"\",b\",\"\",\"\"\"\""), [&b"a\"\",b"[..], b"", b"\"\""]);
         assert_eq!(all(b""), [&b""[..]]);
     }
 
@@ -428,7 +446,9 @@ mod tests {
         assert_eq!(columns.line(b"0.5,2,4096,512").unwrap_err().field, "op");
         let beyond = ColumnMap { op: ColumnRef::Index(4), ..map.clone() };
         assert!(Columns::of_map(&beyond, b"0.5,1,4096,512", 512).unwrap_err().contains("beyond"));
-        let named = ColumnMap { op: ColumnRef::Name("kind".to_owned()), ..map };
+        let named = ColumnMap { op: ColumnRef::Name("kind".to_owned()), ..map.clone() };
         assert!(Columns::of_map(&named, b"t,KIND,o,l", 512).unwrap().1);
+        let quoted = ColumnMap { op: ColumnRef::Name("a \"kind\", too".to_owned()), ..map };
+        assert_eq!(Columns::of_map(&quoted, b"t,o,l,\"a \"\"kind\"\", too\"", 512).unwrap().0.op, 3);
     }
 }

@@ -79,7 +79,7 @@ impl TraceWriter {
     ///
     /// # Errors
     ///
-    /// When `format` is one that cannot be written, or the file cannot be created.
+    /// When `format` is one that cannot be written, or the file cannot be created: a device, or a pipe, is not replaced by one.
     pub fn create(path: &Path, format: TraceFormat) -> Result<Self, TraceError> {
         let Some(writing) = format.writing() else {
             let written = TraceFormat::ALL.iter().filter(|each| each.writing().is_some());
@@ -91,6 +91,10 @@ impl TraceWriter {
                 problem: format!("{format} cannot be written; these can: {}", names.join(", ")),
             });
         };
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let says = "it is there, and no plain file; name a file";
+            return Err(failed(path, "create", 0, io::Error::other(says)));
+        }
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +16,8 @@ from sledsim.show.faults import require_whole, wrong
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number, with_default
-from sledsim.traces.trace import is_parquet, parquet_to_csv, reading_options, require_file
+from sledsim.traces.parquet import is_parquet, parquet_as_csv
+from sledsim.traces.trace import reading_options, require_file
 
 if TYPE_CHECKING:
     import altair
@@ -207,15 +209,16 @@ def hit_ratio(
     require_file(path)
     bar = reporting(progress, "reading")
     with TemporaryDirectory(prefix="sledsim-") as folder, bar as report:
-        readable = parquet_to_csv(path, Path(folder), columns) if is_parquet(path) else path
-        found = _core.hit_ratios(
-            str(readable),
-            caches=tried,
-            page_bytes=page_bytes,
-            policies=load,
-            progress=report,
-            **(options if readable == path else options | {"format": "csv"}),
-        )
+        copied = parquet_as_csv(path, Path(folder), columns) if is_parquet(path) else nullcontext(path)
+        with copied as readable:
+            found = _core.hit_ratios(
+                str(readable),
+                caches=tried,
+                page_bytes=page_bytes,
+                policies=load,
+                progress=report,
+                **(options if readable == path else options | {"format": "csv"}),
+            )
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"
     return HitRatios(trace=path, caches=hits, **found)

@@ -10,6 +10,7 @@ use super::check;
 use super::draft::{overlay, set_key, Notation};
 use super::place::{line_of, stands_in};
 use super::resolve::{anchored, keys_of};
+use super::text::text_of;
 use crate::fault::{self, Fault, Kind, Word};
 
 /// The key that names the document below.
@@ -301,7 +302,7 @@ pub(in crate::scenario) fn opened(path: &Path, name: &str) -> Result<Read, Fault
             "expected a name that ends in {endings}; if this is a device file, give it as a scenario's device"
         ))
     })?;
-    let text = std::fs::read_to_string(path).map_err(|error| unread(fault::unread(&error)))?;
+    let text = text_of(path).map_err(unread)?;
     let one = path.canonicalize().map_err(|error| unread(fault::unread(&error)))?;
     Read::of(&text, notation, &path.display().to_string(), Some(one))
 }

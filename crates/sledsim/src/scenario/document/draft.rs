@@ -10,6 +10,7 @@ use super::based::Document;
 use super::named_device::{make_room, DRAWING};
 use super::resolve::{keys_of, keys_of_system, schema};
 use super::strict::Strict;
+use super::text::require_size;
 use super::tree::COMPONENTS;
 use crate::fault::{self, brief, Fault, Kind};
 use crate::limits::NESTING;
@@ -54,8 +55,9 @@ impl Notation {
     /// Reads a document.
     ///
     /// # Errors
-    /// Text that is not of this notation: says line and column.
+    /// Text that is too large, or not of this notation: says line and column.
     pub fn read(self, text: &str, source: &str) -> Result<Value, Fault> {
+        require_size(text.len()).map_err(|says| Fault::new(Kind::Unreadable).says(says).in_file(source))?;
         let document = match self {
             Self::Toml => read_toml(text),
             // Its reader looks for the end of everything that is open before it says a word.

@@ -12,5 +12,6 @@ pub(super) mod place;
 pub(super) mod quantity;
 pub(super) mod resolve;
 pub(super) mod strict;
+pub(super) mod text;
 pub(super) mod tree;
 pub(super) mod written_schema;
