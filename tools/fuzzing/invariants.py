@@ -90,7 +90,9 @@ def _check_counts(found: Mapping[str, Any]) -> None:
     require(requests["lost"] <= requests["failed"], f"more lost than failed: {requests}")
     require(requests["measured"] <= requests["completed"], f"more measured than completed: {requests}")
     require(requests["warmup"] <= requests["submitted"], f"more in the warm-up than submitted: {requests}")
-    left = requests["measured"] + requests["warmup"] + requests["failed"] + requests["in_flight"]
+    # Flushes are measured by themselves.
+    flushes = (found.get("flushes") or {"response": {"count": 0}})["response"]["count"]
+    left = requests["measured"] + flushes + requests["warmup"] + requests["failed"] + requests["in_flight"]
     require(left >= requests["submitted"], f"some neither measured nor in the warm-up: {requests}")
     if requests["warmup"] == 0:
         require(requests["measured"] == requests["completed"], f"no warm-up, and not all measured: {requests}")

@@ -21,6 +21,9 @@ def changed(random: Random, document: Any, kind: str, count: int) -> Any:
     """Change some places of a document: as its schema allows, a little, or anyhow."""
     document = copy.deepcopy(document)
     for _ in range(count):
+        if _is_deep(document):
+            # Deep as it is, it is tried; it can't be copied.
+            return document
         known = list(mutation.places(document))
         if not known:
             return document
@@ -43,6 +46,15 @@ def changed(random: Random, document: Any, kind: str, count: int) -> Any:
         else:
             mutation.replaced(document, place, mutation.wild(random))
     return document
+
+
+def _is_deep(document: Any) -> bool:
+    """Whether Python can't copy a document, for so many lists lie in lists."""
+    try:
+        copy.deepcopy(document)
+    except RecursionError:
+        return True
+    return False
 
 
 class Systems:

@@ -154,7 +154,9 @@ def _named(option: Any) -> tuple[str, str]:
 
 def print_json(value: Any) -> None:
     """Print a value, or a text that is JSON already, and nothing else."""
-    say(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+    from sledsim.show.shown import json_text
+
+    say(value if isinstance(value, str) else json_text(value))
 
 
 def print_found(found: "Found", *what: Any, as_json: bool) -> None:

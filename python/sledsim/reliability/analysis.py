@@ -7,12 +7,14 @@ import numpy as np
 
 from sledsim.reliability.cost import Design, priced
 from sledsim.reliability.curves import Curve, SurvivalCurves, curve_of, disk_curve, require_times
-from sledsim.reliability.description import Description
+from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import enclosure_table, money, said_of, survival_text, years_text
+from sledsim.show.arguments import require_kind
+from sledsim.show.faults import by_arguments
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -162,8 +164,18 @@ def analyse(
     """
     description = load(source, set=set)
     times = require_times(years)
-    hours = np.array(times) * YEAR_H
+    if name is not None:
+        require_kind(ReliabilityError, "name", name, str, "a text")
     model = MarkovModel(description)
+    with by_arguments({"time": "years"}):
+        rows = _rows(description, model, times)
+    design = priced(description) if description.cost else None
+    return ReliabilityReport(description, model.mttf_h, rows, design, name or name_of(source))
+
+
+def _rows(description: Description, model: MarkovModel, times: Sequence[float]) -> list[dict[str, float]]:
+    """Return what happens within each of some years."""
+    hours = np.array(times) * YEAR_H
     columns = {
         "years": times,
         "survival": model.survival(hours),
@@ -172,12 +184,10 @@ def analyse(
         "replaced": model.replaced(hours),
         "device_loss": -np.expm1(-hours / description.device.mttf.h),
     }
-    rows = [
+    return [
         {key: float(value) for key, value in zip(columns, row, strict=True)}
         for row in zip(*columns.values(), strict=True)
     ]
-    design = priced(description) if description.cost else None
-    return ReliabilityReport(description, model.mttf_h, rows, design, name or name_of(source))
 
 
 def _cost_table(report: ReliabilityReport) -> Table:

@@ -1,27 +1,28 @@
 """What of a description only Monte Carlo can say."""
 
-from sledsim.reliability.description import Description
+from sledsim.reliability.reading import DescriptionLike, load
 
 __all__ = ["needs_simulation"]
 
 
-def needs_simulation(description: Description) -> list[str]:
+def needs_simulation(description: DescriptionLike) -> list[str]:
     """Return the keys of a description that no Markov chain can say, such as ``device.batches``.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
 
     Examples
     --------
-    >>> needs_simulation(Description.of({
+    >>> needs_simulation({
     ...     "enclosure": {"data": 4, "parity": 1},
     ...     "device": {"mttf": "200000 h", "lifetime": {"kind": "weibull", "shape": 0.7}},
     ...     "rebuild": {"time": "6 h", "distribution": "fixed"},
-    ... }))
+    ... })
     ['device.lifetime', 'rebuild.distribution']
     """
+    description = load(description)
     device = description.device
     ages = device.lifetime is not None and device.lifetime.kind != "exponential"
     needed = ["device.lifetime"] if ages else []

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sledsim.reliability.curves import spares_of
 from sledsim.reliability.description import Cost, Description, ReliabilityError
 from sledsim.reliability.duration import Duration
 from sledsim.reliability.maintenance import STRATEGIES, with_strategy
@@ -230,19 +231,20 @@ class CostCurve(Shown):
         return [Table(["note"], [[note] for note in self.notes])] if self.notes else []
 
 
-def priced(description: Description) -> Design:
+def priced(description: DescriptionLike) -> Design:
     """Price an enclosure as it is described.
 
     Parameters
     ----------
     description
-        The enclosure, with prices.
+        The enclosure, with prices, as for :func:`sledsim.reliability.load`.
 
     Raises
     ------
     ReliabilityError
         Where it has no prices.
     """
+    description = load(description)
     cost = require_cost(description)
     enclosure = description.enclosure
     life_h = cost.lifetime.h
@@ -313,10 +315,11 @@ def cost_curve(
     repair = description.repair
     usual = repair.preventive or repair.mandatory or USUAL_REPAIR
     times = {"preventive": repair.preventive or usual, "mandatory": repair.mandatory or usual}
+    counts = None if spares is None else spares_of(spares)
     step = math.ceil(_failures_expected(description) / FAILURES_A_STEP) or 1
     designs = []
     for strategy in ("none", *STRATEGIES):
-        designs += _by_spares(with_strategy(description, strategy, **times), spares, step)
+        designs += _by_spares(with_strategy(description, strategy, **times), counts, step)
     subtitle = f"{needed_said(description)}, a repair takes {_times_said(times)}"
     notes = []
     if step > 1 and spares is None:

@@ -1,19 +1,19 @@
 """Survival along time, of several enclosures or with more and more spares."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sledsim.reliability.description import Description, ReliabilityError
-from sledsim.reliability.duration import YEAR_H
+from sledsim.reliability.duration import LONGEST_H, YEAR_H
 from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said, survival_text, years_text
-from sledsim.show.faults import wrong
+from sledsim.show.arguments import require_number, require_several
+from sledsim.show.faults import by_arguments, wrong
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "require_times",
     "require_years",
     "spare_counts",
+    "spares_of",
     "spread",
     "survival_by_spares",
     "times_of",
@@ -160,17 +161,15 @@ def survival_by_spares(
     ('5 spares', 0.0175)
     """
     description = load(source, set=set).replace(repair=None)
-    for mttf_h in disks_h:
-        if not (mttf_h > 0 and math.isfinite(mttf_h)):
-            says = f"disks_h: expected hours above 0 (got {mttf_h!r})"
-            raise wrong(
-                ReliabilityError, "out-of-range", says, path="disks_h", value=mttf_h, allowed={"above": 0, "unit": "h"}
-            )
-    counts = spare_counts(description) if spares is None else list(spares)
+    lives_h = [
+        require_number(ReliabilityError, "disks_h", mttf_h, above=0, most=LONGEST_H, unit="hours")
+        for mttf_h in require_several(ReliabilityError, "disks_h", disks_h, "hours above 0, such as [100_000]")
+    ]
+    counts = spare_counts(description) if spares is None else spares_of(spares)
     curves = [
         curve_of(description.replace(enclosure={"spares": count}), counted(count, "spare"), years) for count in counts
     ]
-    curves += [disk_curve(mttf_h, years) for mttf_h in disks_h]
+    curves += [disk_curve(mttf_h, years) for mttf_h in lives_h]
     subtitle = (
         f"{needed_said(description)}, MTTF of a device {duration_said(description.device.mttf)}, "
         f"{description.enclosure.sparing} spares"
@@ -188,18 +187,13 @@ def times_of(years: float) -> "NDArray[np.float64]":
 
 def require_years(years: object) -> float:
     """Refuse what is no length of time, and return the others."""
-    if not (isinstance(years, int | float | np.integer) and years > 0 and math.isfinite(years)):
-        says = f"years: expected a number above 0 (got {years!r})"
-        raise wrong(ReliabilityError, "out-of-range", says, path="years", value=years, allowed={"above": 0})
-    return float(years)
+    return require_number(ReliabilityError, "years", years, above=0, most=LONGEST_H / YEAR_H)
 
 
 def require_times(years: object) -> list[float]:
     """Refuse what are no times in years, one at least, and return the others."""
-    if isinstance(years, str) or not isinstance(years, Iterable):
-        says = f"years: expected times above 0, such as [1, 3, 5] (got {years!r})"
-        raise wrong(ReliabilityError, "out-of-range", says, path="years", value=years, allowed={"above": 0})
-    times = [require_years(each) for each in years]
+    several = require_several(ReliabilityError, "years", years, "times above 0, such as [1, 3, 5]")
+    times = [require_years(each) for each in several]
     if not times:
         says = "years: expected times above 0, such as [1, 3, 5] (got none)"
         raise wrong(ReliabilityError, "missing", says, path="years", allowed={"above": 0})
@@ -211,11 +205,17 @@ def spare_counts(description: Description) -> list[int]:
     return spread(max(5, description.enclosure.spares))
 
 
+def spares_of(spares: object) -> list[int]:
+    """Return the numbers of spares that were asked for; whether an enclosure can have them, its description says."""
+    return require_several(ReliabilityError, "spares", spares, "numbers of spares, such as [0, 1, 2]")
+
+
 def curve_of(description: Description, name: str, years: float) -> Curve:
     """Follow the probability of loss of an enclosure, from 0 to so many years."""
     times = times_of(years)
     model = MarkovModel(description)
-    loss, survival = model.loss_probability(times * YEAR_H), model.survival(times * YEAR_H)
+    with by_arguments({"time": "years"}):
+        loss, survival = model.loss_probability(times * YEAR_H), model.survival(times * YEAR_H)
     return Curve(name, times.tolist(), loss.tolist(), survival=survival.tolist())
 
 
@@ -236,5 +236,5 @@ def spread(most: int) -> list[int]:
 def whole_years(times: Sequence[float]) -> list[int]:
     """Return the places of whole years among times, and of the last."""
     end = times[-1]
-    whole = [int(np.argmin(np.abs(np.asarray(times) - year))) for year in range(1, int(end) + 1)]
-    return sorted({*whole[:: -(-len(whole) // MOST_CURVES)], len(times) - 1}) if whole else [len(times) - 1]
+    years = range(1, int(end) + 1, max(1, -(-int(end) // MOST_CURVES)))
+    return sorted({*(int(np.argmin(np.abs(np.asarray(times) - float(year)))) for year in years), len(times) - 1})

@@ -8,8 +8,10 @@ import math
 from typing import TYPE_CHECKING, Literal, overload
 
 from sledsim.reliability.description import Description, ReliabilityError
-from sledsim.reliability.duration import hours
+from sledsim.reliability.duration import LONGEST_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
+from sledsim.reliability.table import MAX_DEVICES
+from sledsim.show.arguments import require_number, require_word, whole_number
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from sledsim.reliability.duration import Time, Times
 
 __all__ = ["failures_at_most", "failures_tolerated", "more_repairs_than", "unrepaired_survival"]
+
+#: Most devices, and failures of them, that are reckoned with: the time that takes grows with the root of their number.
+MOST_DEVICES = 10 * MAX_DEVICES
+MOST_FAILURES = (MAX_DEVICES + 1) ** 2
 
 
 @overload
@@ -54,33 +60,14 @@ def failures_at_most(
     >>> round(failures_at_most(failures_tolerated(spares=2), 20, 200_000, "1 year"), 3)
     0.988
     """
-    if failures < 0:
-        says = f"failures: expected a whole number from 0 up (got {failures!r})"
-        raise wrong(
-            ReliabilityError, "out-of-range", says, path="failures", value=failures, allowed={"least": 0, "whole": True}
-        )
-    if devices < 1:
-        says = f"devices: expected a whole number from 1 up (got {devices!r})"
-        raise wrong(
-            ReliabilityError, "out-of-range", says, path="devices", value=devices, allowed={"least": 1, "whole": True}
-        )
-    if not device_mttf_h > 0:
-        says = f"device_mttf_h: expected hours above 0 (got {device_mttf_h!r})"
-        raise wrong(
-            ReliabilityError,
-            "out-of-range",
-            says,
-            path="device_mttf_h",
-            value=device_mttf_h,
-            allowed={"above": 0, "unit": "h"},
-        )
-    try:
-        times_h = hours(times)
-    except ValueError as error:
-        raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time", value=times) from None
+    failures = whole_number(ReliabilityError, "failures", failures, 0, MOST_FAILURES)
+    devices = whole_number(ReliabilityError, "devices", devices, 1, MOST_DEVICES)
+    mttf_h = require_number(ReliabilityError, "device_mttf_h", device_mttf_h, above=0, most=LONGEST_H, unit="hours")
+    times_h = hours(times)
     values = times_h.astype(float)
-    for place, expected in enumerate((devices / device_mttf_h * times_h).flat):
-        values.flat[place] = _poisson(failures, float(expected), complement=complement)
+    for place, time_h in enumerate(times_h.flat):
+        expected = devices / mttf_h * float(time_h) if time_h else 0.0
+        values.flat[place] = _poisson(failures, expected, complement=complement)
     return values if times_h.ndim else float(values)
 
 
@@ -125,12 +112,11 @@ def failures_tolerated(
     parity
         Failures that are tolerated without a spare. A repair is due from the first of them.
     """
-    for name, count in (("spares", spares), ("repairs", repairs), ("parity", parity)):
-        if count < 0:
-            says = f"{name}: expected a whole number from 0 up (got {count!r})"
-            raise wrong(
-                ReliabilityError, "out-of-range", says, path=name, value=count, allowed={"least": 0, "whole": True}
-            )
+    spares, repairs, parity = (
+        whole_number(ReliabilityError, name, count, 0, MAX_DEVICES)
+        for name, count in (("spares", spares), ("repairs", repairs), ("parity", parity))
+    )
+    require_word(ReliabilityError, "strategy", strategy, ("none", "preventive", "mandatory"))
     if strategy == "none":
         if repairs:
             says = f"repairs: {repairs} without a strategy; take preventive or mandatory"

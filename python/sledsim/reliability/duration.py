@@ -9,6 +9,9 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from sledsim._core import quantity
+from sledsim.reliability.table import ReliabilityError
+from sledsim.show.arguments import require_number, require_several
+from sledsim.show.faults import brief, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +22,18 @@ if TYPE_CHECKING:
     #: Several times. A text is itself a sequence of texts, so those of texts are named.
     Times = Sequence[float] | Sequence["Duration"] | list[str] | tuple[str, ...] | NDArray[np.float64]
 
-__all__ = ["YEAR_H", "Duration", "Time", "hours"]
+__all__ = ["LONGEST_H", "YEAR_H", "Duration", "NoDurationError", "Time", "hours"]
 
 #: Hours in a year of 365 days, as hong2006 counts.
 YEAR_H = 8760.0
+#: The longest time, h, that is computed with: whatever else it is multiplied with stays a number.
+LONGEST_H = 1e100
 
 _EXAMPLE = 'write a number and a unit, such as "200000 h", "15 min" or "3 years"'
+
+
+class NoDurationError(ReliabilityError, ValueError):
+    """What was given is no length of time; a ``ValueError`` as well, as those of descriptions' values are."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,8 @@ class Duration:
 
     Raises
     ------
-    ValueError
-        Where that is not a length of time.
+    ReliabilityError
+        Where that is not a length of time; it is a ``ValueError``, too.
 
     Examples
     --------
@@ -77,8 +86,9 @@ class Duration:
         if isinstance(value, str):
             return cls(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            raise ValueError(f'{value!r} has no unit; {_EXAMPLE} (perhaps "{value!r} h")')
-        raise ValueError(f"{type(value).__name__} {value!r} is not a length of time; {_EXAMPLE}")
+            shown, _ = brief(value)
+            raise _none(f'{shown} has no unit; {_EXAMPLE} (perhaps "{shown} h")')
+        raise _none(f"{type(value).__name__} {brief(value)[0]} is not a length of time; {_EXAMPLE}")
 
     @property
     def years(self) -> float:
@@ -104,13 +114,17 @@ class Duration:
         return self.text
 
 
+def _none(says: str) -> NoDurationError:
+    return wrong(NoDurationError, "wrong-type", says)
+
+
 def _hours(text: str) -> float:
     try:
         value = quantity(text, "h")
     except ValueError as error:
-        raise ValueError(f"{text!r} is not a length of time: {error}; {_EXAMPLE}") from None
+        raise _none(f"{text!r} is not a length of time: {error}; {_EXAMPLE}") from None
     if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{text!r} is not a length of time above zero")
+        raise _none(f"{text!r} is not a length of time above zero")
     return value
 
 
@@ -128,20 +142,20 @@ def hours(times: "Time | Times") -> "NDArray[np.float64]":
 
     Raises
     ------
-    ValueError
+    ReliabilityError
         Where one is no time.
     """
     import numpy as np
 
     if isinstance(times, str | int | float | Duration):
         return np.array(_hours_from_zero(times))
-    return np.array([_hours_from_zero(time) for time in times], dtype=np.float64)
+    several = require_several(ReliabilityError, "time", times, 'times, such as "3 years" or hours from 0 up')
+    return np.array([_hours_from_zero(time) for time in several], dtype=np.float64)
 
 
-def _hours_from_zero(time: Time) -> float:
-    if isinstance(time, str):
-        return Duration(time).h
-    value = time.h if isinstance(time, Duration) else float(time)
-    if not (value >= 0 and math.isfinite(value)):
-        raise ValueError(f"{time!r} h is not a time from 0 up")
-    return value
+def _hours_from_zero(time: object) -> float:
+    try:
+        given = Duration(time).h if isinstance(time, str) else time.h if isinstance(time, Duration) else time
+    except NoDurationError as error:
+        raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time", value=time) from None
+    return require_number(ReliabilityError, "time", given, most=LONGEST_H, unit="hours")

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 from sledsim.reliability.beyond_chains import needs_simulation
 from sledsim.reliability.curves import spread, times_of, whole_years
 from sledsim.reliability.description import Description, ReliabilityError
-from sledsim.reliability.durability import failures_at_most, more_repairs_than, unrepaired_survival
+from sledsim.reliability.durability import MOST_FAILURES, failures_at_most, more_repairs_than, unrepaired_survival
 from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.maintenance import STRATEGIES, with_strategy
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import devices_said, duration_said, years_text
+from sledsim.show.arguments import require_several, whole_number
 from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
@@ -108,7 +109,10 @@ def failure_counts(
     enclosure = description.enclosure
     times = times_of(years)
     needs = _needs(description, times * YEAR_H)
-    counts = spread(max(FAILURES, enclosure.spares + enclosure.parity)) if failures is None else list(failures)
+    counts = spread(max(FAILURES, enclosure.spares + enclosure.parity))
+    if failures is not None:
+        several = require_several(ReliabilityError, "failures", failures, "numbers of failures, such as [0, 1, 2]")
+        counts = [whole_number(ReliabilityError, "failures", each, 0, MOST_FAILURES) for each in several]
     mttf_h = description.device.mttf.h
     chances = {count: failures_at_most(count, enclosure.devices, mttf_h, times * YEAR_H) for count in counts}
     subtitle = f"{devices_said(description)}, device MTTF {duration_said(description.device.mttf)}"

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sledsim.reliability.curves import spare_counts
+from sledsim.reliability.curves import spare_counts, spares_of
 from sledsim.reliability.description import Description, ReliabilityError
-from sledsim.reliability.duration import YEAR_H, Duration
+from sledsim.reliability.duration import YEAR_H, Duration, NoDurationError
 from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said
+from sledsim.show.arguments import require_several
 from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
@@ -107,10 +108,11 @@ def mttf_by_maintenance(
     {'none': 3, 'preventive': 4097, 'mandatory': 146}
     """
     description = load(source, set=set)
-    counts = spare_counts(description) if spares is None else list(spares)
+    counts = spare_counts(description) if spares is None else spares_of(spares)
     try:
-        times = [Duration.read(each) for each in repair_times]
-    except ValueError as error:
+        given = require_several(ReliabilityError, "repair_times", repair_times, 'times, such as ["1 week", "1 month"]')
+        times = [Duration.read(each) for each in given]
+    except NoDurationError as error:
         raise wrong(ReliabilityError, "wrong-type", f"repair_times: {error}", path="repair_times") from None
     rows = []
     for strategy in ("none", *STRATEGIES):

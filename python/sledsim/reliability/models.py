@@ -335,10 +335,7 @@ class MarkovModel:
 
     def _over(self, times: "Time | Times", read: "Reading") -> "float | NDArray[np.float64]":
         """Read something off the chain at the times, which it gets in rising order."""
-        try:
-            given_h = hours(times)
-        except ValueError as error:
-            raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time") from None
+        given_h = hours(times)
         # The same time gets the same value.
         times_h, where = np.unique(given_h.ravel(), return_inverse=True)
         horizon_h = float(times_h.max(initial=0.0))

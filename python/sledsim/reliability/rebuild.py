@@ -4,7 +4,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from sledsim._core import SledsimError
-from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.reliability.description import ReliabilityError
+from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.show.faults import told_as, wrong
 
 __all__ = ["mean_rebuild_h"]
@@ -13,7 +14,7 @@ __all__ = ["mean_rebuild_h"]
 LEAST_LEFT = 0.01
 
 
-def mean_rebuild_h(description: Description) -> float:
+def mean_rebuild_h(description: DescriptionLike) -> float:
     """Return the mean time to rebuild a whole device onto one spare, in hours.
 
     From the device it is its capacity over what rebuilding gets of its streaming bandwidth:
@@ -23,7 +24,7 @@ def mean_rebuild_h(description: Description) -> float:
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
 
     Raises
     ------
@@ -40,6 +41,7 @@ def mean_rebuild_h(description: Description) -> float:
     >>> 0.2 < mean_rebuild_h(description) < 0.3
     True
     """
+    description = load(description)
     rebuild = description.rebuild
     if rebuild.time is not None:
         return rebuild.time.h

@@ -16,7 +16,7 @@ import numpy as np
 
 from sledsim.reliability.chain import Chain
 from sledsim.reliability.description import ReliabilityError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import Sentence, wrong
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,9 +160,8 @@ class Transient:
         """Return the transition matrices, and mean counts by state at their start, of steps that double."""
         events = self._rate_per_h * self.horizon_h
         if events > MOST_EVENTS:
-            says = (
-                f"time {self.horizon_h} h: spans {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
-            )
+            spans = f" {self.horizon_h} h: spans {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
+            says: Sentence = [("time",), spans]
             raise wrong(ReliabilityError, "out-of-range", says, path="time", value=self.horizon_h)
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings

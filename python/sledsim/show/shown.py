@@ -1,17 +1,20 @@
 """What whatever was found has in common: tables in a terminal and a notebook, JSON, pictures in files."""
 
 import json
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Drawn", "Listing", "OneTable", "Plain", "Shown", "Tabled"]
+__all__ = ["Drawn", "Listing", "OneTable", "Plain", "Shown", "Tabled", "json_text"]
 
 
 class Tabled(ABC):
@@ -98,7 +101,34 @@ class Plain(ABC):
         indent
             Spaces per level; ``None`` for a single line.
         """
-        return json.dumps(self.to_dict(*args, **kwargs), indent=indent, ensure_ascii=False)
+        return json_text(self.to_dict(*args, **kwargs), indent)
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """Return plain values as JSON, which has no infinite numbers: a figure that is not finite is told by its name.
+
+    Parameters
+    ----------
+    value
+        The values.
+    indent
+        Spaces per level; ``None`` for a single line.
+    """
+    try:
+        return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        path, number = next(_not_finite(value, ""), ("", math.nan))
+        says = f": {number} is no number that JSON holds: what was asked for is beyond reckoning"
+        raise wrong(SledsimError, "out-of-range", says, path=path or "result", value=str(number)) from None
+
+
+def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Yield the numbers that are not finite, with their paths."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path, value
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list | tuple) else ())
+    for key, each in inner:
+        yield from _not_finite(each, f"{path}.{key}" if path else str(key))
 
 
 class Shown(Tabled, Drawn, Plain):

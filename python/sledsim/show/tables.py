@@ -1,6 +1,7 @@
 """Tables for people: the same rows as plain text, as HTML, or through rich on a terminal."""
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ def number(value: float | None, digits: int = 4) -> str:
         return f"{value:,}"
     if value == 0:
         return "0"
+    if not math.isfinite(value):
+        return str(value)
     rounded = float(f"{value:.{digits - 1}e}")
     exponent = int(f"{rounded:e}".rpartition("e")[2])
     if not -SMALL_EXPONENT <= exponent < LARGE_EXPONENT:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from sledsim._core import SledsimError
 from sledsim.runs.result import Result
 from sledsim.runs.session import Session
-from sledsim.scenario.reading import ScenarioLike, Sets
-from sledsim.show.faults import require_whole, wrong
+from sledsim.scenario.reading import ScenarioLike, Sets, set_list
+from sledsim.show.faults import brief, require_whole, wrong
 from sledsim.show.frames import need
 from sledsim.sqlite.statements import Statement, Statements
 
@@ -78,9 +78,9 @@ def connect(
     if cache_kib is not None:
         require_whole(SledsimError, "cache_kib", cache_kib, 1, MOST_CACHE_KIB)
     if isinstance(system, Session):
-        if set:
+        if set_list(set):
             says = ": a session has its system already; set its values where it is made"
-            raise wrong(SledsimError, "conflict", says, path="set", value=set)
+            raise wrong(SledsimError, "conflict", says, path="set", value=brief(set)[0])
         session = system
     else:
         session = Session(system, set=set)

@@ -24,7 +24,9 @@ __all__ = [
     "crossed",
     "derived_seed",
     "flat",
+    "plain_value_of",
     "range_of",
+    "unnamed",
     "zipped",
 ]
 
@@ -195,7 +197,7 @@ def _numbers_of(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _can_be_drawn(axes: Mapping[str, Any]) -> list[Fault]:
-    found = [] if axes else [Fault("out-of-range", ": names no axes", path="axes")]
+    found = unnamed(flat(axes), "axes") if axes else [Fault("out-of-range", ": names no axes", path="axes")]
     for path, axis in flat(axes).items():
         with gathered(found, f"axes.{path}"):
             _drawn(axis, [])
@@ -290,11 +292,26 @@ def axes_faults(axes: Mapping[str, Any], place: str) -> list[Fault]:
     place
         Path of their table.
     """
-    found: list[Fault] = []
+    found = unnamed(axes, place)
     for path, axis in axes.items():
         with gathered(found, f"{place}.{path}"):
             axis_values(axis)
     return found
+
+
+def unnamed(paths: Iterable[str], place: str) -> list[Fault]:
+    """Return what is wrong with paths of parameters that name none.
+
+    Parameters
+    ----------
+    paths
+        The paths.
+    place
+        Path of their table.
+    """
+    says = " has an axis without a name: expected the path of a parameter, such as workload.arrival.rate_per_s"
+    without = [path for path in paths if not all(key.strip() for key in path.split("."))]
+    return [Fault("notation", says, path=place, value=path) for path in without]
 
 
 def axis_values(axis: Any) -> list[Any]:
@@ -344,7 +361,7 @@ def _list(axis: Any) -> list[Any]:
     found: list[Fault] = []
     for i, value in enumerate(axis):
         with gathered(found):
-            values.append(_plain(value, str(i)))
+            values.append(plain_value_of(value, str(i)))
     settled(found)
     if not values:
         raise Wrong(Fault("out-of-range", ": has no values"))
@@ -389,7 +406,7 @@ def zipped(axes: Mapping[str, Any]) -> list[Assignment]:
     if not axes:
         raise Wrong(Fault("out-of-range", ": names no axes"))
     columns = {}
-    found: list[Fault] = []
+    found = unnamed(axes, "")
     for path, axis in axes.items():
         with gathered(found, path):
             # Here a value may stand twice: it goes with another one each time.
@@ -423,8 +440,16 @@ def _no_count(count: int | None) -> Iterator[Fault]:
         yield Fault("conflict", NOT_DRAWN, path="count", value=count)
 
 
-def _plain(value: Any, place: str) -> Any:
-    """Return a value as it would come out of a scenario's file."""
+def plain_value_of(value: Any, place: str = "") -> Any:
+    """Return a value as it would come out of a scenario's file.
+
+    Parameters
+    ----------
+    value
+        What was given.
+    place
+        Its path.
+    """
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
     except ValueError:

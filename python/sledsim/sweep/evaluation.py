@@ -8,12 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sledsim._core import Fault, SledsimError
+from sledsim._core import Fault, SledsimError, error_of
 from sledsim.runs.threads import threads_of
+from sledsim.scenario.documents import gathered
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
-from sledsim.show.faults import CanFail, facts_of
+from sledsim.show.arguments import require_kind, require_several
+from sledsim.show.faults import CanFail, facts_of, wrong
 from sledsim.show.frames import quoted
-from sledsim.sweep.axes import derived_seed
+from sledsim.sweep.axes import derived_seed, plain_value_of
 from sledsim.sweep.description import Sweep, Task
 from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.queueing import Finished, Queue, Workers
@@ -106,11 +108,12 @@ class Evaluation:
         self._stack = ExitStack()
         self._lock = threading.Lock()
         self._found: dict[str, Evaluated] = {}
+        self._workers: Workers | None = None
 
     def __enter__(self) -> Self:
         command = "sledsim.sweep.Evaluation(…) with the same scenario and store"
         self._definition = define(self._sweep, self._identity(), 0, command)
-        self._workers: Workers = self._stack.enter_context(workers_for(*self._workers_for))
+        self._workers = self._stack.enter_context(workers_for(*self._workers_for))
         self._store.remember(self._definition)
         self._recorder = Recorder(self._store, self._definition)
         self._known = self._store.keys(failed=not self._retry_failed)
@@ -121,6 +124,7 @@ class Evaluation:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
+        self._workers = None
         if kind is None:
             self._recorder.merge()
 
@@ -154,6 +158,12 @@ class Evaluation:
         KeyboardInterrupt
             After Ctrl-C, within about a second; what is done is in the store.
         """
+        if self._workers is None:
+            says = (
+                "an Evaluation is used in a `with` statement: with Evaluation(…) as evaluation: evaluation.evaluate(…)"
+            )
+            raise wrong(SledsimError, "conflict", says)
+        points = [_point(each) for each in require_several(SledsimError, "points", points, "a list of dictionaries")]
         with self._lock, interruption() as interrupted:
             numbers = [derived_seed(0, "point", canonical(dict(point))) for point in points]
             tasks = [
@@ -198,3 +208,17 @@ class Evaluation:
             metrics[key][metric] = value
         for key, seed, faults in self._store.rows(f"SELECT key, seed, faults FROM runs WHERE key IN ({wanted})"):
             self._found[key] = Evaluated(key, seed, faults_of_json(faults), metrics[key])
+
+
+def _point(given: Any) -> dict[str, Any]:
+    """Return a point with values as a scenario's file would have them."""
+    point = require_kind(SledsimError, "points", given, Mapping, "values by parameter")
+    found: list[Fault] = []
+    values = {}
+    for path, value in point.items():
+        require_kind(SledsimError, "points", path, str, "the paths of parameters")
+        with gathered(found, f"points.{path}"):
+            values[path] = plain_value_of(value)
+    if found:
+        raise error_of(SledsimError, found)
+    return values

@@ -16,7 +16,9 @@ from sledsim.show.faults import wrong
 
 __all__ = ["NAMED", "PriceList", "Prices", "measured", "with_unit"]
 
-Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+#: The largest price: with it, what any system costs is still a number.
+LARGEST_PRICE = 1e15
+Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_PRICE)]
 
 
 class PriceList(Table):

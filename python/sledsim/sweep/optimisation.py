@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -159,8 +160,19 @@ def _distribution(optuna: Any, space: "Range | list[Any]") -> Any:
         return kinds.CategoricalDistribution(list(range(len(space))))
     log = space.scale == "log"
     if space.integer:
-        return kinds.IntDistribution(int(space.start), int(space.stop), log=log, step=int(space.step or 1))
-    return kinds.FloatDistribution(float(space.start), float(space.stop), log=log, step=space.step)
+        low = max(round(space.start), 1) if log else round(space.start)
+        step = int(space.step or 1)
+        return kinds.IntDistribution(low, max(low, _last(low, round(space.stop), step)), log=log, step=step)
+    last = space.stop if space.step is None else _last(space.start, space.stop, space.step)
+    return kinds.FloatDistribution(float(space.start), float(last), log=log, step=space.step)
+
+
+def _last(start: float, stop: float, step: float) -> Any:
+    """Return the last value that steps from a start reach, in decimals as people write them."""
+    first, last, each = (Decimal(str(number)) for number in (start, stop, step))
+    steps = (last - first) // each
+    reached = first + steps * each
+    return stop if reached == last else type(start + step)(reached)
 
 
 def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evaluated]) -> Trial:

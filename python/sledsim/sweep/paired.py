@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.arguments import require_kind, require_several
+from sledsim.show.faults import Sentence, brief, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
@@ -265,6 +266,9 @@ def compare(
     axis
         In its place: an axis of the first sweep, and its values of both sides, as tables show them.
     """
+    for name, side in (("first", first), ("second", second)):
+        if side is not None or name == "first":
+            require_kind(StoreError, name, side, Results, "the results of a sweep")
     if second is not None and axis is None:
         return PairedComparison(
             *(Side(each, f"{each.definition.sweep} in {each.store.path}", {}) for each in (first, second))
@@ -272,7 +276,11 @@ def compare(
     if second is not None or axis is None:
         says: Sentence = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
         raise wrong(StoreError, "missing", says, path="axis")
-    name, *values = axis
+    asked = require_several(StoreError, "axis", axis, "(name, first value, second value)")
+    if len(asked) != 3 or not all(isinstance(each, str) for each in asked):
+        says = f": expected three texts, (name, first value, second value) (got {brief(axis)[0]})"
+        raise wrong(StoreError, "wrong-type", says, path="axis", value=brief(axis)[0])
+    name, *values = asked
     require_axis(first.parameters, name, "axis")
     known = list(dict.fromkeys(point[name] for point in first.points.values() if name in point))
     for value in values:

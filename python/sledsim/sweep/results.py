@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS
+from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
@@ -152,6 +153,7 @@ class Results(OneTable, Plain):
         metric
             Its path in the summary, such as ``response.mean_ms``.
         """
+        require_kind(StoreError, "metric", metric, str, "the path of a metric in the summary, such as response.mean_ms")
         found = dict(self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric]))
         values = {place: found[key] for place, key in self.keys.items() if key in found}
         if not values and self.keys:

@@ -13,7 +13,18 @@ from sledsim._core import Fault
 from sledsim.scenario.documents import BasedOnScenario, OneOrMore, Read, Table, gathered, made, raised, settled
 from sledsim.scenario.place import Place
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written
-from sledsim.sweep.axes import Assignment, Axes, Number, Range, axis_values, flat, range_of
+from sledsim.sweep.axes import (
+    DIGITS,
+    LARGEST_WHOLE,
+    Assignment,
+    Axes,
+    Number,
+    Range,
+    axis_values,
+    flat,
+    range_of,
+    unnamed,
+)
 from sledsim.sweep.checking import beside, own_path
 from sledsim.sweep.description import Count, Name, Sweep, Task
 from sledsim.sweep.filed import Filed
@@ -88,6 +99,11 @@ class Constraint(Table):
 
 def _can_be_searched(parameters: Axes) -> list[Fault]:
     found = [] if parameters else [Fault("out-of-range", ": has no parameters to choose", path="parameters")]
+    named = [path for paths in flat(parameters) for path in _paths(paths)]
+    found += unnamed(named, "parameters")
+    if "seed" in map(own_path, named):
+        says = ": the seeds of runs are made from the search's own: set that, and leave this out"
+        found.append(Fault("conflict", says, path="parameters.seed"))
     for path, each in flat(parameters).items():
         with gathered(found, f"parameters.{path}"):
             _space(each)
@@ -295,7 +311,7 @@ def _space(axis: Any) -> "Range | list[Any]":
     """Return what a parameter can be."""
     if not isinstance(axis, Mapping | Range):
         return axis_values(axis)
-    return range_of(axis, _no_count, _rises)
+    return range_of(axis, _no_count, _rises, _step_is_a_step, _is_counted)
 
 
 def _no_count(count: int | None) -> Iterator[Fault]:
@@ -306,3 +322,25 @@ def _no_count(count: int | None) -> Iterator[Fault]:
 def _rises(start: float, stop: float) -> Iterator[Fault]:
     if stop <= start:
         yield Fault("conflict", f" has to be above from = {start}", path="to", value=stop)
+
+
+def _step_is_a_step(start: float, stop: float, step: float | None, integer: bool) -> Iterator[Fault]:
+    """Refuse a step that leads nowhere, by which numbers would not change, or that is longer than the way."""
+    if step is None or stop <= start:
+        return
+    least = 1 if integer else max(abs(start), abs(stop)) * 10.0 ** (1 - DIGITS)
+    if step < least or (integer and not float(step).is_integer()):
+        kind = "whole numbers" if integer else f"numbers from {start} to {stop}"
+        says = f": {kind} go in steps of at least {least:g}" + (", whole ones" if integer else "")
+        yield Fault("conflict", says, path="step", value=step)
+    elif step > stop - start:
+        says = f": is longer than the way from {start} to {stop}, on which there would be one value alone"
+        yield Fault("conflict", says, path="step", value=step)
+
+
+def _is_counted(start: float, stop: float, integer: bool) -> Iterator[Fault]:
+    """Refuse whole numbers that a sampler could not tell apart."""
+    for key, end in (("from", start), ("to", stop)):
+        if integer and abs(end) > LARGEST_WHOLE:
+            says = f": whole numbers are searched from {-LARGEST_WHOLE:,} to {LARGEST_WHOLE:,}"
+            yield Fault("conflict", says, path=key, value=end)

@@ -1,12 +1,13 @@
 """How far the sweeps of a store are, and what failed."""
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sledsim._core import Fault
 from sledsim.show.faults import CanFail, facts_of
+from sledsim.show.shown import json_text
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store
@@ -83,16 +84,17 @@ class SweepStatus:
         }
 
 
-def status(store: Store, sweep: str | None = None) -> list[SweepStatus]:
+def status(store: str | Path | Store, sweep: str | None = None) -> list[SweepStatus]:
     """Return how far the sweeps of a store are.
 
     Parameters
     ----------
     store
-        The store.
+        The store, or its folder.
     sweep
         Only the one of this name.
     """
+    store = store if isinstance(store, Store) else Store(store)
     known = store.definitions()
     ordered = {each.definition: each.parameters for each in known}
     latest = {each.sweep: each.definition for each in known}
@@ -167,4 +169,4 @@ def status_to_json(store: Store, found: list[SweepStatus]) -> str:
     """Return as JSON what :func:`status` found of a store; arguments as for :func:`status_tables`."""
     parts = {table: len(store.parts(table)) for table in COLUMNS}
     document = {"store": str(store.path), "parts": parts, "sweeps": [each.to_dict() for each in found]}
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json_text(document)

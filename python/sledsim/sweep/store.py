@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, missing_file, wrong
 from sledsim.show.files import UNFINISHED, files_at_once, write_whole
 from sledsim.show.frames import Framed, quoted_path
@@ -300,6 +301,8 @@ class Store(Framed):
         if not found:
             raise wrong(StoreError, "missing", "no sweep has been run into this store", file=self.path)
         names = sorted({each.sweep for each in found})
+        if sweep is not None:
+            require_kind(StoreError, "sweep", sweep, str, "the name of a sweep")
         if sweep is None:
             if len(names) > 1:
                 says: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]

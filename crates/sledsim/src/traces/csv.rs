@@ -83,7 +83,13 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
     let first = first_line(input)?;
     let resolved = match &options.columns {
-        None => Columns::of_header(&first, sector_bytes).map(|columns| (columns, true)),
+        None => {
+            let file = input.name().to_owned();
+            if let Some((meaning, columns)) = twice(&first) {
+                return Err(Box::new(TraceError::TwoColumns { file, meaning, columns }));
+            }
+            Columns::of_header(&first, sector_bytes).map(|columns| (columns, true))
+        }
         Some(map) => Columns::of_map(map, &first, sector_bytes),
     };
     let (columns, has_header) = resolved.map_err(|problem| {
@@ -98,6 +104,29 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
         pass_line(input)?;
     }
     Ok(Box::new(Lines(columns)))
+}
+
+/// What a header names two columns of, and these: which of both is meant, it does not say.
+fn twice(header: &[u8]) -> Option<(&'static str, [String; 2])> {
+    let names: Vec<String> =
+        cells(header, separator(header)).map(|cell| String::from_utf8_lossy(cell).to_lowercase()).collect();
+    let is_one_of = |name: &str, wanted: [&[&str]; 2]| wanted.iter().any(|names| names.contains(&name));
+    let means = |name: &str| match name {
+        _ if time_unit(name, &TIME_NAMES).is_some() => Some("arrival"),
+        _ if time_unit(name, &RESPONSE_NAMES).is_some() => Some("response"),
+        _ if is_one_of(name, [&DEVICE_NAMES, &[]]) => Some("device"),
+        _ if is_one_of(name, [&OFFSET_BYTES_NAMES, &OFFSET_SECTORS_NAMES]) => Some("offset"),
+        _ if is_one_of(name, [&LENGTH_BYTES_NAMES, &LENGTH_SECTORS_NAMES]) => Some("length"),
+        _ if is_one_of(name, [&OP_NAMES, &[]]) => Some("operation"),
+        _ => None,
+    };
+    let meanings: Vec<_> = names.iter().map(|name| means(name)).collect();
+    (0..names.len()).find_map(|other| {
+        let meaning = meanings[other]?;
+        let one = meanings[..other].iter().position(|&each| each == Some(meaning))?;
+        let shown = |index: usize| format!("{} (column {index})", excerpt(names[index].as_bytes()));
+        Some((meaning, [shown(one), shown(other)]))
+    })
 }
 
 /// The first line that is not blank, without moving on; empty at the end of the content.
@@ -221,10 +250,18 @@ impl Columns {
             cells(first, separator).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let find = |column: &ColumnRef| match column {
             ColumnRef::Index(index) if *index < names.len() => Ok(*index),
-            ColumnRef::Name(wanted) => names
-                .iter()
-                .position(|name| is_called(name, wanted))
-                .ok_or_else(|| format!("column {column} is not in the first line {}", excerpt(first))),
+            ColumnRef::Name(wanted) => {
+                let mut named = (0..names.len()).filter(|&index| is_called(&names[index], wanted));
+                match (named.next(), named.next()) {
+                    (Some(only), None) => Ok(only),
+                    (Some(one), Some(other)) => Err(format!(
+                        "column {column} is in the first line {} twice: give the number of the one that is meant, {one} or \
+                         {other} (from 0)",
+                        excerpt(first)
+                    )),
+                    (None, _) => Err(format!("column {column} is not in the first line {}", excerpt(first))),
+                }
+            }
             ColumnRef::Index(_) => Err(format!("column {column} is beyond the {} of the first line", names.len())),
         };
         let mentioned = [Some(&map.time), map.device.as_ref(), Some(&map.offset), Some(&map.length), Some(&map.op)];
@@ -427,6 +464,23 @@ mod tests {
     }
 
     #[test]
+    fn two_columns_of_one_meaning_are_seen() {
+        let cases: [(&[u8], &str); 5] = [
+            (b"t_ns,offset_bytes,bytes,op,Offset_Bytes", "offset"),
+            (b"t_ns,offset_bytes,lbn,bytes,op", "offset"),
+            (b"t_ns;timestamp_us;lbn;bytes;op", "arrival"),
+            (b"t_ns,lbn,size,blocks,op", "length"),
+            (b"t_ns,lbn,size,op,response_us,response_ms", "response"),
+        ];
+        for (header, meaning) in cases {
+            assert_eq!(twice(header).unwrap().0, meaning);
+        }
+        assert_eq!(twice(b"t_ns,LBN,lbn,bytes,op").unwrap().1, ["\"lbn\" (column 1)", "\"lbn\" (column 2)"]);
+        assert_eq!(twice(b"t_ns,device,offset_bytes,bytes,op,response_us,x,x"), None);
+        assert_eq!(twice(b"t_ns,block,blocks,op"), None);
+    }
+
+    #[test]
     fn a_map_decides_columns() {
         let map = ColumnMap {
             time: ColumnRef::Index(0),
@@ -450,5 +504,6 @@ mod tests {
         assert!(Columns::of_map(&named, b"t,KIND,o,l", 512).unwrap().1);
         let quoted = ColumnMap { op: ColumnRef::Name("a \"kind\", too".to_owned()), ..map };
         assert_eq!(Columns::of_map(&quoted, b"t,o,l,\"a \"\"kind\"\", too\"", 512).unwrap().0.op, 3);
+        assert!(Columns::of_map(&named, b"t,KIND,o,kind", 512).unwrap_err().contains("1 or 3"));
     }
 }

@@ -65,6 +65,15 @@ pub enum TraceError {
         /// The first request, of sectors.
         first: TraceRecord,
     },
+    /// A header that names two columns of one meaning.
+    TwoColumns {
+        /// The trace's name.
+        file: String,
+        /// The meaning.
+        meaning: &'static str,
+        /// The columns.
+        columns: [String; 2],
+    },
     /// A trace without any request.
     Empty {
         /// The trace's name.
@@ -110,7 +119,7 @@ impl TraceError {
             | Self::Empty { place, .. }
             | Self::Option { place, .. } => Some(*place),
             Self::BadRecord(bad) => Some(bad.place),
-            Self::BytesOrSectors { .. } => Some(Place::Line(1)),
+            Self::BytesOrSectors { .. } | Self::TwoColumns { .. } => Some(Place::Line(1)),
             Self::Inexpressible { .. } => None,
         }
     }
@@ -155,6 +164,13 @@ impl TraceError {
                     .says(" or ")
                     .set("sector_bytes", 1)
             }
+            Self::TwoColumns { file, meaning, columns: [one, other] } => Fault::new(Kind::Conflict)
+                .in_file(file.as_str())
+                .located(Place::Line(1))
+                .says(format!(
+                    "the header names two columns of the {meaning}, {one} and {other}: say which is meant, with "
+                ))
+                .option("columns"),
             Self::Empty { file, place, skipped } => {
                 let skipped = if *skipped > 0 { format!(" ({skipped} bad records skipped)") } else { String::new() };
                 let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(*place);
