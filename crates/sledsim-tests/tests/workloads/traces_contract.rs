@@ -445,3 +445,16 @@ fn a_missing_file_is_named() {
     let error = TraceReader::open(std::path::Path::new("no/such.trace"), &TraceOptions::default()).err().unwrap();
     assert!(error.to_string().starts_with("no/such.trace"), "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket.csv");
+    let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let example = Box::new(Cursor::new(TraceFormat::Csv.example()));
+    let reader = TraceReader::from_reader("made", example, &TraceOptions::default()).unwrap();
+    let error = convert(reader, &path, TraceFormat::Csv).unwrap_err().to_string();
+    assert!(error.ends_with("it is there, and no plain file; name a file"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
