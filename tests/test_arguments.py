@@ -31,22 +31,30 @@ SCENARIO: dict[str, Any] = {
 }
 TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n1000,0,4096,4096,W\n"
 MODEL = reliability.MarkovModel(ENCLOSURE)
-NAN, FAR, SEVERAL = float("nan"), 10**400, np.array([1, 2])
+NAN: Any = float("nan")
+FAR: Any = 10**400
+SEVERAL: Any = np.array([1, 2])
+NONE: Any = None
+FIVE: Any = 5
+HALF: Any = 1.5
+OTHER: Any = "bogus"
+DECIMAL: Any = Decimal("nan")
+ONE: Any = np.int64(1)
 
 #: Of each call: the argument that is wrong, and what it may be.
 CALLS: list[tuple[str, Callable[[], Any]]] = [
-    ("strategy", lambda: reliability.failures_tolerated(1, 2, "bogus")),
-    ("strategy", lambda: reliability.failures_tolerated(1, 2, None)),
+    ("strategy", lambda: reliability.failures_tolerated(1, 2, OTHER)),
+    ("strategy", lambda: reliability.failures_tolerated(1, 2, NONE)),
     ("spares", lambda: reliability.failures_tolerated(NAN)),
-    ("spares", lambda: reliability.failures_tolerated(1.5)),
+    ("spares", lambda: reliability.failures_tolerated(HALF)),
     ("failures", lambda: reliability.failures_at_most(NAN, 3, 1e5, 100.0)),
     ("devices", lambda: reliability.failures_at_most(1, NAN, 1e5, 100.0)),
     ("devices", lambda: reliability.failures_at_most(1, FAR, 1e5, 100.0)),
     ("device_mttf_h", lambda: reliability.failures_at_most(1, 3, SEVERAL, 100.0)),
     ("time", lambda: reliability.failures_at_most(1, 3, 1e5, FAR)),
-    ("time", lambda: reliability.failures_at_most(1, 3, 1e5, None)),
+    ("time", lambda: reliability.failures_at_most(1, 3, 1e5, NONE)),
     ("failures", lambda: reliability.failure_counts(ENCLOSURE, failures=[NAN])),
-    ("failures", lambda: reliability.failure_counts(ENCLOSURE, failures=5)),
+    ("failures", lambda: reliability.failure_counts(ENCLOSURE, failures=FIVE)),
     ("years", lambda: reliability.failure_counts(ENCLOSURE, years=2**1100)),
     ("time", lambda: MODEL.survival(FAR)),
     ("time", lambda: MODEL.survival([1e308])),
@@ -56,27 +64,27 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("name", lambda: reliability.analyse(ENCLOSURE, name=SEVERAL)),
     ("years", lambda: reliability.survival_by_spares(ENCLOSURE, years=FAR)),
     ("disks_h", lambda: reliability.survival_by_spares(ENCLOSURE, disks_h=[SEVERAL])),
-    ("spares", lambda: reliability.survival_by_spares(ENCLOSURE, spares=5)),
-    ("repair_times", lambda: reliability.mttf_by_maintenance(ENCLOSURE, repair_times=5)),
+    ("spares", lambda: reliability.survival_by_spares(ENCLOSURE, spares=FIVE)),
+    ("repair_times", lambda: reliability.mttf_by_maintenance(ENCLOSURE, repair_times=FIVE)),
     ("", lambda: reliability.priced("no-such.toml")),
-    ("", lambda: reliability.mean_rebuild_h(1)),
-    ("", lambda: reliability.needs_simulation(1)),
+    ("", lambda: reliability.mean_rebuild_h(FIVE)),
+    ("", lambda: reliability.needs_simulation(FIVE)),
     ("", lambda: reliability.Duration.read(5)),
     ("", lambda: reliability.Duration("x")),
-    ("records", lambda: Relation(1.5)),
+    ("records", lambda: Relation(HALF)),
     ("records", lambda: Relation(NAN)),
-    ("records", lambda: Relation(Decimal("nan"))),
+    ("records", lambda: Relation(DECIMAL)),
     ("records", lambda: Relation(SEVERAL)),
     ("attributes", lambda: Relation(10, (FAR,))),
-    ("attributes", lambda: Relation(10, None)),
+    ("attributes", lambda: Relation(10, NONE)),
     ("page_bytes", lambda: Relation(10, (8,), NAN)),
     ("timeline", lambda: sledsim.run(SCENARIO, timeline=(0, FAR))),
     ("size_bytes", lambda: sledsim.matched_disk("g2", size_bytes=10**9)),
-    ("sampling", lambda: specificity("sdf", sampling=3)),
+    ("sampling", lambda: specificity("sdf", sampling=FIVE)),
     ("", lambda: merit(SEVERAL)),
     ("policies", lambda: sledsim.power(SCENARIO, policies=SEVERAL)),
     ("", lambda: sledsim.import_disksim("a" * 5000)),
-    ("first", lambda: sweep.compare(5)),
+    ("first", lambda: sweep.compare(FIVE)),
 ]
 
 
@@ -102,35 +110,37 @@ def test_what_needs_no_reading_takes_what_load_takes() -> None:
     assert reliability.needs_simulation(ENCLOSURE) == []
     assert reliability.mean_rebuild_h(ENCLOSURE) == 0.25
     # Numbers of NumPy are numbers, and many years take no longer than few.
-    assert reliability.failures_at_most(np.int64(1), np.int64(3), np.float64(1e5), 100) > 0.99
+    assert reliability.failures_at_most(ONE, ONE, np.float64(1e5), 100) > 0.99
     assert reliability.failure_counts(ENCLOSURE, years=1e30).tables()
 
 
 def test_traces_and_hit_ratios(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(TRACE)
-    refused("to", lambda: sledsim.open_trace(path).convert(tmp_path / "o.csv", to=SEVERAL))  # type: ignore[arg-type]
+    refused("to", lambda: sledsim.open_trace(path).convert(tmp_path / "o.csv", to=SEVERAL))
     found = sledsim.hit_ratio(path, "lru", 10)
-    refused("pages", lambda: found.ratio("lru", SEVERAL))  # type: ignore[arg-type]
-    refused("policy", lambda: found.ratio(SEVERAL, 10))  # type: ignore[arg-type]
+    refused("pages", lambda: found.ratio("lru", SEVERAL))
+    refused("policy", lambda: found.ratio(SEVERAL, 10))
 
 
 def test_evaluations_and_results(tmp_path: Path) -> None:
     evaluation = sweep.Evaluation(SCENARIO, tmp_path / "e")
     assert "with" in refused("", lambda: evaluation.evaluate([{"seed": 1}]))
     with evaluation:
-        refused("points", lambda: evaluation.evaluate([5]))  # type: ignore[list-item]
+        refused("points", lambda: evaluation.evaluate([FIVE]))
         # A value that no scenario can have is told by its run.
         [[found]] = evaluation.evaluate([{"seed": FAR}])
         assert found.error is not None
     sweep.run(sweep.Sweep(SCENARIO, {"seed": [1, 2]}, name="a"), tmp_path / "st")
-    assert sweep.status(tmp_path / "st")[0].done == 2  # type: ignore[operator]
-    refused("", lambda: sweep.status(tmp_path / "none"))  # type: ignore[operator]
-    refused("sweep", lambda: sweep.results(tmp_path / "st", 5))  # type: ignore[arg-type]
+    assert sweep.status(tmp_path / "st")[0].done == 2
+    refused("", lambda: sweep.status(tmp_path / "none"))
+    refused("sweep", lambda: sweep.results(tmp_path / "st", FIVE))
     results = sweep.results(tmp_path / "st")
-    refused("metric", lambda: results.values(1j))  # type: ignore[arg-type]
-    for axis in ((), ("seed", "1"), (SEVERAL, "1", "2"), 5):
-        refused("axis", lambda axis=axis: sweep.compare(results, axis=axis))  # type: ignore[misc]
+    refused("metric", lambda: results.values(FIVE))
+    axes: list[Any] = [(), ("seed", "1"), (SEVERAL, "1", "2"), 5]
+    for axis in axes:
+        with pytest.raises(SledsimError, match="axis"):
+            sweep.compare(results, axis=axis)
 
 
 def test_no_infinite_number_is_written() -> None:

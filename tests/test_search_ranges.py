@@ -52,7 +52,7 @@ def test_a_step_that_leads_nowhere_is_refused(axis: dict[str, Any], key: str, sa
         ({"from": 0.5, "to": 1.2, "step": 0.3}, {0.5, 0.8, 1.1}),
         ({"from": 100, "to": 200, "step": 100}, {100, 200}),
         ({"from": 1, "to": 9, "step": 3, "integer": True}, {1, 4, 7}),
-        ({"from": 0.2, "to": 2, "scale": "log", "integer": True}, {1, 2}),
+        ({"from": 0.6, "to": 2, "scale": "log", "integer": True}, {1, 2}),
     ],
 )
 def test_steps_stay_within_their_range(axis: dict[str, Any], allowed: set[float], tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_an_axis_without_a_name_is_told_where_it_stands(path: str) -> None:
 
 
 def test_prices_keep_costs_finite(tmp_path: Path) -> None:
-    with pytest.raises(SledsimError, match="prices.mems_per_sled = 1e\\+308 is out of range"):
+    with pytest.raises(SledsimError, match=r"prices.mems_per_sled = 1e\+308 is out of range"):
         search({RATE: [100]}, objectives=["cost"], prices={"mems_per_sled": 1e308})
     prices = {"mems_per_sled": 1e15, "mems_per_tip": 1e15, "mems_per_gb": 1e15}
     dear = search({RATE: [100]}, objectives=["cost", "cost_per_gb"], prices=prices, trials=1)
