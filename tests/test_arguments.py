@@ -123,6 +123,19 @@ def test_traces_and_hit_ratios(tmp_path: Path) -> None:
     refused("policy", lambda: found.ratio(SEVERAL, 10))
 
 
+@pytest.mark.parametrize(
+    "header", ["t_ns,t_ns,lbn,bytes,op", "t_ns,timestamp_us,lbn,bytes,op", "t_ns,offset_bytes,lbn,bytes,op"]
+)
+def test_a_header_that_names_two_columns_of_one_meaning_is_refused(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n0,8,16,512,R\n")
+    said = refused("", lambda: sledsim.open_trace(path))
+    assert f"{path}: line 1: " in said
+    assert said.endswith("say which is meant, with columns")
+    columns = {"time": "0", "time_unit": "ns", "offset": "1", "bytes": "bytes", "op": "op"}
+    assert sledsim.open_trace(path, columns=columns).head()["offset_bytes"].tolist() == [8]
+
+
 def test_evaluations_and_results(tmp_path: Path) -> None:
     evaluation = sweep.Evaluation(SCENARIO, tmp_path / "e")
     assert "with" in refused("", lambda: evaluation.evaluate([{"seed": 1}]))

@@ -64,6 +64,11 @@ class Relation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", whole_number(SledsimError, "records", self.records, 1, MOST_RECORDS))
         given = require_several(SledsimError, "attributes", self.attributes, "bytes of each attribute, such as (8, 32)")
+        for number, size in enumerate(given, 1):
+            if isinstance(size, int) and size < 1:
+                says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
+                allowed = {"least": 1, "whole": True}
+                raise wrong(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
         sizes = tuple(whole_number(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
         object.__setattr__(self, "attributes", sizes)
         object.__setattr__(self, "page_bytes", whole_number(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES))
