@@ -338,7 +338,7 @@ def test_pinned_packages_are_exact_and_hashed() -> None:
 
 
 OUR_ERRORS = re.compile(
-    r"^(Scenario|Trace|Run|Sledsim|Store|Reliability|Cluster|WrongMechanism|Missing(?:Trace|Runs))Error$"
+    r"^(Scenario|Trace|Run|Sledsim|Store|Reliability|Cluster|WrongMechanism|NoDuration|Missing(?:Trace|Runs))Error$"
 )
 
 

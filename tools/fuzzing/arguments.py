@@ -205,6 +205,8 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (("0", "1", "0.1"), ("10", "1e3", "0.3")),
         {"step": ("1", "0.1", "1e-9"), "count": ("2", "5"), "scale": ("'log'", "'linear'")},
     ),
+    "tolerated": ("sledsim.reliability.failures_tolerated", (("1", "3"),), {"repairs": ("1",), "parity": ("2",)}),
+    "at_most": ("sledsim.reliability.failures_at_most", (("1", "3"), ("20",), ("1e5",), ("9.0", "'1 year'")), {}),
     "mttf": (
         "sledsim.reliability.mttf_h",
         (("Path('examples/enclosures/hong2006.toml')",),),

@@ -92,6 +92,8 @@ ERROR = "Error: "
 
 #: What Typer raises of arguments that it does not take.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+#: How bounds of an option's value are said, by what Typer calls them.
+BOUNDS = {"ge": "from {} up", "gt": "above {}", "le": "up to {}", "lt": "below {}"}
 
 
 def _roomier(error: Any) -> list[tuple[str, Any]]:
@@ -154,6 +156,19 @@ def _continued(line: str, width: int) -> list[str]:
     return [f"{part} \\" for part in parts[:-1]] + parts[-1:]
 
 
+def _plainly(error: Any) -> None:
+    """Let an error of an option's value say what was expected, where that is known as data."""
+    from sledsim.show.faults import brief
+
+    found = getattr(error.__cause__, "errors", list[Any])()
+    for each in found[:1]:
+        kind, bounds = each["type"], each.get("ctx", {})
+        expected = "a whole number" if kind.startswith("int_") else "a number" if kind.startswith("float_") else None
+        bound = next((f"a number {words.format(bounds[key])}" for key, words in BOUNDS.items() if key in bounds), None)
+        if expected or bound:
+            error.message = f"expected {expected or bound} (got {brief(each['input'])[0]})"
+
+
 class Commands(TyperGroup):
     """The commands; errors become one message and an exit status."""
 
@@ -200,6 +215,7 @@ class Commands(TyperGroup):
             suggest(ctx.meta[TYPED], [words(path, value) for path, value in (*ways_out(error), *_roomier(error))])
             raise typer.Exit(WRONG) from None
         except USAGE_ERROR as error:
+            _plainly(error)
             # As Typer tells it, folded with the word that it puts in front.
             told = "\n".join(folded(f"{ERROR}{error.format_message()}", terminal_width(sys.stderr)))
             vars(error)["format_message"] = lambda: told[len(ERROR) :]

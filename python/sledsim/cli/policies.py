@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -24,16 +23,6 @@ Examples:
 """
 
 
-class PolicyRole(StrEnum):
-    """What a policy decides."""
-
-    SCHEDULER = "scheduler"
-    REPLACEMENT = "replacement"
-    MIRROR = "mirror"
-    SPIN_DOWN = "spin-down"
-    DEVICE = "device"
-
-
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(name="check-policy", epilog=CHECK_POLICY_EXAMPLES)(check_policy)
@@ -51,7 +40,7 @@ def check_policy(
         typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A parameter; may be repeated."),
     ] = None,
     role: Annotated[
-        PolicyRole | None,
+        str | None,
         typer.Option(
             "--role",
             metavar="ROLE",
@@ -71,7 +60,7 @@ def check_policy(
 
     table = {**_table(name), **dict(_parameter(each) for each in parameters or [])}
     # Some are words, and no tables, where they have no parameters.
-    found = checked(name if table == {"name": name} else table, role and role.value)
+    found = checked(name if table == {"name": name} else table, role)
     print_found(found, as_json=as_json)
     if not found.passed:
         first = next(verdict for verdict in found.verdicts if not verdict.passed)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import RunError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import brief, wrong
 from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.shown import Drawn, OneTable
 from sledsim.show.tables import Table, duration, number
@@ -117,14 +117,14 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
         return 0.0, float("inf")
     try:
         start_s, end_s = (float(time_s) for time_s in timeline)
-    except (TypeError, ValueError):
-        says = f"timeline = {timeline!r}: expected true, or two times in seconds: (start_s, end_s)"
+    except (TypeError, ValueError, OverflowError):
+        says = f"timeline = {brief(timeline)[0]}: expected true, or two times in seconds: (start_s, end_s)"
         raise wrong(
             RunError,
             "wrong-type",
             says,
             path="timeline",
-            value=timeline,
+            value=brief(timeline)[0],
             allowed="true, or two times in seconds: (start_s, end_s)",
         ) from None
     return start_s, end_s

@@ -6,7 +6,7 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import is_there, wrong
 from sledsim.show.fitting import visible
 
 __all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
@@ -107,7 +107,7 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     >>> found = sledsim.import_disksim("atlas10k.parv")  # doctest: +SKIP
     >>> sledsim.run({"workload": ..., "system": {"device": found.device}})  # doctest: +SKIP
     """
-    if Path(path).is_dir():
+    if is_there(Path(path)) and Path(path).is_dir():
         says = "is a folder: expected a parameter file of DiskSim"
         raise wrong(ScenarioError, "unreadable", says, path="path", value=str(path), file=path)
     try:

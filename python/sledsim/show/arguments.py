@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import brief, require_whole, wrong
@@ -107,12 +108,12 @@ def whole_number(error: type[SledsimError], path: str, value: object, least: int
     least, most
         Its bounds.
     """
-    try:
-        number = value if isinstance(value, bool) else index(value)  # type: ignore[call-overload]
-    except TypeError:
-        number = value
-    require_whole(error, path, number, least, most)
-    return int(number)
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        # An array of several says that it is one, too.
+        with suppress(TypeError):
+            value = index(value)
+    require_whole(error, path, value, least, most)
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def require_number(

@@ -11,6 +11,7 @@ from sledsim import _core
 from sledsim.show.fitting import visible
 
 __all__ = [
+    "MOST",
     "CanFail",
     "Sentence",
     "brief",

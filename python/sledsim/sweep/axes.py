@@ -309,9 +309,9 @@ def unnamed(paths: Iterable[str], place: str) -> list[Fault]:
     place
         Path of their table.
     """
-    says = " has an axis without a name: expected the path of a parameter, such as workload.arrival.rate_per_s"
+    expected = "is no path of a parameter, such as workload.arrival.rate_per_s"
     without = [path for path in paths if not all(key.strip() for key in path.split("."))]
-    return [Fault("notation", says, path=place, value=path) for path in without]
+    return [Fault("notation", f": {json.dumps(path)} {expected}", path=place, value=path) for path in without]
 
 
 def axis_values(axis: Any) -> list[Any]:

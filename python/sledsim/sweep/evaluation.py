@@ -212,7 +212,7 @@ class Evaluation:
 
 def _point(given: Any) -> dict[str, Any]:
     """Return a point with values as a scenario's file would have them."""
-    point = require_kind(SledsimError, "points", given, Mapping, "values by parameter")
+    point: Mapping[Any, Any] = require_kind(SledsimError, "points", given, dict, "values by parameter")
     found: list[Fault] = []
     values = {}
     for path, value in point.items():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -172,7 +173,9 @@ class Batch:
         rows = self._rows["parameters"]
         # Without axes, the run has to stand there all the same.
         for parameter, value in task.values.items() or [(None, None)]:
-            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+            number = math.nan
+            if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < sys.float_info.max:
+                number = float(value)
             rows.append((*place, parameter, None if parameter is None else label(value), number))
 
     def write(self, connection: "duckdb.DuckDBPyConnection", folder: Path) -> None:

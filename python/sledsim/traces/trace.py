@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
+from sledsim.show.arguments import require_kind
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
@@ -185,6 +186,8 @@ class Trace:
         path = Path(destination)
         written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
         meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
+        if to is not None:
+            require_kind(TraceError, "to", to, str, "the name of a format")
         chosen = to or next(meant, None)
         if chosen is None:
             says = f"the name does not tell the format; choose one of {', '.join(written)}"

@@ -19,6 +19,8 @@ REQUESTS = 20_000
 TOLERANCE = 0.002
 #: Factors on the times of the disk between which the fit looks.
 LEAST, MOST = 0.06, 100.0
+#: The longest reads by which a disk is fitted.
+MOST_BYTES = 1 << 24
 #: Halvings of that range, in logarithms, after which a fit that has not come near enough never will.
 HALVINGS = 40
 
@@ -96,6 +98,7 @@ def matched_disk(
     """
     mems, disk = device_of("device", device, set=set), device_of("base", base)
     _require(mems, disk)
+    require_size("size_bytes", size_bytes)
     used = {**mems.parameters, "overhead_ms": 0.0}
     with by_arguments({"workload.size_bytes.value": "size_bytes"}):
         target_ms = mean_access_ms(used, size_bytes)
@@ -118,6 +121,24 @@ def matched_disk(
         "bus and commands, so start from another disk"
     )
     raise wrong(SledsimError, "unsupported", says, path="base", value=disk.label)
+
+
+def require_size(path: str, size_bytes: object) -> None:
+    """Refuse a size of the reads to compare that takes longer to read than any seek could be told by.
+
+    Parameters
+    ----------
+    path
+        What it is.
+    size_bytes
+        The size.
+    """
+    # Multiples of a block, and units, are left to the workload that has them.
+    if isinstance(size_bytes, int) and size_bytes > MOST_BYTES:
+        says = f" = {size_bytes}: expected at most {MOST_BYTES:,}: of longer reads, seeks and revolutions are no part"
+        raise wrong(
+            SledsimError, "out-of-range", [(path,), says], path=path, value=size_bytes, allowed={"most": MOST_BYTES}
+        )
 
 
 def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:

@@ -1,5 +1,6 @@
 """What moves what: the figures of a design as each value of its drawing is raised and lowered."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Sensitivity", "sensitivity"]
 
-#: What moves less than this, in per cent, is said not to move.
-STILL_PERCENT = 0.005
+#: What moves less than this share of the step is said not to move.
+STILL = 5e-4
+#: The least step: what moves by less is rounding as much as anything.
+LEAST_STEP = 1e-6
 #: Values that are no quantity, or that only come whole.
 NO_QUANTITY = ("drawing", "bidirectional", "sleds", "active_tips")
 
@@ -28,7 +31,7 @@ NO_QUANTITY = ("drawing", "bidirectional", "sleds", "active_tips")
 class Step(Keys):
     """By how much values are raised and lowered."""
 
-    step: Annotated[float, Field(strict=True, gt=0, lt=1)] = 0.1
+    step: Annotated[float, Field(strict=True, ge=LEAST_STEP, lt=1)] = 0.1
     """Fraction of a value."""
 
 
@@ -60,15 +63,19 @@ class Sensitivity(OneTable, Shown):
             {"value": value, "figure": figure, "percent": percent}
             for value, moved in self.moves.items()
             for figure, percent in moved.items()
-            if abs(percent) >= STILL_PERCENT
+            if self._moves(percent)
         ]
+
+    def _moves(self, percent: float) -> bool:
+        return abs(percent) >= STILL * 100 * self.step
 
     def table(self) -> Table:
         """Return a row for each value of the drawing and a column for each figure."""
+        digits = max(1, 1 - math.floor(math.log10(100 * self.step)))
         rows = [
-            [value, *(f"{of:+.1f}" if abs(of) >= STILL_PERCENT else "" for of in moved.values())]
+            [value, *(f"{of:+.{digits}f}" if self._moves(of) else "" for of in moved.values())]
             for value, moved in self.moves.items()
-            if any(abs(of) >= STILL_PERCENT for of in moved.values())
+            if any(map(self._moves, moved.values()))
         ]
         moving = {row[0] for row in rows}
         still = [value for value in self.moves if value not in moving]

@@ -12,7 +12,8 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
-from sledsim.show.faults import require_whole, wrong
+from sledsim.show.arguments import require_kind, whole_number
+from sledsim.show.faults import MOST, require_whole, wrong
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number, with_default
@@ -97,6 +98,8 @@ class HitRatios(OneTable, Drawn, Plain):
         pages
             Its size.
         """
+        require_kind(ScenarioError, "policy", policy, str, "the label of a policy")
+        pages = whole_number(ScenarioError, "pages", pages, 1, MOST)
         for cache in self.caches:
             if (cache.label, cache.pages) == (policy, pages):
                 return cache.hit_ratio

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
+from sledsim.show.arguments import require_kind
 from sledsim.show.faults import by_arguments, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
@@ -212,7 +213,7 @@ def specificity(
     'not specific'
     """
     tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
-    sampling = sampling or Sampling()
+    sampling = _sampling(sampling)
     measure = tested.measure(sampling)
     fitted = _FittedDisks(disk, fit_bytes)
     changes: tuple[Change, ...] = (_without_overhead, fitted)
@@ -270,7 +271,7 @@ def merit(
     'no merit'
     """
     tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
-    sampling = sampling or Sampling()
+    sampling = _sampling(sampling)
     measure = tested.measure(sampling)
     base, measured = tested.samples(sampling, role=False), tested.samples(sampling)
     cases = _pair(tested, dict, base, measured)
@@ -283,6 +284,12 @@ def merit(
         sampled_by=tested.sampled_by(sampling),
         measure=measure,
     )
+
+
+def _sampling(given: Sampling | None) -> Sampling:
+    if given is None:
+        return Sampling()
+    return require_kind(SledsimError, "sampling", given, Sampling, "a Sampling, such as Sampling(replications=5)")
 
 
 def percent(share: float) -> str:

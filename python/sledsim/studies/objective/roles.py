@@ -364,7 +364,7 @@ def _title(scenario: ScenarioLike | Written) -> str:
     """Return what a scenario is called: its file."""
     if isinstance(scenario, Written):
         return Path(scenario.name).name
-    if scenario == "-":
+    if isinstance(scenario, str) and scenario == "-":
         return "standard input"
     named = isinstance(scenario, Path) or (isinstance(scenario, str) and "\n" not in scenario)
     return Path(str(scenario)).name if named else "scenario"

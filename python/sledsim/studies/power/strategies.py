@@ -12,6 +12,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.scenario.system_tree import drive_of
+from sledsim.show.arguments import require_flag
 from sledsim.show.faults import wrong
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
@@ -195,6 +196,7 @@ def power(
     >>> list(power(scenario, policies=True, set={"run.requests": 1000}).results)[:2]
     ['never', 'immediate']
     """
+    require_flag(SledsimError, "policies", policies)
     resolved = _with_powers(scenario, set)
     variants, left_out = (_policies if policies else _strategies)(resolved.values)
     results = _run_all(resolved, variants, progress)

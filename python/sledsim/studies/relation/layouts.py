@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.mems import MemsStorage
+from sledsim.show.arguments import require_several, whole_number
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ __all__ = [
     "layout_named",
     "layouts_of",
 ]
+
+#: Most records of a relation, and bytes of an attribute or a page: more is on no device.
+MOST_RECORDS, MOST_BYTES = 1 << 48, 1 << 40
 
 
 @dataclass(frozen=True)
@@ -58,31 +62,19 @@ class Relation:
     page_bytes: int = 8192
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", tuple(self.attributes))
-        if self.records < 1:
-            says = f"records = {self.records}: a relation has at least 1"
-            raise wrong(
-                SledsimError,
-                "out-of-range",
-                says,
-                path="records",
-                value=self.records,
-                allowed={"least": 1, "whole": True},
-            )
+        object.__setattr__(self, "records", whole_number(SledsimError, "records", self.records, 1, MOST_RECORDS))
+        given = require_several(SledsimError, "attributes", self.attributes, "bytes of each attribute, such as (8, 32)")
+        for number, size in enumerate(given, 1):
+            if isinstance(size, int) and size < 1:
+                says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
+                allowed = {"least": 1, "whole": True}
+                raise wrong(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
+        sizes = tuple(whole_number(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
+        object.__setattr__(self, "attributes", sizes)
+        object.__setattr__(self, "page_bytes", whole_number(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES))
         if not self.attributes:
             says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
             raise wrong(SledsimError, "missing", says, path="attributes")
-        for number, size in enumerate(self.attributes, 1):
-            if size < 1:
-                says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
-                raise wrong(
-                    SledsimError,
-                    "out-of-range",
-                    says,
-                    path="attributes",
-                    value=size,
-                    allowed={"least": 1, "whole": True},
-                )
         if self.page_bytes < self.record_bytes:
             says = (
                 f"page_bytes = {self.page_bytes}: a page holds whole records, and a record has {self.record_bytes} "

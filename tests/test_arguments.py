@@ -1,0 +1,169 @@
+"""What functions are given that they can't take: refused in Sledsim's words, by the name of the argument."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sledsim
+from sledsim import Relation, SledsimError, reliability, sweep
+from sledsim.show.shown import json_text
+from sledsim.show.tables import number
+from sledsim.studies.objective import merit, specificity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ENCLOSURE: dict[str, Any] = {
+    "enclosure": {"data": 19, "parity": 1, "spares": 3},
+    "device": {"mttf": "200000 h"},
+    "rebuild": {"time": "15 min"},
+}
+SCENARIO: dict[str, Any] = {
+    "workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}},
+    "system": {"device": "g2"},
+    "run": {"requests": 20},
+}
+TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n1000,0,4096,4096,W\n"
+MODEL = reliability.MarkovModel(ENCLOSURE)
+NAN: Any = float("nan")
+FAR: Any = 10**400
+SEVERAL: Any = np.array([1, 2])
+NONE: Any = None
+FIVE: Any = 5
+HALF: Any = 1.5
+OTHER: Any = "bogus"
+DECIMAL: Any = Decimal("nan")
+ONE: Any = np.int64(1)
+
+#: Of each call: the argument that is wrong, and what it may be.
+CALLS: list[tuple[str, Callable[[], Any]]] = [
+    ("strategy", lambda: reliability.failures_tolerated(1, 2, OTHER)),
+    ("strategy", lambda: reliability.failures_tolerated(1, 2, NONE)),
+    ("spares", lambda: reliability.failures_tolerated(NAN)),
+    ("spares", lambda: reliability.failures_tolerated(HALF)),
+    ("failures", lambda: reliability.failures_at_most(NAN, 3, 1e5, 100.0)),
+    ("devices", lambda: reliability.failures_at_most(1, NAN, 1e5, 100.0)),
+    ("devices", lambda: reliability.failures_at_most(1, FAR, 1e5, 100.0)),
+    ("device_mttf_h", lambda: reliability.failures_at_most(1, 3, SEVERAL, 100.0)),
+    ("time", lambda: reliability.failures_at_most(1, 3, 1e5, FAR)),
+    ("time", lambda: reliability.failures_at_most(1, 3, 1e5, NONE)),
+    ("failures", lambda: reliability.failure_counts(ENCLOSURE, failures=[NAN])),
+    ("failures", lambda: reliability.failure_counts(ENCLOSURE, failures=FIVE)),
+    ("years", lambda: reliability.failure_counts(ENCLOSURE, years=2**1100)),
+    ("time", lambda: MODEL.survival(FAR)),
+    ("time", lambda: MODEL.survival([1e308])),
+    ("years", lambda: reliability.analyse(ENCLOSURE, years=[FAR])),
+    ("years", lambda: reliability.analyse(ENCLOSURE, years=[1e306])),
+    ("years", lambda: reliability.analyse(ENCLOSURE, years=[1e30])),
+    ("name", lambda: reliability.analyse(ENCLOSURE, name=SEVERAL)),
+    ("years", lambda: reliability.survival_by_spares(ENCLOSURE, years=FAR)),
+    ("disks_h", lambda: reliability.survival_by_spares(ENCLOSURE, disks_h=[SEVERAL])),
+    ("spares", lambda: reliability.survival_by_spares(ENCLOSURE, spares=FIVE)),
+    ("repair_times", lambda: reliability.mttf_by_maintenance(ENCLOSURE, repair_times=FIVE)),
+    ("", lambda: reliability.priced("no-such.toml")),
+    ("", lambda: reliability.mean_rebuild_h(FIVE)),
+    ("", lambda: reliability.needs_simulation(FIVE)),
+    ("", lambda: reliability.Duration.read(5)),
+    ("", lambda: reliability.Duration("x")),
+    ("records", lambda: Relation(HALF)),
+    ("records", lambda: Relation(NAN)),
+    ("records", lambda: Relation(DECIMAL)),
+    ("records", lambda: Relation(SEVERAL)),
+    ("attributes", lambda: Relation(10, (FAR,))),
+    ("attributes", lambda: Relation(10, NONE)),
+    ("page_bytes", lambda: Relation(10, (8,), NAN)),
+    ("timeline", lambda: sledsim.run(SCENARIO, timeline=(0, FAR))),
+    ("size_bytes", lambda: sledsim.matched_disk("g2", size_bytes=10**9)),
+    ("sampling", lambda: specificity("sdf", sampling=FIVE)),
+    ("", lambda: merit(SEVERAL)),
+    ("policies", lambda: sledsim.power(SCENARIO, policies=SEVERAL)),
+    ("", lambda: sledsim.import_disksim("a" * 5000)),
+    ("first", lambda: sweep.compare(FIVE)),
+]
+
+
+def refused(name: str, call: Callable[[], Any]) -> str:
+    with pytest.raises(SledsimError) as raised:
+        call()
+    fault = raised.value.faults[0]
+    assert not name or (fault.path == name and name in str(raised.value)), str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(("name", "call"), CALLS)
+def test_what_a_function_cannot_take_is_refused_by_its_name(name: str, call: Callable[[], Any]) -> None:
+    refused(name, call)
+
+
+def test_a_duration_that_is_none_is_a_value_error_too() -> None:
+    with pytest.raises(ValueError, match="has no unit"):
+        reliability.Duration.read(5)
+
+
+def test_what_needs_no_reading_takes_what_load_takes() -> None:
+    assert reliability.needs_simulation(ENCLOSURE) == []
+    assert reliability.mean_rebuild_h(ENCLOSURE) == 0.25
+    # Numbers of NumPy are numbers, and many years take no longer than few.
+    assert reliability.failures_at_most(ONE, ONE, np.float64(1e5), 100) > 0.99
+    assert reliability.failure_counts(ENCLOSURE, years=1e30).tables()
+
+
+def test_traces_and_hit_ratios(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TRACE)
+    refused("to", lambda: sledsim.open_trace(path).convert(tmp_path / "o.csv", to=SEVERAL))
+    found = sledsim.hit_ratio(path, "lru", 10)
+    refused("pages", lambda: found.ratio("lru", SEVERAL))
+    refused("policy", lambda: found.ratio(SEVERAL, 10))
+
+
+@pytest.mark.parametrize(
+    "header", ["t_ns,t_ns,lbn,bytes,op", "t_ns,timestamp_us,lbn,bytes,op", "t_ns,offset_bytes,lbn,bytes,op"]
+)
+def test_a_header_that_names_two_columns_of_one_meaning_is_refused(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n0,8,16,512,R\n")
+    said = refused("", lambda: sledsim.open_trace(path))
+    assert f"{path}: line 1: " in said
+    assert said.endswith("say which is meant, with columns")
+    columns = {"time": "0", "time_unit": "ns", "offset": "1", "bytes": "bytes", "op": "op"}
+    assert sledsim.open_trace(path, columns=columns).head()["offset_bytes"].tolist() == [8]
+
+
+def test_evaluations_and_results(tmp_path: Path) -> None:
+    evaluation = sweep.Evaluation(SCENARIO, tmp_path / "e")
+    assert "with" in refused("", lambda: evaluation.evaluate([{"seed": 1}]))
+    with evaluation:
+        refused("points", lambda: evaluation.evaluate([FIVE]))
+        # A value that no scenario can have is told by its run.
+        [[found]] = evaluation.evaluate([{"seed": FAR}])
+        assert found.error is not None
+    sweep.run(sweep.Sweep(SCENARIO, {"seed": [1, 2]}, name="a"), tmp_path / "st")
+    assert sweep.status(tmp_path / "st")[0].done == 2
+    refused("", lambda: sweep.status(tmp_path / "none"))
+    refused("sweep", lambda: sweep.results(tmp_path / "st", FIVE))
+    results = sweep.results(tmp_path / "st")
+    refused("metric", lambda: results.values(FIVE))
+    axes: list[Any] = [(), ("seed", "1"), (SEVERAL, "1", "2"), 5]
+    for axis in axes:
+        with pytest.raises(SledsimError, match="axis"):
+            sweep.compare(results, axis=axis)
+
+
+def test_no_infinite_number_is_written() -> None:
+    assert json.loads(json_text({"a": [1.5, None]})) == {"a": [1.5, None]}
+    assert "a.1" in refused("a.1", lambda: json_text({"a": [1.5, float("inf")]}))
+    assert number(float("inf")) == "inf"
+
+
+def test_a_step_of_a_sensitivity_that_vanishes_is_refused() -> None:
+    design = sledsim.design("g2")
+    assert "0.000001" in refused("step", lambda: design.sensitivity(1e-17))
+    small, usual = ({(row["value"], row["figure"]) for row in design.sensitivity(step).rows()} for step in (1e-6, 1e-3))
+    assert small == usual
