@@ -67,7 +67,7 @@ class Relation:
         for number, size in enumerate(given, 1):
             if isinstance(size, int) and size < 1:
                 says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
-                allowed = {"least": 1, "whole": True}
+                allowed: dict[str, object] = {"least": 1, "whole": True}
                 raise wrong(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
         sizes = tuple(whole_number(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
         object.__setattr__(self, "attributes", sizes)
