@@ -255,8 +255,8 @@ impl Columns {
                 match (named.next(), named.next()) {
                     (Some(only), None) => Ok(only),
                     (Some(one), Some(other)) => Err(format!(
-                        "column {column} is in the first line {} twice: give the number of the one that is meant, {one} or \
-                         {other} (from 0)",
+                        "column {column} is in the first line {} twice: give the number of the one that is meant, \
+                         {one} or {other} (from 0)",
                         excerpt(first)
                     )),
                     (None, _) => Err(format!("column {column} is not in the first line {}", excerpt(first))),
