@@ -378,7 +378,7 @@ def test_counting_failures_needs_a_constant_number_of_devices(
         (["--figure", "spares", "--simulate"], ["--simulate", "--figure"]),
         (["--compare", "--simulate"], ["--simulate", "a comparison"]),
         (["--lifetimes", "3"], ["lifetimes", "3", "1,000"]),
-        (["--lifetimes", "many"], ["--lifetimes", "integer"]),
+        (["--lifetimes", "many"], ["--lifetimes", "whole number"]),
         (["--precision", "-0.1"], ["precision", "-0.1"]),
         (["--seed", "-1"], ["seed", "-1"]),
         (["--plot", "plot.gif"], [".gif", ".svg"]),

@@ -124,7 +124,7 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
             "wrong-type",
             says,
             path="timeline",
-            value=brief(timeline)[0],
+            value=timeline if brief(timeline)[1] else brief(timeline)[0],
             allowed="true, or two times in seconds: (start_s, end_s)",
         ) from None
     return start_s, end_s

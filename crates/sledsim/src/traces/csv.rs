@@ -25,7 +25,9 @@ use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError};
 use super::format::{Built, Carries, Entry, Head, Writing};
 use super::options::{ColumnMap, ColumnRef, LengthUnit};
 use super::source::{Input, LONGEST_LINE_BYTES};
-use super::text::{operation, sectors_to_bytes, split, time_ns, whole, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{
+    closing, is_called, operation, sectors_to_bytes, split, time_ns, whole, wrong_count, LineParser, Lines, TimeUnit,
+};
 use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::{Flags, Op};
 
@@ -413,23 +415,6 @@ impl<'a> Iterator for Cells<'a> {
         let cell = cell.trim_ascii();
         Some(cell.strip_prefix(b"\"").and_then(|inside| inside.strip_suffix(b"\"")).unwrap_or(cell))
     }
-}
-
-/// Where a cell that begins with a quote has the other: two of them stand for one that is in it.
-fn closing(inside: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let at = from + inside[from..].iter().position(|&byte| byte == b'"')?;
-        if inside.get(at + 1) != Some(&b'"') {
-            return Some(at);
-        }
-        from = at + 2;
-    }
-}
-
-/// Whether a column is meant by a name, which may have quotes in it.
-fn is_called(cell: &str, wanted: &str) -> bool {
-    cell.eq_ignore_ascii_case(wanted) || cell.replace("\"\"", "\"").eq_ignore_ascii_case(wanted)
 }
 
 #[cfg(test)]

@@ -85,6 +85,24 @@ impl<F: SectorLine> LineParser for SectorLines<F> {
 }
 
 /// Asserts that of each of these lines the field is named that is wrong.
+
+/// Where a cell that begins with a quote has the other: two of them stand for one that is in it.
+pub(super) fn closing(inside: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + inside[from..].iter().position(|&byte| byte == b'"')?;
+        if inside.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        from = at + 2;
+    }
+}
+
+/// Whether a column is meant by a name, which may have quotes in it.
+pub(super) fn is_called(cell: &str, wanted: &str) -> bool {
+    cell.eq_ignore_ascii_case(wanted) || cell.replace("\"\"", "\"").eq_ignore_ascii_case(wanted)
+}
+
 #[cfg(test)]
 pub(super) fn assert_wrong_fields<F: SectorLine>(cases: &[(&str, &str)]) {
     for (line, field) in cases {
