@@ -84,8 +84,6 @@ impl<F: SectorLine> LineParser for SectorLines<F> {
     }
 }
 
-/// Asserts that of each of these lines the field is named that is wrong.
-
 /// Where a cell that begins with a quote has the other: two of them stand for one that is in it.
 pub(super) fn closing(inside: &[u8]) -> Option<usize> {
     let mut from = 0;
@@ -103,6 +101,7 @@ pub(super) fn is_called(cell: &str, wanted: &str) -> bool {
     cell.eq_ignore_ascii_case(wanted) || cell.replace("\"\"", "\"").eq_ignore_ascii_case(wanted)
 }
 
+/// Asserts that of each of these lines the field is named that is wrong.
 #[cfg(test)]
 pub(super) fn assert_wrong_fields<F: SectorLine>(cases: &[(&str, &str)]) {
     for (line, field) in cases {
