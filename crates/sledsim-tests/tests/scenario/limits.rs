@@ -71,7 +71,7 @@ fn documents_that_are_too_large_are_refused() {
     let file = std::fs::File::create(&large).expect("a file");
     file.set_len(1 << 40).expect("a file of holes");
     let found = resolve(named, Notation::Toml, "s.toml", &[], &catalog(), folder.path());
-    let told = found.err().expect("the device is too large").to_string();
+    let told = found.expect_err("the device is too large").to_string();
     assert!(told.contains("large.toml: has more than the 16777216 bytes"), "{told}");
     assert!(scenario::text_of(&large).is_err_and(|says| says.starts_with("has more than")));
 }
