@@ -21,40 +21,37 @@ def changed(random: Random, document: Any, kind: str, count: int) -> Any:
     """Change some places of a document: as its schema allows, a little, or anyhow."""
     document = copy.deepcopy(document)
     for _ in range(count):
-        if _is_deep(document):
-            # Deep as it is, it is tried; it can't be copied.
-            return document
         known = list(mutation.places(document))
         if not known:
             return document
-        place = random.choice(known)
-        key, way = place[-1], random.random()
-        old = mutation.value_at(document, place)
-        if way < 0.4 and isinstance(key, str) and key in keys_of(kind):
-            schema = random.choice(keys_of(kind)[key])
-            mutation.replaced(document, place, copy.deepcopy(Drawing(random, schema_of(kind)).value(schema, 1)))
-        elif way < 0.7:
-            mutation.replaced(document, place, mutation.mild(random, copy.deepcopy(old)))
-        elif way < 0.78:
-            mutation.removed(document, place)
-        elif way < 0.86:
-            other = copy.deepcopy(mutation.value_at(document, random.choice(known)))
-            mutation.replaced(document, place, other)
-        elif way < 0.93 and isinstance(old, dict):
-            key = random.choice([*keys_of(kind)])
-            old[key] = copy.deepcopy(Drawing(random, schema_of(kind)).value(random.choice(keys_of(kind)[key]), 1))
-        else:
-            mutation.replaced(document, place, mutation.wild(random))
+        try:
+            _change(random, document, kind, known)
+        except RecursionError:
+            # What lies so deep can't be copied; as it is, it is tried.
+            return document
     return document
 
 
-def _is_deep(document: Any) -> bool:
-    """Whether Python can't copy a document, for so many lists lie in lists."""
-    try:
-        copy.deepcopy(document)
-    except RecursionError:
-        return True
-    return False
+def _change(random: Random, document: Any, kind: str, known: list[Any]) -> None:
+    """Change one of the known places of a document."""
+    place = random.choice(known)
+    key, way = place[-1], random.random()
+    old = mutation.value_at(document, place)
+    if way < 0.4 and isinstance(key, str) and key in keys_of(kind):
+        schema = random.choice(keys_of(kind)[key])
+        mutation.replaced(document, place, copy.deepcopy(Drawing(random, schema_of(kind)).value(schema, 1)))
+    elif way < 0.7:
+        mutation.replaced(document, place, mutation.mild(random, copy.deepcopy(old)))
+    elif way < 0.78:
+        mutation.removed(document, place)
+    elif way < 0.86:
+        other = copy.deepcopy(mutation.value_at(document, random.choice(known)))
+        mutation.replaced(document, place, other)
+    elif way < 0.93 and isinstance(old, dict):
+        key = random.choice([*keys_of(kind)])
+        old[key] = copy.deepcopy(Drawing(random, schema_of(kind)).value(random.choice(keys_of(kind)[key]), 1))
+    else:
+        mutation.replaced(document, place, mutation.wild(random))
 
 
 class Systems:

@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -251,6 +251,14 @@ OUTPUTS = ("log", "plot", "timeline", "out")
 FILES = ("file", "scenario", "system", "device", "image", "socket", *OUTPUTS)
 
 
+def _values(command: Any, given: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield each value that a command was given, several of an option one by one, behind the option's names."""
+    for each in command.params:
+        value = given.get(each.name)
+        for one in value if isinstance(value, list | tuple) else [value]:
+            yield *_named(each), one
+
+
 def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
     """Refuse a file to be written that another option or argument of a command names, before anything is done.
 
@@ -264,16 +272,11 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
     from sledsim._core import SledsimError
     from sledsim.show.faults import require_apart
 
-    named = list[tuple[str, str, str | Path]]()
-    for each in command.params:
-        key, word = _named(each)
-        value = given.get(each.name)
-        values = value if isinstance(value, list | tuple) else [value]
-        named += [
-            (key, word, one)
-            for one in values
-            if isinstance(one, Path) or (isinstance(one, str) and one and key in FILES)
-        ]
+    named = [
+        (key, word, one)
+        for key, word, one in _values(command, given)
+        if isinstance(one, Path) or (isinstance(one, str) and one and key in FILES)
+    ]
     for at, (key, word, path) in enumerate(named):
         if key in OUTPUTS and word.startswith("--"):
             others = [(other, taken) for _, other, taken in named[:at] + named[at + 1 :] if str(taken) != "-"]
@@ -294,13 +297,10 @@ def require_texts(command: Any, given: Mapping[str, Any]) -> None:
     from sledsim.scenario.texts import no_text
     from sledsim.show.faults import wrong
 
-    for each in command.params:
-        key, _ = _named(each)
-        value = given.get(each.name)
-        for one in value if isinstance(value, list | tuple) else [value]:
-            says = no_text(one) if isinstance(one, str) and key not in FILES else None
-            if says:
-                raise wrong(SledsimError, "notation", f": {says}", path=key)
+    for key, _, one in _values(command, given):
+        says = no_text(one) if isinstance(one, str) and key not in FILES else None
+        if says:
+            raise wrong(SledsimError, "notation", f": {says}", path=key)
 
 
 def require_kept(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> None:

@@ -118,13 +118,14 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
     try:
         start_s, end_s = (float(time_s) for time_s in timeline)
     except (TypeError, ValueError, OverflowError):
-        says = f"timeline = {brief(timeline)[0]}: expected true, or two times in seconds: (start_s, end_s)"
+        shown, is_whole = brief(timeline)
+        says = f"timeline = {shown}: expected true, or two times in seconds: (start_s, end_s)"
         raise wrong(
             RunError,
             "wrong-type",
             says,
             path="timeline",
-            value=timeline if brief(timeline)[1] else brief(timeline)[0],
+            value=timeline if is_whole else shown,
             allowed="true, or two times in seconds: (start_s, end_s)",
         ) from None
     return start_s, end_s
