@@ -1,8 +1,8 @@
 //! Answers when the simulated system says so: requests in, and each out at its time.
 //!
 //! One thread has the session. Its clock is that of the machine, from the start of the server on, slowed down by the dilation;
-//! what is due next is waited for asleep, and the last of it awake, so that an answer leaves when it should. What it takes from
-//! there to the client is measured at the start, and answers leave so much earlier.
+//! what is due next is waited for asleep, and the last of it awake, so that an answer leaves when it should. What requests
+//! and answers take [on their way](Way) is measured at the start, and answers leave so much earlier.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -17,9 +17,8 @@ use sledsim::time::Time;
 use crate::log::{Entry, Log};
 use crate::protocol::Error;
 use crate::reply::Client;
+use crate::way::{awake, Way};
 
-/// The last of a wait that is spent awake, where others have a processor meanwhile: sleeping may take this much longer than asked.
-const AWAKE: Duration = Duration::from_micros(100);
 /// How long nothing may happen before the end is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -75,7 +74,11 @@ impl Clock {
 pub struct Delivery {
     session: Session,
     clock: Clock,
+    way: Way,
+    /// How much before it is due the next answer leaves.
     early: Duration,
+    /// When something came or went last: what is waited for since.
+    latest: Instant,
     awake: Duration,
     jobs: Receiver<Job>,
     log: Log,
@@ -85,13 +88,12 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Answers what comes through `jobs`, `early` before it is due.
+    /// Answers what comes through `jobs`, each by its way before it is due.
     #[must_use]
-    pub fn new(session: Session, clock: Clock, early: Duration, jobs: Receiver<Job>, log: Log) -> Self {
+    pub fn new(session: Session, clock: Clock, way: Way, jobs: Receiver<Job>, log: Log) -> Self {
         let latest_arrival = session.now();
-        let is_alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
-        let awake = if is_alone { Duration::ZERO } else { AWAKE };
-        Self { session, clock, early, awake, jobs, log, under_way: BTreeMap::new(), latest_arrival }
+        let (early, latest, awake) = (way.after(Duration::ZERO), Instant::now(), awake());
+        Self { session, clock, way, early, latest, awake, jobs, log, under_way: BTreeMap::new(), latest_arrival }
     }
 
     /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
@@ -104,9 +106,11 @@ impl Delivery {
             if is_ended() {
                 break;
             }
-            let leaves = Instant::now() + self.early;
             let due = self.session.next_event().map(|next| self.clock.instant(next.ns()));
-            let free = due.map_or(LOOK, |due| due.saturating_duration_since(leaves));
+            let free = due.map_or(LOOK, |due| {
+                self.early = self.way.after(due.saturating_duration_since(self.latest));
+                due.saturating_duration_since(Instant::now() + self.early)
+            });
             if free <= self.awake {
                 match self.jobs.try_recv() {
                     Ok(job) => self.take(job)?,
@@ -134,6 +138,7 @@ impl Delivery {
         // Connections are read side by side, so that what was read a little earlier may be handed over a little later.
         let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now()).max(self.latest_arrival);
         self.latest_arrival = arrival;
+        self.latest = Instant::now();
         let request = match job.op {
             Op::Flush => Request { arrival, ..Request::flush() },
             op => {
@@ -164,8 +169,11 @@ impl Delivery {
     }
 
     fn answer(&mut self, id: u64, job: Job, error: Error, arrival: Time, due: Time) {
+        let leaves = Instant::now();
         job.client.answer(job.cookie, error, &job.data, job.data.len());
-        let sent = self.clock.at(Instant::now() + self.early);
+        self.latest = Instant::now();
+        // One that went at once comes while its sender is still about it.
+        let sent = self.clock.at(self.latest.max(leaves + self.early));
         let asked_ns = self.clock.at(job.asked);
         let Job { offset, bytes, op, durable, .. } = job;
         let (arrival_ns, due_ns) = (arrival.ns(), due.ns());
@@ -210,7 +218,7 @@ mod tests {
         drop(sender);
         let path = std::env::temp_dir().join(format!("sledsim-nbd-late-{}", std::process::id()));
         let log = Log::new(Some(crate::files::open(&path).expect("a file"))).expect("it can be written");
-        let delivery = Delivery::new(session(), clock, Duration::ZERO, jobs, log);
+        let delivery = Delivery::new(session(), clock, Way::none(), jobs, log);
         let (_, log) = delivery.run(&|| false).expect("it goes on to the end");
         let verdict = log.verdict(1.0).delivered.expect("there were reads");
         let text = std::fs::read_to_string(&path).expect("it was written");

@@ -13,3 +13,4 @@ pub mod reply;
 pub mod server;
 pub mod sockets;
 pub mod store;
+pub mod way;

@@ -1,7 +1,6 @@
 //! Connections: who asks, over which socket, and what becomes of the data of each request.
 
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
@@ -20,6 +19,7 @@ use crate::protocol::{greet, request, Asked, Command, Error, Greeted, Offer};
 use crate::reply::Client;
 use crate::sockets::{Address, Listener, Stream};
 use crate::store::Store;
+use crate::way::Way;
 
 /// Connections at once: one more is told that there are so many.
 pub const MOST_CONNECTIONS: usize = 256;
@@ -30,8 +30,6 @@ const TOO_MANY: Offer = Offer::Nothing("256 connections are served, and no more 
 const LOOK: Duration = Duration::from_millis(20);
 /// A client that says nothing while it is greeted is left after this long.
 const GREETING: Duration = Duration::from_secs(10);
-/// Messages to and fro by which the way of an answer is measured.
-const CALIBRATION: usize = 200;
 
 /// How a device is served.
 #[derive(Debug)]
@@ -63,7 +61,10 @@ pub fn serve(
     let size = size_of(&session);
     let listener = Listener::new(&options.address).map_err(ServeError::Socket)?;
     let address = listener.address().map_err(|error| ServeError::Socket(error.to_string()))?;
-    let early = way_of_an_answer().map_err(|error| ServeError::Socket(error.to_string()))?;
+    // One processor alone has nothing to do while it sleeps.
+    let _awake = if os::is_alone() { None } else { os::stay_awake() };
+    let way = Way::measured().map_err(|error| ServeError::Socket(error.to_string()))?;
+    let early = way.after(Duration::from_millis(1));
     let (store, log) = opened(options, size)?;
     let (sender, jobs) = channel();
     let shared = Arc::new(Shared {
@@ -79,7 +80,7 @@ pub fn serve(
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     let served = thread::scope(|scope| {
-        let delivery = Delivery::new(session, clock, early, jobs, log);
+        let delivery = Delivery::new(session, clock, way, jobs, log);
         let thread = thread::Builder::new().name("delivery".into()).spawn_scoped(scope, || {
             // Where the machine does not allow it, the verdict says what that cost.
             let _ = os::run_first();
@@ -147,7 +148,7 @@ pub struct Served {
     pub address: Address,
     /// Bytes of the device.
     pub size: u64,
-    /// How much before it is due an answer leaves: what its way was found to take.
+    /// How much before it is due an answer leaves that was waited for 1 ms: what the way was found to take.
     pub early: Duration,
     /// When the session's clock stood at 0, by the machine's: so what else happened there finds its place in the log.
     pub began: SystemTime,
@@ -341,28 +342,4 @@ fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Op, Vec<u8>), E
         Command::Flush => store.flush().map(|()| (Op::Flush, Vec::new())).map_err(failed),
         Command::Trim | Command::Disconnect | Command::Unknown => Err(Error::Invalid),
     }
-}
-
-/// Half of what a message takes to another thread and back, the median: what an answer takes to its client.
-fn way_of_an_answer() -> io::Result<Duration> {
-    let (near, far) = UnixStream::pair()?;
-    let echo = thread::spawn(move || -> io::Result<()> {
-        let mut message = [0; 16];
-        for _ in 0..CALIBRATION {
-            (&far).read_exact(&mut message)?;
-            (&far).write_all(&message)?;
-        }
-        Ok(())
-    });
-    let mut took = Vec::with_capacity(CALIBRATION);
-    for _ in 0..CALIBRATION {
-        let began = Instant::now();
-        (&near).write_all(&[0; 16])?;
-        (&near).read_exact(&mut [0; 16])?;
-        took.push(began.elapsed() / 2);
-    }
-    // It has answered all.
-    let _ = echo.join();
-    took.sort_unstable();
-    Ok(took[CALIBRATION / 2])
 }

@@ -121,7 +121,7 @@ def serve(
     once
         Whether to end when the last client has gone.
     ready
-        Told the address, the size in bytes, and how early answers leave (ns), once programs can connect.
+        Told the address, the size in bytes, and how early answers leave after 1 ms (ns), once programs can connect.
 
     Raises
     ------
