@@ -22,7 +22,7 @@ pub struct Entry {
     pub arrival_ns: u64,
     /// When the answer should have left.
     pub due_ns: u64,
-    /// When it left.
+    /// When it left, with what [its way](crate::way::Way) was found to take on top.
     pub sent_ns: u64,
     /// First byte.
     pub offset: u64,

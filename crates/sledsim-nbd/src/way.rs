@@ -44,25 +44,27 @@ pub struct Way([Duration; WAITS.len()]);
 impl Way {
     /// Measures it: one thread answers another as a server does its clients.
     ///
-    /// Where there is one processor, as in a guest, it is half of that, whatever the wait: such a processor works at what a request takes
-    /// until it has come, and that is told beside, or counts as the program's own.
+    /// Where there is one processor, as in a guest, it is what a head alone takes one way between equals, whatever the wait: what else there is to do
+    /// keeps that processor busy, as it would with any device, and is told beside.
     ///
     /// # Errors
     /// Where there are no sockets.
     pub fn measured() -> io::Result<Self> {
         let (server, client) = UnixStream::pair()?;
-        let (ways, waits) = if os::is_alone() { (2, [Duration::ZERO; WAITS.len()]) } else { (1, WAITS) };
+        let is_alone = os::is_alone();
+        let (ways, page, waits) = if is_alone { (2, 0, [Duration::ZERO; WAITS.len()]) } else { (1, PAGE, WAITS) };
         let waits = move || waits.into_iter().flat_map(|wait| std::iter::repeat_n(wait, TIMES));
+        let awake = awake();
         let answering = thread::spawn(move || -> io::Result<()> {
-            let _ = os::run_first();
+            let _ = !is_alone && os::run_first();
             for wait in waits() {
                 (&server).read_exact(&mut [0; ASKED])?;
                 let due = Instant::now() + wait;
-                thread::sleep(wait.saturating_sub(awake()));
+                thread::sleep(wait.saturating_sub(awake));
                 while Instant::now() < due {
                     std::hint::spin_loop();
                 }
-                (&server).write_all(&[0; HEAD + PAGE])?;
+                (&server).write_all(&[0; HEAD + PAGE][..HEAD + page])?;
             }
             Ok(())
         });
@@ -72,7 +74,7 @@ impl Way {
             (&client).write_all(&[0; ASKED])?;
             os::wait_to_read(client.as_fd());
             (&client).read_exact(&mut [0; HEAD])?;
-            (&client).read_exact(&mut [0; PAGE])?;
+            (&client).read_exact(&mut [0; PAGE][..page])?;
             took.push(asked.elapsed().saturating_sub(wait) / ways);
         }
         answering.join().map_err(|_| io::Error::other("a thread ended in a panic"))??;
