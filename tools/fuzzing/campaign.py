@@ -87,8 +87,12 @@ class Worker:
 
     def __init__(self) -> None:
         path = os.pathsep.join([str(TOOLS), *filter(None, [os.environ.get("PYTHONPATH")])])
+        # Where what cases write is in nobody's way, and the project's examples seem to be; removed by stop.
+        self.folder = tempfile.TemporaryDirectory(prefix="sledsim-fuzz-")
+        for name in ("examples", "docs"):
+            Path(self.folder.name, name).symlink_to(TOOLS.parent / name)
         # Arenas of threads reserve memory that nobody uses, and the limit is on what is reserved.
-        environment = {**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "COLUMNS": "120"}
+        own = {"PYTHONPATH": path, "TMPDIR": self.folder.name, "MALLOC_ARENA_MAX": "2", "COLUMNS": "120"}
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzzing.worker"],
@@ -97,8 +101,8 @@ class Worker:
             stderr=self.errors,
             # What is buffered the selector does not see.
             bufsize=0,
-            cwd=TOOLS.parent,
-            env=environment,
+            cwd=self.folder.name,
+            env=os.environ | own,
             # Ctrl-C is for who sees to them.
             process_group=0,
         )
@@ -156,7 +160,9 @@ class Worker:
         status = self.stop()
         said = self.said.partition("Extension modules:")[0][-3_000:]
         if hung:
-            return Finding(name, "hang", f"more than {CASE_S:g} s of processor time\n{said[-300:]}")
+            return Finding(
+                name, "hang", f"more than {CASE_S:g} s of processor time, or {CLOCK_S:g} s on the clock\n{said[-300:]}"
+            )
         return Finding(name, "crash", f"the process ended with {status}\n{said}")
 
     def stop(self) -> int:
@@ -170,6 +176,7 @@ class Worker:
                 except BrokenPipeError:
                     continue
         status = self.process.wait()
+        self.folder.cleanup()
         if not self.errors.closed:
             self.errors.seek(0)
             self.said = self.errors.read().decode(errors="replace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,9 +89,8 @@ def mild(random: Random, value: Any) -> Any:
         near = [value + 1, value - 1, value * 2, value // 2, random.randint(0, 10), value * random.randint(1, 1000)]
         return random.choice(near)
     if isinstance(value, float):
-        return random.choice(
-            [value * 2, value / 2, value * random.random(), value * 100, -value, value / 1e6, round(value)]
-        )
+        whole = round(value) if math.isfinite(value) else value
+        return random.choice([value * 2, value / 2, value * random.random(), value * 100, -value, value / 1e6, whole])
     if isinstance(value, str) and value:
         at = random.randrange(len(value))
         return random.choice([value[:at] + value[at + 1 :], value + value[at], value.upper(), value + " "])
