@@ -57,39 +57,12 @@ pub fn is_locked_elsewhere(file: &File) -> bool {
     taken != 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
-/// Another process, which has ended when this goes.
-pub struct Process(libc::pid_t);
-
-impl Process {
-    /// One that does `work`, says whether that went well, and ends. Of this process's threads it has this one alone, so that `work` must
-    /// neither take memory nor wait for what another thread has.
-    ///
-    /// # Errors
-    /// Where there can't be another.
-    pub fn doing(work: impl FnOnce() -> bool) -> io::Result<Self> {
-        // SAFETY: what the other process does until its end takes no memory and no locks, as is asked for.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
-            // SAFETY: nothing of this process is to be put in order by the other.
-            0 => unsafe { libc::_exit(i32::from(!work())) },
-            process => Ok(Self(process)),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // SAFETY: it is this process's own, and nobody wants to know how it ended.
-        let _ = unsafe { libc::waitpid(self.0, std::ptr::null_mut(), 0) };
-    }
-}
-
-/// Waits until there is something to read, as clients that wait for several things at once do; for a second at most, and until a signal
-/// comes: who reads then is told.
+/// Waits until there is something to read, as clients that wait for several things at once do, or until a signal comes; who reads then
+/// waits for the rest, or is told what is wrong.
 pub fn wait_to_read(from: BorrowedFd<'_>) {
     let mut asked = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: the descriptor is open as long as it is borrowed, and there is one, as is said.
-    let _ = unsafe { libc::poll(&raw mut asked, 1, 1000) };
+    let _ = unsafe { libc::poll(&raw mut asked, 1, -1) };
 }
 
 /// Sends as much as goes at once; says how much.

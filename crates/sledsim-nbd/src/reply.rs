@@ -21,6 +21,8 @@ struct Waiting {
     answers: VecDeque<(Vec<u8>, usize)>,
     bytes: usize,
     under_way: usize,
+    /// Whether somebody waits for room, or for the last answer to go.
+    is_waited_for: bool,
     is_gone: bool,
 }
 
@@ -29,14 +31,18 @@ struct Waiting {
 pub struct Client {
     stream: Stream,
     waiting: Mutex<Waiting>,
-    changed: Condvar,
+    /// There is something to send, or nobody to send it to. An answer that goes at once wakes nobody: where two processors are all
+    /// there are, who is woken would have the client's.
+    more: Condvar,
+    /// Something has gone that was waited for.
+    room: Condvar,
 }
 
 impl Client {
     /// The client at the other end of `stream`.
     #[must_use]
     pub fn new(stream: Stream) -> Self {
-        Self { stream, waiting: Mutex::default(), changed: Condvar::new() }
+        Self { stream, waiting: Mutex::default(), more: Condvar::new(), room: Condvar::new() }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -51,7 +57,8 @@ impl Client {
             && waiting.under_way > 0
             && (waiting.under_way >= MOST_UNDER_WAY || waiting.bytes + bytes > MOST_WAITING_BYTES)
         {
-            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.is_waited_for = true;
+            waiting = self.room.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
         waiting.under_way += 1;
         waiting.bytes += bytes;
@@ -69,7 +76,7 @@ impl Client {
             let whole = [&head[..], data].concat();
             match send_at_once(self.stream.as_fd(), &whole) {
                 Ok(sent) => rest = whole[sent..].to_vec(),
-                Err(_) => waiting.is_gone = true,
+                Err(_) => self.gone(&mut waiting),
             }
         } else {
             rest = [&head[..], data].concat();
@@ -78,13 +85,22 @@ impl Client {
             self.over(&mut waiting, admitted);
         } else {
             waiting.answers.push_back((rest, admitted));
+            self.more.notify_all();
         }
-        self.changed.notify_all();
     }
 
     fn over(&self, waiting: &mut Waiting, bytes: usize) {
         waiting.under_way = waiting.under_way.saturating_sub(1);
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        if std::mem::take(&mut waiting.is_waited_for) {
+            self.room.notify_all();
+        }
+    }
+
+    fn gone(&self, waiting: &mut Waiting) {
+        waiting.is_gone = true;
+        self.more.notify_all();
+        self.room.notify_all();
     }
 
     /// Sends what did not go at once, until the client has gone.
@@ -92,7 +108,7 @@ impl Client {
         loop {
             let mut waiting = self.waiting();
             while waiting.answers.is_empty() && !waiting.is_gone {
-                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                waiting = self.more.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             }
             if waiting.is_gone {
                 return;
@@ -103,16 +119,16 @@ impl Client {
             let sent: io::Result<()> = (&self.stream).write_all(&first);
             let mut waiting = self.waiting();
             waiting.answers.pop_front();
-            waiting.is_gone |= sent.is_err();
+            if sent.is_err() {
+                self.gone(&mut waiting);
+            }
             self.over(&mut waiting, admitted);
-            self.changed.notify_all();
         }
     }
 
     /// Ends the connection, whatever is under way.
     pub fn close(&self) {
-        self.waiting().is_gone = true;
-        self.changed.notify_all();
+        self.gone(&mut self.waiting());
         self.stream.close();
     }
 
@@ -120,8 +136,9 @@ impl Client {
     pub fn leave(&self) {
         let mut waiting = self.waiting();
         while !waiting.is_gone && !waiting.answers.is_empty() {
+            waiting.is_waited_for = true;
             let (next, late) = self
-                .changed
+                .room
                 .wait_timeout(waiting, std::time::Duration::from_millis(200))
                 .unwrap_or_else(PoisonError::into_inner);
             waiting = next;
@@ -129,7 +146,6 @@ impl Client {
                 break;
             }
         }
-        waiting.is_gone = true;
-        self.changed.notify_all();
+        self.gone(&mut waiting);
     }
 }

@@ -42,23 +42,22 @@ pub fn awake() -> Duration {
 pub struct Way([Duration; WAITS.len()]);
 
 impl Way {
-    /// Measures it: a thread answers another process, as a server does its clients.
+    /// Measures it: one thread answers another as a server does its clients.
     ///
-    /// Where there is one processor, as in a guest, it is what a head alone takes one way between two threads, whatever the wait: what
-    /// else there is to do keeps that processor busy, as it would with any device, and is told beside.
+    /// Where there is one processor, as in a guest, it is what a head alone takes one way between equals, whatever the wait: what else there is to do
+    /// keeps that processor busy, as it would with any device, and is told beside.
     ///
     /// # Errors
     /// Where there are no sockets.
     pub fn measured() -> io::Result<Self> {
         let (server, client) = UnixStream::pair()?;
-        // Another process is to end, too, where this one is killed.
-        client.set_read_timeout(Some(Duration::from_secs(1)))?;
         let is_alone = os::is_alone();
         let (ways, page, waits) = if is_alone { (2, 0, [Duration::ZERO; WAITS.len()]) } else { (1, PAGE, WAITS) };
+        let waits = move || waits.into_iter().flat_map(|wait| std::iter::repeat_n(wait, TIMES));
         let awake = awake();
-        let answering = thread::spawn(move || -> io::Result<UnixStream> {
+        let answering = thread::spawn(move || -> io::Result<()> {
             let _ = !is_alone && os::run_first();
-            for wait in all(waits) {
+            for wait in waits() {
                 (&server).read_exact(&mut [0; ASKED])?;
                 let due = Instant::now() + wait;
                 thread::sleep(wait.saturating_sub(awake));
@@ -67,28 +66,22 @@ impl Way {
                 }
                 (&server).write_all(&[0; HEAD + PAGE][..HEAD + page])?;
             }
-            Ok(server)
+            Ok(())
         });
-        let answered = || answering.join().map_err(|_| io::Error::other("a thread ended in a panic"))?;
-        let telling = || {
-            let told = asking(&client, waits, page).map(|took_ns| took_ns.map(u64::to_ne_bytes));
-            told.and_then(|told| (&client).write_all(told.as_flattened())).is_ok()
-        };
-        let process = if is_alone { None } else { os::Process::doing(telling).ok() };
-        let took_ns = if process.is_some() {
-            drop(client);
-            let mut told = [[0; 8]; WAITS.len() * TIMES];
-            answered()?.read_exact(told.as_flattened_mut())?;
-            told.map(u64::from_ne_bytes)
-        } else {
-            let took_ns = asking(&client, waits, page)?;
-            answered()?;
-            took_ns
-        };
+        let mut took = Vec::new();
+        for wait in waits() {
+            let asked = Instant::now();
+            (&client).write_all(&[0; ASKED])?;
+            os::wait_to_read(client.as_fd());
+            (&client).read_exact(&mut [0; HEAD])?;
+            (&client).read_exact(&mut [0; PAGE][..page])?;
+            took.push(asked.elapsed().saturating_sub(wait) / ways);
+        }
+        answering.join().map_err(|_| io::Error::other("a thread ended in a panic"))??;
         Ok(Self(std::array::from_fn(|place| {
-            let mut took_ns = took_ns[place * TIMES..][..TIMES].to_vec();
-            took_ns.sort_unstable();
-            Duration::from_nanos(took_ns[TIMES / 2] / ways)
+            let took = &mut took[place * TIMES..][..TIMES];
+            took.sort_unstable();
+            took[TIMES / 2]
         })))
     }
 
@@ -109,29 +102,6 @@ impl Way {
         let share = (wait - WAITS[next - 1]).as_secs_f64() / (WAITS[next] - WAITS[next - 1]).as_secs_f64();
         Duration::from_secs_f64(from + share * (to - from))
     }
-}
-
-/// Each wait, as often as it is measured.
-fn all(waits: [Duration; WAITS.len()]) -> impl Iterator<Item = Duration> {
-    waits.into_iter().flat_map(|wait| std::iter::repeat_n(wait, TIMES))
-}
-
-/// Asks as clients do, and finds what came on top of each wait, ns. It takes no memory, which [another process](os::Process) must not.
-fn asking(
-    mut client: &UnixStream,
-    waits: [Duration; WAITS.len()],
-    page: usize,
-) -> io::Result<[u64; WAITS.len() * TIMES]> {
-    let mut took_ns = [0; WAITS.len() * TIMES];
-    for (took_ns, wait) in took_ns.iter_mut().zip(all(waits)) {
-        let asked = Instant::now();
-        client.write_all(&[0; ASKED])?;
-        os::wait_to_read(client.as_fd());
-        client.read_exact(&mut [0; HEAD])?;
-        client.read_exact(&mut [0; PAGE][..page])?;
-        *took_ns = asked.elapsed().saturating_sub(wait).as_nanos() as u64;
-    }
-    Ok(took_ns)
 }
 
 #[cfg(test)]
