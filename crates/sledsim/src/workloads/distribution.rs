@@ -224,6 +224,8 @@ impl Distribution {
                     unlikely_mean: mean * likely * (scv + 1.0),
                 }
             }
+            // As good as fixed, and its shape is no number.
+            Self::Gamma { mean, scv } if (1.0 / scv).is_infinite() => Form::Fixed(mean),
             Self::Gamma { mean, scv } => Form::Gamma { shape: 1.0 / scv, scale: mean * scv },
             Self::Weibull { mean, shape } => {
                 Form::Weibull { scale: mean / libm::tgamma(1.0 + 1.0 / shape), power: 1.0 / shape }
@@ -327,6 +329,15 @@ mod tests {
         assert_eq!(message, Err(Fault::out_of_range("scv", 0.5, Range::from_to(1.0, 1e6))));
         let message = Distribution::Exponential { mean: 0.0 }.validate();
         assert_eq!(message, Err(Fault::out_of_range("mean", 0.0, Range::above_to(0.0, LARGEST))));
+    }
+
+    #[test]
+    fn a_gamma_that_hardly_varies_is_drawn_in_no_time() {
+        for scv in [f64::from_bits(1), 1e-308, 1e-300, 1e-20] {
+            let sampler = Distribution::Gamma { mean: 3.0, scv }.sampler().expect("it is in range");
+            let drawn = sampler.sample(&mut Stream::new(1, "gamma"));
+            assert!((drawn - 3.0).abs() < 1e-6, "{scv}: {drawn}");
+        }
     }
 
     #[test]

@@ -331,6 +331,7 @@ impl Station {
     /// Nobody waits any more; the mechanism ends what it is doing.
     pub(super) fn power_cut(&mut self, now: Time) {
         self.count_queue(now);
+        self.watch_queue();
         while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
         self.incoming.clear();
         self.waiting.clear();
