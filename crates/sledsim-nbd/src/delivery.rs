@@ -15,6 +15,7 @@ use sledsim::scenario::{RunError, Session};
 use sledsim::time::Time;
 
 use crate::log::{Entry, Log};
+use crate::os;
 use crate::protocol::Error;
 use crate::reply::Client;
 use crate::way::{awake, Way};
@@ -79,7 +80,7 @@ pub struct Delivery {
     early: Duration,
     /// When something came or went last: what is waited for since.
     latest: Instant,
-    awake: Duration,
+    is_alone: bool,
     jobs: Receiver<Job>,
     log: Log,
     /// By the session's numbers, which count up in the order of coming.
@@ -92,8 +93,8 @@ impl Delivery {
     #[must_use]
     pub fn new(session: Session, clock: Clock, way: Way, jobs: Receiver<Job>, log: Log) -> Self {
         let latest_arrival = session.now();
-        let (early, latest, awake) = (way.after(Duration::ZERO), Instant::now(), awake());
-        Self { session, clock, way, early, latest, awake, jobs, log, under_way: BTreeMap::new(), latest_arrival }
+        let (early, latest, is_alone) = (way.after(Duration::ZERO), Instant::now(), os::is_alone());
+        Self { session, clock, way, early, latest, is_alone, jobs, log, under_way: BTreeMap::new(), latest_arrival }
     }
 
     /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
@@ -107,11 +108,12 @@ impl Delivery {
                 break;
             }
             let due = self.session.next_event().map(|next| self.clock.instant(next.ns()));
-            let free = due.map_or(LOOK, |due| {
-                self.early = self.way.after(due.saturating_duration_since(self.latest));
-                due.saturating_duration_since(Instant::now() + self.early)
+            let asleep = due.map_or(LOOK, |due| {
+                let wait = due.saturating_duration_since(self.latest);
+                self.early = self.way.after(wait);
+                due.saturating_duration_since(Instant::now() + self.early + awake(wait, self.is_alone))
             });
-            if free <= self.awake {
+            if asleep.is_zero() {
                 match self.jobs.try_recv() {
                     Ok(job) => self.take(job)?,
                     Err(std::sync::mpsc::TryRecvError::Disconnected) if self.is_idle() => break,
@@ -119,11 +121,11 @@ impl Delivery {
                 }
                 continue;
             }
-            match self.jobs.recv_timeout((free - self.awake).min(LOOK)) {
+            match self.jobs.recv_timeout(asleep.min(LOOK)) {
                 Ok(job) => self.take(job)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if self.is_idle() => break,
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep((free - self.awake).min(LOOK)),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(asleep.min(LOOK)),
             }
         }
         Ok((self.session, self.log))

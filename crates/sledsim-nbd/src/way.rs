@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::os;
 
-/// The last of a wait that is spent awake, where others have a processor meanwhile: sleeping may take this much longer than asked.
+/// The last of a wait that is spent awake, where others have a processor meanwhile: sleeping may take this much longer than asked. Of
+/// long waits it is one part in so many, up to the most: the longer a processor has slept, the later it may wake.
 const AWAKE: Duration = Duration::from_micros(100);
+const AWAKE_PART: u32 = 10;
+const MOST_AWAKE: Duration = Duration::from_millis(1);
 /// After what waits the way is measured.
 const WAITS: [Duration; 5] = [
     Duration::ZERO,
@@ -27,13 +30,13 @@ const ASKED: usize = 28;
 const HEAD: usize = 16;
 const PAGE: usize = 4096;
 
-/// The last of a wait that is spent awake on this machine.
+/// The last of a wait that is spent awake: nothing where there is one processor alone, which others need meanwhile.
 #[must_use]
-pub fn awake() -> Duration {
-    if os::is_alone() {
+pub fn awake(wait: Duration, is_alone: bool) -> Duration {
+    if is_alone {
         Duration::ZERO
     } else {
-        AWAKE
+        (wait / AWAKE_PART).clamp(AWAKE, MOST_AWAKE)
     }
 }
 
@@ -54,13 +57,12 @@ impl Way {
         let is_alone = os::is_alone();
         let (ways, page, waits) = if is_alone { (2, 0, [Duration::ZERO; WAITS.len()]) } else { (1, PAGE, WAITS) };
         let waits = move || waits.into_iter().flat_map(|wait| std::iter::repeat_n(wait, TIMES));
-        let awake = awake();
         let answering = thread::spawn(move || -> io::Result<()> {
             let _ = !is_alone && os::run_first();
             for wait in waits() {
                 (&server).read_exact(&mut [0; ASKED])?;
                 let due = Instant::now() + wait;
-                thread::sleep(wait.saturating_sub(awake));
+                thread::sleep(wait.saturating_sub(awake(wait, is_alone)));
                 while Instant::now() < due {
                     std::hint::spin_loop();
                 }
@@ -116,6 +118,14 @@ mod tests {
             assert_eq!((found.as_nanos() + 500) / 1000, takes_us, "{wait_us}");
         }
         assert_eq!(way.after(Duration::from_secs(60)), Duration::from_micros(48));
+    }
+
+    #[test]
+    fn a_tenth_of_a_wait_is_spent_awake_where_others_have_a_processor_meanwhile() {
+        for (wait_us, awake_us) in [(0, 100), (1_000, 100), (3_000, 300), (10_000, 1_000), (1_000_000, 1_000)] {
+            assert_eq!(awake(Duration::from_micros(wait_us), false), Duration::from_micros(awake_us), "{wait_us}");
+        }
+        assert_eq!(awake(Duration::from_secs(1), true), Duration::ZERO);
     }
 
     #[test]
