@@ -72,7 +72,7 @@ limits! {
     COMPONENT_YEARS = "component years", 584,
         "years (of 365 days) that a run simulates, times the components of its system",
         "the times of all are added up, in nanoseconds";
-    PAGES_OF_A_REQUEST = "pages of a request", 1 << 26,
+    PAGES_OF_A_REQUEST = "pages of a request", 1 << 20,
         "pages that a request of a trace may touch where hits of caches are counted",
         "each is looked up";
     BATCH_BLOCKS = "blocks of a batch", 1 << 18,
