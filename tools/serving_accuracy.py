@@ -6,8 +6,9 @@ that way takes is measured on a device that takes no time. What the machine make
 programs that pass a request and its answer to each other after the same wait, and do nothing else, before fio runs and
 after it. The load beside each row is how many processors other programs kept busy meanwhile. An otherwise idle machine
 is asked for: with --tries a row is measured again until less than a twentieth of a processor was and the bare programs
-keep to what is asked of the server, and the try counts in which they were disturbed least; with --first fio runs before
-other programs, as the server does (SCHED_FIFO, as root).
+keep to what is asked of the server; of such tries, else of those beside the least load, the one counts in which the
+bare programs were disturbed least. With --first fio runs before other programs, as the server does (SCHED_FIFO, as
+root); the bare program that asks does not.
 
     python tools/serving_accuracy.py [--seconds 5] [--tries 1] [--first]
     python tools/serving_accuracy.py --tries 5 --write       the table of docs/how-to/serve.md anew
@@ -140,27 +141,31 @@ def own_s() -> float:
 def passed(wait_s: float, seconds: float) -> list[float]:
     """Let two bare programs pass a request and its answer to each other for some time; return what each took, µs.
 
-    The other waits as the server does: before other programs and with processors kept awake, where it may; the last
-    tenth of the wait awake, at least 0.1 ms and at most 1 ms.
+    The one that answers waits as the server does: before other programs and with processors kept awake, where it may;
+    the last tenth of the wait awake, at least 0.1 ms and at most 1 ms. The one that asks is this program.
     """
     here, there = socket.socketpair()
-    with here, there:
-        if not (child := os.fork()):
-            here.close()
-            try:
-                answer(there, wait_s)
-            finally:
-                os._exit(0)
+    command = [sys.executable, __file__, "--answer-after", str(wait_s)]
+    with here, subprocess.Popen(command, stdin=there.fileno()) as other:
         there.close()
+        exchange(here)
         took_us = []
         end_s = time.monotonic() + seconds
         while (began_s := time.monotonic()) < end_s:
-            here.sendall(bytes(ASKED))
-            select.select([here], [], [])
-            here.recv(ANSWERED, socket.MSG_WAITALL)
+            exchange(here)
             took_us.append(1e6 * (time.monotonic() - began_s))
-    os.waitpid(child, 0)
+        here.close()
+    if other.returncode:
+        raise RuntimeError(f"the program that answers ended with {other.returncode}")
     return took_us
+
+
+def exchange(asked: socket.socket) -> None:
+    """Ask once, and wait for the answer."""
+    asked.sendall(bytes(ASKED))
+    select.select([asked], [], [])
+    if len(asked.recv(ANSWERED, socket.MSG_WAITALL)) < ANSWERED:
+        raise RuntimeError("the program that answers has gone")
 
 
 def answer(asked_by: socket.socket, wait_s: float) -> None:
@@ -335,7 +340,11 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=1, help="for each row, until the machine is idle")
     parser.add_argument("--first", action="store_true", help="let fio run before other programs, as the server does")
     parser.add_argument("--write", action="store_true", help="write the table of docs/how-to/serve.md")
+    parser.add_argument("--answer-after", type=float, metavar="S", help="be the bare program that answers on its input")
     options = parser.parse_args()
+    if options.answer_after is not None:
+        answer(socket.socket(fileno=0), options.answer_after)
+        return 0
     if missing := requirement():
         print(f"error: {missing}", file=sys.stderr)
         return 2

@@ -1,14 +1,16 @@
 """A machine run by QEMU, from its first program to what it sends back; each instruction takes the same virtual time."""
 
 import io
-import itertools
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import tarfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +38,8 @@ FIRST_LOOK_S = 0.002
 LAST_LINES = 60
 #: What QEMU calls its thread that is the guest's processor, where it names threads.
 PROCESSOR = "ALL CPUs/TCG"
-#: Machines that run side by side are shared out over the processors, whichever process has started them.
-PLACES = itertools.count(os.getpid())
+#: A name among the system's sockets says that a machine has a processor; it goes with whoever holds it.
+TAKEN = "\0sledsim-machine-on-{}"
 SCRIPT = Path(__file__).with_name("guest.sh")
 #: Becomes QEMU, once the kernel has been told to kill it (PR_SET_PDEATHSIG, SIGKILL) when the thread that waits for it
 #: ends, in whatever way; QEMU 7.2, which is Debian's, has no option for that.
@@ -98,13 +100,15 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
         *("-kernel", str(job.machine.kernel), "-initrd", str(work / "initramfs"), "-append", " ".join(KERNEL)),
     ]
     begun, given_up, in_turn = time.monotonic(), False, False
-    with subprocess.Popen(
-        [*_tied(), *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as process:
+    none, tied = subprocess.DEVNULL, [*_tied(), *command]
+    with (
+        place() as processor,
+        subprocess.Popen(tied, stdin=none, stdout=none, stderr=subprocess.PIPE) as process,
+    ):
         try:
             while process.poll() is None and time.monotonic() - begun < job.limit_s and not given_up:
                 time.sleep(LOOK_S if in_turn or time.monotonic() > begun + 1 else FIRST_LOOK_S)
-                in_turn = in_turn or put_in_turn(process.pid)
+                in_turn = in_turn or processor is None or put_in_turn(process.pid, processor)
                 given_up = over is not None and over.is_set()
             ended = process.poll()
         finally:
@@ -125,24 +129,43 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
     return files
 
 
-def put_in_turn(emulator: int) -> bool:
-    """Let QEMU's main thread go on only where the guest's processor has nothing to do; say whether it is so.
+@contextmanager
+def place() -> Iterator[int | None]:
+    """Give a machine a processor that no other machine has; ``None`` where there is none, or only Linux could."""
+    if sys.platform != "linux":
+        yield None
+        return
+    with socket.socket(socket.AF_UNIX) as name:
+        yield next((each for each in sorted(os.sched_getaffinity(0)) if _took(name, each)), None)
 
-    Where both run at once the main thread may find that the guest waits before what the guest did up to there has been
-    counted, and lets the clock jump that much too far. Only Linux has what that takes.
+
+def _took(name: socket.socket, processor: int) -> bool:
+    try:
+        name.bind(TAKEN.format(processor))
+    except OSError:
+        return False
+    return True
+
+
+def put_in_turn(emulator: int, processor: int) -> bool:
+    """Have QEMU's threads run on one processor, the main one behind the guest's; say whether there is no more to do.
+
+    Where both ran at once the main thread could find that the guest waits before what the guest did up to there was
+    counted, and let the clock jump that much too far. Where the machine refuses that they go on as they were.
     """
     tasks = Path(f"/proc/{emulator}/task")
     try:
-        named = {int(task.name): (task / "comm").read_text(encoding="utf-8").strip() for task in tasks.iterdir()}
+        named = {int(task.name): (task / "comm").read_text(errors="replace").strip() for task in tasks.iterdir()}
         if PROCESSOR not in named.values():
             return False
-        places = sorted(os.sched_getaffinity(emulator))
-        place = places[next(PLACES) % len(places)]
-        for task in named:
-            os.sched_setaffinity(task, {place})
         os.sched_setscheduler(emulator, os.SCHED_IDLE, os.sched_param(0))
-    except OSError:
+        for task in named:
+            os.sched_setaffinity(task, {processor})
+    except (FileNotFoundError, ProcessLookupError):
+        # A thread has ended meanwhile.
         return False
+    except OSError:
+        return True
     return True
 
 
