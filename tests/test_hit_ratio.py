@@ -214,6 +214,18 @@ def test_wrong_arguments(
     assert said in done.err
 
 
+def test_a_request_of_too_many_pages_says_which_option_counts_fewer(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trace = tmp_path / "long.csv"
+    trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,8589934592000,R\n")
+    done = sledsim_cli("hit-ratio", trace)
+    assert done.status == 2
+    assert "--page-bytes 4096: request 1 of the trace touches 2097152000 pages" in done.err
+    assert "take larger pages" in done.err
+    assert sledsim_cli("hit-ratio", trace, "--page-bytes", 2**23).status == 0
+
+
 def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     assert [each["name"] for each in sledsim.cache_policies()] == POLICIES
     assert json.loads(sledsim_cli("cache-policies", "--json").out) == sledsim.cache_policies()

@@ -126,12 +126,14 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
         key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
         if fault.setting is not None and command.name != "replay":
             return fault
-        steps = key.replace("_bytes", "_size").split(".")
+        steps = key.split(".")
         # Where a command is given a system, an option for devices stands in its place, as a setting.
         while len(steps) > 1 and steps[-1] in ("name", "device") and ("system" in names or steps[-1] not in names):
             steps.pop()
         outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
-        return fault.of_option(names[steps[-1]]) if steps[-1] in names and not outer else fault
+        # What a scenario counts in bytes an option may call a size.
+        name = next((each for each in (steps[-1], steps[-1].replace("_bytes", "_size")) if each in names), None)
+        return fault if name is None or outer else fault.of_option(names[name])
 
     return error_of(type(error), [typed(fault) for fault in error.faults]) if error.faults else error
 

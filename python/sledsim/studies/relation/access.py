@@ -232,7 +232,7 @@ def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
         Of the choice of rows.
     """
     if count < 2:
-        says = f"fetches = {count}: the mean needs at least 2 rows to have a confidence interval"
+        says = f": {count} is too few; the mean needs at least 2 rows to have a confidence interval"
         raise wrong(
             SledsimError, "out-of-range", says, path="fetches", value=count, allowed={"least": 2, "whole": True}
         )

@@ -76,10 +76,7 @@ class Relation:
             says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
             raise wrong(SledsimError, "missing", says, path="attributes")
         if self.page_bytes < self.record_bytes:
-            says = (
-                f"page_bytes = {self.page_bytes}: a page holds whole records, and a record has {self.record_bytes} "
-                "bytes; give larger pages"
-            )
+            says = f": {self.page_bytes} is too few; a page holds whole records of {self.record_bytes} bytes"
             raise wrong(
                 SledsimError,
                 "misfit",
@@ -222,7 +219,7 @@ class Layout(ABC):
         """Return the blocks of a page."""
         pages, size = self.relation.page_bytes, self.device.block_bytes
         if pages % size:
-            says = f"page_bytes = {pages}: not whole blocks; those of {self.device.label} have {size} bytes"
+            says = f": {pages} is no number of whole blocks; those of {self.device.label} have {size} bytes"
             raise wrong(SledsimError, "misfit", says, path="page_bytes", value=pages)
         return pages // size
 

@@ -134,8 +134,9 @@ impl References<'_> {
             let (first, last) = (offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes);
             if last - first >= PAGES_OF_A_REQUEST.most {
                 let (request, pages, most) = (self.reader.records(), last - first + 1, PAGES_OF_A_REQUEST.most);
-                let says =
-                    format!(": request {request} of the trace touches {pages} pages of it, at most {most} are counted");
+                let says = format!(
+                    ": request {request} of the trace touches {pages} pages of it, at most {most} are counted: take larger pages"
+                );
                 return Err(Faults::from(Fault::of(Kind::Unsupported, "page_bytes", self.page_bytes).says(says)).into());
             }
             self.rest = Some((device, first, last));
