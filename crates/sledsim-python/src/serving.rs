@@ -110,6 +110,8 @@ pub fn serve_nbd<'py>(
         ServeError::Run(error) => run_error(error),
     })?;
     let output = session.result(resolved.citations.clone()).map_err(run_error)?;
+    // Who asks for an end while it ends by itself has it.
+    let _ = python.check_signals();
     Ok((output.into(), told(python, &verdict)?))
 }
 
