@@ -11,7 +11,7 @@ bare programs were disturbed least. With --first fio runs before other programs,
 root); the bare program that asks does not.
 
     python tools/serving_accuracy.py [--seconds 5] [--tries 1] [--first]
-    python tools/serving_accuracy.py --tries 5 --write       the table of docs/how-to/serve.md anew
+    python tools/serving_accuracy.py --seconds 20 --tries 3 --write    the table of docs/how-to/serve.md anew
 """
 
 import argparse
