@@ -116,6 +116,26 @@ def test_a_batch_of_too_many_blocks_is_refused_before_it_is_begun() -> None:
         device.serve_batch([0, 1], [device.capacity_blocks])
 
 
+def test_a_request_of_too_many_blocks_is_refused_by_a_device_and_fails_in_a_run(tmp_path: Path) -> None:
+    device = sledsim.Device("cheetah73")
+    most = {name: most for name, most, *_ in _core.limits()}["blocks of a request"]
+    assert device.serve(0, most)["end_ns"][0] > 0
+    with pytest.raises(SledsimError, match=str(most)):
+        device.serve(0, most + 1)
+    trace = tmp_path / "long.csv"
+    trace.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,{512 * most},R\n1,0,0,{512 * most + 512},R\n")
+    result = sledsim.run({"workload": {"kind": "trace", "path": str(trace)}, "system": {"device": "cheetah73"}})
+    assert (result["requests"]["completed"], result["requests"]["failed"]) == (1, 1)
+    assert f"more than {most} blocks" in result["run"]["note"]
+
+
+def test_figures_of_a_device_of_tiny_blocks_take_little_room() -> None:
+    """Twenty of its cylinders hold more blocks than fit into memory with the sled's way over each."""
+    device = sledsim.Device("g2", bit_nm=2.0, active_tips=2, block_bytes=8, tip_sector_bytes=8, layout="simple")
+    assert 20 * device.tracks * device.rows * device.blocks_per_row > 2**24
+    assert 0.7 < device.streaming_bandwidth_mb_s / device.peak_bandwidth_mb_s < 1
+
+
 def test_no_small_system_whose_members_fail_hangs() -> None:
     count = size(60, 760)
     numbers = [str(number) for number in range(count)]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::devices;
 use sledsim::engine::Stop;
-use sledsim::limits::BATCH_BLOCKS;
+use sledsim::limits::{BATCH_BLOCKS, BLOCKS_OF_A_REQUEST};
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Catalog, DeviceSpec, Draft};
 use sledsim::service::{Service, PHASES};
@@ -162,6 +162,10 @@ impl Device {
     /// A request that lies inside the device.
     fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
         require_inside(self.capacity_blocks, lbn, u64::from(blocks))?;
+        let most = BLOCKS_OF_A_REQUEST.most;
+        if u64::from(blocks) > most {
+            return Err(errors::misuse(format!("a request of {blocks} blocks: at most {most} are served as one")));
+        }
         let op = if read { Op::Read } else { Op::Write };
         Ok(Request { id: id as u64, op, ..Request::read(lbn, blocks) })
     }

@@ -43,6 +43,9 @@ limits! {
     LATENT_ERRORS = "latent errors", 1 << 18,
         "latent errors that the members of a system have on average, from `latent_per_gb` and their sizes",
         "each takes room, and time to be found whenever the system is built";
+    BLOCKS_OF_A_REQUEST = "blocks of a request", 1 << 24,
+        "blocks of a request to a system, or to a device by itself. A longer one fails",
+        "a sled's way over each of them is kept until it serves another";
     PARTS_OF_A_REQUEST = "parts of a request", 1 << 18,
         "parts that a component may cut a request into: stripe units, lines of a cache, segments; where runs cut power, \
          stretches of 256 B. A longer request fails",

@@ -1,7 +1,7 @@
 //! How many parts requests may be cut into, and are under way: that bounds what a run holds.
 
 use crate::engine::component::Component;
-use crate::limits::{PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
+use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
 use crate::request::Request;
 
 /// Bytes of a request that count as a part where a run holds the data of all that is under way.
@@ -12,8 +12,8 @@ pub(crate) const DATA_BYTES: u64 = 256;
 pub enum Refusal {
     /// It has no blocks, or reaches beyond those of the root.
     Misfit,
-    /// It is more than [`PARTS_OF_A_REQUEST`].
-    TooManyParts,
+    /// It is more than [`BLOCKS_OF_A_REQUEST`] or [`PARTS_OF_A_REQUEST`].
+    TooLarge,
 }
 
 /// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes; a request
@@ -57,7 +57,8 @@ impl Parts {
         if !request.fits(capacity_blocks) {
             return Some(Refusal::Misfit);
         }
-        (self.of(request) > PARTS_OF_A_REQUEST.most).then_some(Refusal::TooManyParts)
+        let many_blocks = u64::from(request.blocks) > BLOCKS_OF_A_REQUEST.most;
+        (many_blocks || self.of(request) > PARTS_OF_A_REQUEST.most).then_some(Refusal::TooLarge)
     }
 
     /// A request that is taken begins.

@@ -72,7 +72,7 @@ pub struct Outcome {
     pub lost: u64,
     /// Those of the failed ones that were under way when power failed.
     pub cut: u64,
-    /// Those of the failed ones that fit, but would have been cut into too many parts.
+    /// Those of the failed ones that fit, but have too many blocks or would have been cut into too many parts.
     pub oversized: u64,
     /// Of the submitted ones, how many fell into the warm-up.
     pub warmup: u64,
@@ -418,7 +418,7 @@ impl<O: Observer> Run<'_, O> {
         }
         self.standing.counts.submitted += 1;
         let refusal = self.system.refusal(&request);
-        self.standing.counts.oversized += u64::from(refusal == Some(Refusal::TooManyParts));
+        self.standing.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
         let Self { system, workload, observer, standing, course, .. } = self;
         let counts = &mut standing.counts;
         let payload = course.as_mut().map_or(Payload::NONE, |course| course.submitted(&request, system));

@@ -307,7 +307,7 @@ impl System {
         ledger.first_broken()
     }
 
-    /// Why a request is not taken, if it is not: it does not fit the root, or components might cut it into too many parts.
+    /// Why a request is not taken, if it is not: it does not fit the root, or is too large.
     #[inline]
     #[must_use]
     pub fn refusal(&self, request: &Request) -> Option<Refusal> {

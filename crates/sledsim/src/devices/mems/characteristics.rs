@@ -8,8 +8,9 @@ use crate::fault::Fault;
 use crate::request::Request;
 use crate::time::{ns_to_s, Time};
 
-/// Cylinders streamed over to measure the sustained bandwidth.
+/// Cylinders streamed over to measure the sustained bandwidth, and blocks of them at most: fewer cylinders where they are large.
 const STREAMED_CYLINDERS: u64 = 20;
+const STREAMED_BLOCKS: u64 = 1 << 22;
 
 /// Figures of one sled (bandwidths and capacities of several sleds are multiples).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,9 +64,10 @@ impl Characteristics {
 fn streaming_bytes_s(mut device: MemsDevice) -> f64 {
     let geometry = device.geometry().clone();
     let blocks_per_cylinder = geometry.capacity_blocks() / u64::from(geometry.cylinders);
-    let cylinders = STREAMED_CYLINDERS.min(u64::from(geometry.cylinders));
+    let most_cylinders = STREAMED_CYLINDERS.min(STREAMED_BLOCKS / blocks_per_cylinder.max(1)).max(1);
+    let cylinders = most_cylinders.min(u64::from(geometry.cylinders));
     let lbn = (u64::from(geometry.cylinders) - cylinders) / 2 * blocks_per_cylinder;
-    let blocks = u32::try_from(cylinders * blocks_per_cylinder).unwrap_or(u32::MAX);
+    let blocks = (cylinders * blocks_per_cylinder).min(STREAMED_BLOCKS) as u32;
     let request = Request::read(lbn, blocks);
     let service = device.serve(Time::ZERO, &request);
     let streamed_ns = (service.end - service.start) - service.phases.startup_ns - service.phases.seek_ns;

@@ -9,7 +9,7 @@ use super::energy::{Energy, EnergyFacts, StateTime};
 use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
-use crate::limits::PARTS_OF_A_REQUEST;
+use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
 use crate::metrics::{Measure, Summary};
 use crate::scenario::assemble::Assembly;
@@ -392,8 +392,9 @@ impl RunReport {
             notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
         }
         if outcome.oversized > 0 {
-            let most = PARTS_OF_A_REQUEST.most;
-            notes.push(format!("{} requests failed: each would be cut into more than {most} parts", outcome.oversized));
+            let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
+            let large = format!("each has more than {blocks} blocks, or would be cut into more than {parts} parts");
+            notes.push(format!("{} requests failed: {large}", outcome.oversized));
         }
         if outcome.lost > 0 {
             notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));
