@@ -127,6 +127,13 @@ def test_a_request_of_too_many_blocks_is_refused_by_a_device_and_fails_in_a_run(
     result = sledsim.run({"workload": {"kind": "trace", "path": str(trace)}, "system": {"device": "cheetah73"}})
     assert (result["requests"]["completed"], result["requests"]["failed"]) == (1, 1)
     assert f"more than {most} blocks" in result["run"]["note"]
+    drawn = {"arrival": {"kind": "poisson", "rate_per_s": 0.001}, "size_bytes": {"kind": "fixed", "value": 1e10}}
+    # Served in their order, and by events.
+    for scheduler in ("fcfs", "sptf"):
+        system = {"device": "cheetah73", "scheduler": scheduler}
+        result = sledsim.run({"workload": drawn, "system": system, "run": {"requests": 3}})
+        assert result["requests"]["failed"] == 3
+        assert f"3 requests failed: each has more than {most} blocks" in result["run"]["note"]
 
 
 def test_figures_of_a_device_of_tiny_blocks_take_little_room() -> None:

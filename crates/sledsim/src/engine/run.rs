@@ -339,10 +339,11 @@ impl<O: Observer> Run<'_, O> {
                 let request = workload.take();
                 work.charge(&request);
                 counts.submitted += 1;
-                root.serve(Some(&request), &mut |completion| {
+                let refusal = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
                     settle(completion, &mut **workload, *observer, counts, None);
                 });
+                counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
             }
             root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);

@@ -53,16 +53,16 @@ pub struct InOrder<'a> {
 
 impl InOrder<'_> {
     /// Hears of the next arrival, or that there is none; what has come of arrivals by then goes to `completed`. One that the
-    /// system does not take comes back at once.
+    /// system does not take comes back at once, and why.
     #[inline]
-    pub fn serve(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        match next {
-            Some(request) if self.parts.refusal(request, self.capacity_blocks).is_some() => {
-                completed(&Completion::refused(request, request.arrival));
-            }
-            _ if self.ledger.0.is_some() => self.serve_checked(next, completed),
-            _ => self.root.serve_in_order(next, completed),
+    pub fn serve(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) -> Option<Refusal> {
+        let refused = next.and_then(|request| Some((request, self.parts.refusal(request, self.capacity_blocks)?)));
+        match refused {
+            Some((request, _)) => completed(&Completion::refused(request, request.arrival)),
+            None if self.ledger.0.is_some() => self.serve_checked(next, completed),
+            None => self.root.serve_in_order(next, completed),
         }
+        refused.map(|(_, refusal)| refusal)
     }
 
     fn serve_checked(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
