@@ -191,6 +191,17 @@ def test_only_points_have_two_axes() -> None:
         made("two-axes", Relation(attributes=(1, 2160)), POINTS)
 
 
+def test_a_scan_of_more_blocks_than_a_request_may_have_takes_as_long_as_its_parts() -> None:
+    disk = sledsim.Device("cheetah73")
+    small, large = (
+        scan_relation(layout_named("row-major")(Relation(records, (100,)), disk))
+        for records in (40_000_000, 200_000_000)
+    )
+    assert large.read_bytes > 8192 * 2**21 > small.read_bytes
+    # Tracks hold less towards the end of a disk.
+    assert 1 < large.time_s / small.time_s / (large.read_bytes / small.read_bytes) < 1.2
+
+
 def test_a_device_of_constant_time_has_closed_forms() -> None:
     simple = sledsim.Device("simpledisk-constant")
     relation = Relation(records=100_000)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.entries import device_of
@@ -26,6 +27,8 @@ __all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation",
 FETCHES = 2000
 #: So many there may be.
 MOST_FETCHES = 10_000_000
+#: Blocks of a request at most (docs/reference/limits.md).
+MOST_BLOCKS = next(most for name, most, *_ in _core.limits() if name == "blocks of a request")
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,8 @@ class RelationTimes(Shown):
 def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
     """Scan a relation: read what holds the values wanted, each run of blocks in one request, or several in a batch.
 
-    A simple device, whose time does not depend on the size of a request, reads page after page.
+    Runs are cut where they have more blocks than a request may have. A simple device, whose time does not depend on the
+    size of a request, reads page after page.
 
     Parameters
     ----------
@@ -182,11 +186,11 @@ def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
     simple = isinstance(layout.device, SimpleDevice)
     wide = relation.record_bytes if attribute is None else relation.attributes[attribute]
     operation = "scan" if attribute is None else f"scan of a{attribute + 1}"
-    requests = runs.cut(relation.page_bytes // layout.device.block_bytes) if simple else runs
-    if requests.sizes is None:
+    if simple or runs.sizes is None:
+        requests = runs.cut(relation.page_bytes // layout.device.block_bytes if simple else MOST_BLOCKS)
         served = layout.device.serve(requests.lbns, requests.blocks)
     else:
-        served = layout.device.serve_batches(requests.lbns, requests.blocks, requests.sizes)
+        served = layout.device.serve_batches(runs.lbns, runs.blocks, runs.sizes)
     end_ns = int(served["end_ns"].max())
     read = runs.total * layout.device.block_bytes
     return Access(layout.NAME, operation, end_ns * 1e-9, read, relation.records * wide)
