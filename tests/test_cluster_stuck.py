@@ -44,7 +44,7 @@ def test_a_worker_that_is_held_for_ever_ends_and_the_other_runs_are_done(tmp_pat
         command, capture_output=True, text=True, check=False, timeout=240, cwd=tmp_path, env=ENVIRONMENT
     )
     assert done.returncode == 0, done.stderr
-    assert "note: 1 runs failed: sledsim sweep status kinds.sweep" in done.stderr
+    assert "note: 1 run failed: sledsim sweep status kinds.sweep" in done.stderr
     assert "mine:Mine.pick did not answer within 0.2 s at 0." in done.stderr
     assert "with request 5, and could not be stopped" in done.stderr
     assert "in pick" in done.stderr

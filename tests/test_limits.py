@@ -133,7 +133,7 @@ def test_a_request_of_too_many_blocks_is_refused_by_a_device_and_fails_in_a_run(
         system = {"device": "cheetah73", "scheduler": scheduler}
         result = sledsim.run({"workload": drawn, "system": system, "run": {"requests": 3}})
         assert result["requests"]["failed"] == 3
-        assert f"3 requests failed: each has more than {most} blocks" in result["run"]["note"]
+        assert f"3 requests failed: more than {most} blocks" in result["run"]["note"]
 
 
 def test_figures_of_a_device_of_tiny_blocks_take_little_room() -> None:

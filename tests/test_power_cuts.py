@@ -27,7 +27,7 @@ def test_a_volatile_cache_loses_what_it_had_not_flushed_and_says_so() -> None:
     assert all(cut["lost_durable_blocks"] == cut["unreadable_blocks"] == 0 for cut in cuts)
     assert all(cut["recovery_s"] == 0.0 for cut in cuts)
     assert result.requests.failed == sum(cut["under_way"] for cut in cuts)
-    assert f"{result.requests.failed} requests were under way when power failed" in result.run.note
+    assert f"{result.requests.failed} requests failed: under way when power was cut" in result.run.note
     table = result.tables()[-1]
     assert "power cut (s)" in str(table)
     assert len(table.rows) == 3

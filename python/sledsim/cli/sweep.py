@@ -111,7 +111,9 @@ def run(
     else:
         print_text(_said(report))
     if report.failed:
-        say(f"note: {report.failed:,} runs failed: sledsim sweep status {report.store}", err=True)
+        from sledsim.show.naming import counted
+
+        say(f"note: {counted(report.failed, 'run')} failed: sledsim sweep status {report.store}", err=True)
     if not report.complete:
         complain(
             f"interrupted: {report.over:,} of {report.runs:,} runs are in {report.store}; the same command goes on "

@@ -9,7 +9,8 @@ from sledsim.reliability.duration import YEAR_H, Duration, NoDurationError
 from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import counted, duration_said, needed_said
+from sledsim.reliability.wording import duration_said, needed_said
+from sledsim.show.naming import counted
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number

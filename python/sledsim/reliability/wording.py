@@ -5,11 +5,10 @@ import re
 from sledsim.reliability.description import Description, Device
 from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.rebuild import mean_rebuild_h
-from sledsim.show.naming import label_of
+from sledsim.show.naming import counted, label_of
 from sledsim.show.tables import Table, number
 
 __all__ = [
-    "counted",
     "devices_said",
     "duration_said",
     "enclosure_table",
@@ -25,21 +24,6 @@ __all__ = [
 
 #: Probabilities of loss below this would leave survival at 1.0000.
 TINY = 1e-4
-
-
-def counted(count: int, what: str) -> str:
-    """Write a number of things: ``no spares``, ``1 spare``, ``5 spares``.
-
-    Parameters
-    ----------
-    count
-        How many.
-    what
-        One of them.
-    """
-    if count == 0:
-        return f"no {what}s"
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def years_text(years: float) -> str:

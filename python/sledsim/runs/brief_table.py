@@ -6,7 +6,7 @@ from typing import Any
 from sledsim.runs.labels import workload_of_run
 from sledsim.runs.phases import phases_of
 from sledsim.runs.summary_tables import ENDS, recorded_rows
-from sledsim.show.naming import label_of
+from sledsim.show.naming import counted, label_of
 from sledsim.show.tables import Table, number
 
 __all__ = ["brief_table", "headline"]
@@ -30,8 +30,8 @@ def headline(summary: Mapping[str, Any]) -> str:
     subject = f"{label_of(summary['device']['name'])}, {summary['scheduler']}"
     flushes = summary.get("flushes")
     flushed = f", flushes: {flushes['response']['count']:,}" if flushes else ""
-    counted = f"{requests['measured']:,} requests{flushed}, {_length(summary)}"
-    lines = [" · ".join(each for each in (summary["title"], subject, workload_of_run(summary), counted) if each)]
+    measured = f"{counted(requests['measured'], 'request')}{flushed}, {_length(summary)}"
+    lines = [" · ".join(each for each in (summary["title"], subject, workload_of_run(summary), measured) if each)]
     response = summary["response"]
     if response:
         share = _half_width(response) / response["mean_ms"] if _has_interval(response) and response["mean_ms"] else None
@@ -115,11 +115,11 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     """Say what a reader has to know beside the figures."""
     requests, run = summary["requests"], summary["run"]
     counts = (
-        ("failed", "failed"),
-        ("in_flight", "were under way at the end"),
-        ("skipped_records", "bad records were skipped"),
+        ("failed", "request", "failed"),
+        ("in_flight", "request", "under way at the end"),
+        ("skipped_records", "bad record", "skipped"),
     )
-    notes = [f"{requests[key]:,} {what}" for key, what in counts if requests[key]]
+    notes = [f"{counted(requests[key], what)} {how}" for key, what, how in counts if requests[key]]
     notes = [f"note: {'; '.join(notes)}"] if notes else []
     parts = [key.replace("_", " ") for key in ("components", "power_cuts") if summary.get(key)]
     notes += [f"note: the full tables tell of {' and '.join(parts)}"] if parts else []

@@ -12,6 +12,7 @@ from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
 from sledsim.show.faults import is_one_of, wrong
 from sledsim.show.frames import Framed, relation_of, write_columns
+from sledsim.show.naming import counted
 from sledsim.show.section import Section
 from sledsim.show.shown import Shown
 
@@ -82,7 +83,7 @@ class Result(Section, Framed, Shown):
     def __repr__(self) -> str:
         count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
         mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
-        return f"<Result: {count:,} requests on {name}{mean}>"
+        return f"<Result: {counted(count, 'request')} on {name}{mean}>"
 
     def histogram(
         self, quantity: str = "response", op: str = "all"

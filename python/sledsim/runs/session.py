@@ -12,6 +12,7 @@ from sledsim.scenario.models.model import Model
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, files_of, resolve, set_list
 from sledsim.scenario.texts import FORMATS
 from sledsim.show.faults import is_file_name, is_there
+from sledsim.show.naming import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,7 +199,7 @@ class Session(_core.Session):
         return Result(summary, output, logged=self._logged, timed=self._timed)
 
     def __repr__(self) -> str:
-        return f"<Session at {self.now_ns / 1e9:.9g} s: {self.under_way} requests under way>"
+        return f"<Session at {self.now_ns / 1e9:.9g} s: {counted(self.under_way, 'request')} under way>"
 
 
 def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:

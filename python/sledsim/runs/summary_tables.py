@@ -10,6 +10,7 @@ from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
 from sledsim.runs.power_cut_table import power_cut_table
 from sledsim.scenario.system_tree import drives_in
 from sledsim.show.faults import wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
 __all__ = ["ENDS", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
@@ -107,7 +108,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
         summary["title"],
         label_of_run(summary),
         workload_of_run(summary) if summary["scenario"]["workload"]["kind"] == "trace" else None,
-        f"{requests['measured']:,} requests measured",
+        f"{counted(requests['measured'], 'request')} measured",
         f"flushes: {flushes['response']['count']:,}" if (flushes := summary.get("flushes")) else None,
         f"{number(run['simulated_s'])} s simulated",
     ]

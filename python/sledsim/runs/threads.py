@@ -9,12 +9,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, overload
 
 from sledsim import _core
-from sledsim.show.faults import require_whole, wrong
+from sledsim.show.faults import most_of, require_whole, wrong
 
 __all__ = ["Pool", "in_threads", "processors", "threads_of"]
 
-#: Threads at most (docs/reference/limits.md).
-MOST_THREADS = next(most for name, most, *_ in _core.limits() if name == "threads")
+MOST_THREADS = most_of("threads")
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from sledsim._core import Fault, ScenarioError, error_of, limits
-from sledsim.show.faults import brief, is_file_name, missing_file
+from sledsim._core import Fault, ScenarioError, error_of
+from sledsim.show.faults import brief, is_file_name, missing_file, most_of
 from sledsim.show.fitting import visible
 
 __all__ = ["Text", "is_document", "no_name", "no_text", "require_text", "text_of"]
@@ -15,7 +15,7 @@ __all__ = ["Text", "is_document", "no_name", "no_text", "require_text", "text_of
 LONGEST_SHOWN = 80
 
 #: Bytes that a document may have.
-MOST_BYTES = next(most for name, most, *_ in limits() if name == "size of a document")
+MOST_BYTES = most_of("size of a document")
 #: What messages call it.
 STDIN = "standard input"
 #: What Python reads in the place of bytes that are no text.

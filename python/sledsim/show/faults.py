@@ -23,6 +23,7 @@ __all__ = [
     "is_same_file",
     "is_there",
     "missing_file",
+    "most_of",
     "nearest_file",
     "replaced",
     "require_apart",
@@ -154,6 +155,17 @@ def require_apart(
         if is_same_file(path, taken):
             says: list[str | tuple[str]] = [(output,), f": {path} is what ", (other,), " names, too: name another file"]
             raise wrong(error, "conflict", says, path=output, value=str(path))
+
+
+def most_of(limit: str) -> int:
+    """Return how much a limit allows.
+
+    Parameters
+    ----------
+    limit
+        Its name, as docs/reference/limits.md has it.
+    """
+    return next(most for name, most, *_ in _core.limits() if name == limit)
 
 
 def require_whole(error: type[_core.SledsimError], path: str, value: object, least: int = 0, most: int = MOST) -> None:

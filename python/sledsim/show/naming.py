@@ -1,8 +1,23 @@
-"""What to call a device."""
+"""What to call a device, and how many there are of something."""
 
 from pathlib import Path
 
-__all__ = ["label_of"]
+__all__ = ["counted", "label_of"]
+
+
+def counted(count: int, what: str) -> str:
+    """Write a number of things: ``no spares``, ``1 spare``, ``5 spares``.
+
+    Parameters
+    ----------
+    count
+        How many.
+    what
+        One of them.
+    """
+    if count == 0:
+        return f"no {what}s"
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def label_of(device: str) -> str:

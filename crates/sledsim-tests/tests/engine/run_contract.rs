@@ -9,6 +9,7 @@ use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec, Report, RunOutput};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::Service;
+use sledsim::units::plural;
 use sledsim_testing::scenarios::{self, poisson, resolved, run};
 
 type Entry = (Request, Service);
@@ -314,7 +315,7 @@ fn a_time_limit_cuts_the_run_and_says_what_is_left() {
             assert_eq!(requests.submitted, requests.completed + requests.failed + requests.in_flight);
             assert_eq!(output.report.run.end, "time");
             assert!(close(output.report.run.simulated_s, time_s));
-            let left = format!("the time limit left {} requests unfinished", requests.in_flight);
+            let left = format!("the time limit left {} unfinished", plural(requests.in_flight, "request"));
             assert_eq!(output.report.run.note, (requests.in_flight > 0).then_some(left));
             check_queue_and_use(&output, all);
         }

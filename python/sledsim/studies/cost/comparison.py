@@ -12,7 +12,7 @@ from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.documents import made, raised
 from sledsim.scenario.explanation import bytes_text
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
-from sledsim.show.naming import label_of
+from sledsim.show.naming import counted, label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
@@ -269,7 +269,7 @@ def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, rep
         label_of(system["device"]["name"]) if system["kind"] == "drive" else system["kind"],
         f"MEMS {label_of(design.mems)}, segments of {_size_said(design.segment_bytes)}",
         f"controller with {_size_said(controller)}" if controller else None,
-        f"{result['requests']['measured']:,} requests" + (f", {replications} seeds" if replications > 1 else ""),
+        counted(result["requests"]["measured"], "request") + (f", {replications} seeds" if replications > 1 else ""),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -14,6 +14,7 @@ from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
 from sledsim.show.arguments import require_kind, whole_number
 from sledsim.show.faults import MOST, require_whole, wrong
+from sledsim.show.naming import counted
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number, with_default
@@ -131,7 +132,7 @@ class HitRatios(OneTable, Drawn, Plain):
         ]
         title = (
             f"{self.trace}: hits in % of {self.references:,} references to pages of {self.page_bytes:,} bytes"
-            f" ({self.requests:,} requests)"
+            f" ({counted(self.requests, 'request')})"
         )
         return Table(["pages", "MB", *labels], rows, title=title)
 

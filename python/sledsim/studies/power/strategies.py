@@ -14,7 +14,7 @@ from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.show.arguments import require_flag
 from sledsim.show.faults import wrong
-from sledsim.show.naming import label_of
+from sledsim.show.naming import counted, label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.show.tables import Table, duration
 from sledsim.studies.power.notes import policy_notes, strategy_notes
@@ -86,7 +86,7 @@ class PowerComparison(Comparison):
             first["title"],
             f"{first['stand_in']} (stand-in)" if first["stand_in"] else None,
             f"{label_of(first['device']['name'])}, {first['scheduler']}",
-            f"{first['requests']['measured']:,} requests",
+            counted(first["requests"]["measured"], "request"),
         ]
         return " · ".join(part for part in parts if part)
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.entries import device_of
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import by_arguments, require_whole, wrong
+from sledsim.show.faults import by_arguments, most_of, require_whole, wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
@@ -27,8 +26,7 @@ __all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation",
 FETCHES = 2000
 #: So many there may be.
 MOST_FETCHES = 10_000_000
-#: Blocks of a request at most (docs/reference/limits.md).
-MOST_BLOCKS = next(most for name, most, *_ in _core.limits() if name == "blocks of a request")
+MOST_BLOCKS = most_of("blocks of a request")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sledsim.show.naming import label_of
+from sledsim.show.naming import counted, label_of
 from sledsim.show.style import COLOURS, HEIGHT, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
     panel = (middle + apart).properties(width=DISTANCE_WIDTH, height=HEIGHT)
     figures = validation.agreement
     said = (
-        f"{figures.requests:,} requests of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
+        f"{counted(figures.requests, 'request')} of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
         f"{figures.measured_mean_ms:.4g} ms measured, {figures.modelled_mean_ms:.4g} ms modelled"
     )
     return styled(alt.hconcat(curves, panel, spacing=14), f"Service times of {label_of(validation.device)}", said)

@@ -16,7 +16,7 @@ use crate::scenario::assemble::Assembly;
 use crate::scenario::specs::scenario::Scenario;
 use crate::service::each_phase;
 use crate::time::ns_to_s;
-use crate::units::{ns_to_ms, BYTES_PER_MB};
+use crate::units::{ns_to_ms, plural, BYTES_PER_MB};
 use crate::workloads::WorkloadSpec;
 
 /// Bins of a reported histogram in each doubling of the value.
@@ -385,22 +385,22 @@ impl RunReport {
             notes.push("a policy of one's own could not go on: these are the results until then".to_owned());
         }
         if outcome.end == End::Time && in_flight > 0 {
-            notes.push(format!("the time limit left {in_flight} requests unfinished"));
+            notes.push(format!("the time limit left {} unfinished", plural(in_flight, "request")));
         }
         let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
         if misplaced > 0 {
-            notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
+            notes.push(format!("{} failed: beyond the device, or empty", plural(misplaced, "request")));
         }
         if outcome.oversized > 0 {
             let [blocks, parts] = [BLOCKS_OF_A_REQUEST.most, PARTS_OF_A_REQUEST.most];
-            let large = format!("each has more than {blocks} blocks, or would be cut into more than {parts} parts");
-            notes.push(format!("{} requests failed: {large}", outcome.oversized));
+            let large = format!("more than {blocks} blocks, or cut into more than {parts} parts");
+            notes.push(format!("{} failed: {large}", plural(outcome.oversized, "request")));
         }
         if outcome.lost > 0 {
-            notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));
+            notes.push(format!("{} failed: what was asked for is lost or can't be read", plural(outcome.lost, "request")));
         }
         if outcome.cut > 0 {
-            notes.push(format!("{} requests were under way when power failed", outcome.cut));
+            notes.push(format!("{} failed: under way when power was cut", plural(outcome.cut, "request")));
         }
         let is_driven = matches!(scenario.workload, WorkloadSpec::Session(_));
         if outcome.end == End::WorkloadEnded && !is_trace && !is_driven {
