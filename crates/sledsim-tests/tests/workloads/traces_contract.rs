@@ -86,10 +86,24 @@ fn what_told_the_format_is_known() {
     let of_lines = b"0.5 0 3200 8 1\nno record\n1.5 0 3208 8 0\n";
     let lenient = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
     assert_eq!(told_by(of_lines, &lenient), "2 of its first 3 lines");
+    // Times in whole milliseconds look like nanoseconds.
+    let whole = b"10 0 8 8 1\n20 0 16 8 0\n";
+    assert_eq!(
+        told_by(whole, &TraceOptions::default()),
+        "2 of its first 2 lines, which could as well be disksim-ascii"
+    );
     let fio = TraceFormat::ALL.iter().find(|format| format.name() == "fio").expect("a format");
     assert_eq!(told_by(fio.example(), &TraceOptions::default()), "its first bytes");
     let named = TraceOptions { format: Some(*fio), ..TraceOptions::default() };
     assert_eq!(told_by(fio.example(), &named), "the name given");
+}
+
+#[test]
+fn four_numbers_are_not_a_list_of_the_arc_paper_unless_the_third_is_0() {
+    let (records, reader) = read_as(b"230027 8 0 0\n1842745 64 0 0\n", &TraceOptions::default()).expect("a list");
+    assert_eq!((reader.format().name(), records[1].bytes), ("arc", 64 * 512));
+    let times = b"10 8 8 1\n20 16 8 0\n30 24 8 1\n";
+    assert_eq!(read_as(times, &TraceOptions::default()).err().expect("unknown").fault().kind, Kind::UnknownFormat);
 }
 
 #[test]

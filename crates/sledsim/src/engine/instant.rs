@@ -23,8 +23,10 @@ impl Stuck {
     #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::at(Kind::Endless, format!("component {}", self.component.0)).says(format!(
-            " holds the run at {} s: more than {} calls of components in that instant without an arrival or a completion; \
-             this is a defect of the simulator, please report the scenario",
+            " holds the run at {} s: more than {} calls of components in that instant without an arrival or a completion. \
+             What goes on in the background takes no time where devices take none: let them take some, or let a rebuild or a \
+             move go in larger steps (`rows`, `chunk_bytes`). If they do take time, this is a defect of the simulator: please \
+             report the scenario",
             self.at.seconds(),
             CALLS_AT_ONCE.most
         ))

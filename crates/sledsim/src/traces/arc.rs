@@ -4,11 +4,12 @@
 //! FAST 2003. Every line is a read of `count` consecutive blocks. There are no times and no devices: the lists serve the
 //! study of caches. A block is taken for 512 bytes; for a list of larger pages (OLTP) say so with
 //! [`super::TraceOptions::sector_bytes`]. The third field and the request number decide nothing (not every list counts
-//! its requests) but must be numbers.
+//! its requests) but must be numbers. In the lists that were published the third is 0, which tells them from other lines of four
+//! numbers.
 
 use super::error::Parsed;
 use super::format::Entry;
-use super::text::{exact_words, sectors_to_bytes, uint, SectorLine, SectorLines};
+use super::text::{exact_words, sectors_to_bytes, uint, words, SectorLine, SectorLines};
 use super::TraceRecord;
 use crate::request::Op;
 
@@ -20,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     example: b"230027 8 0 0\n\
         1842745 64 0 1\n\
         216082 8 0 2\n",
-    detect: |head| head.requests(SectorLines::<Arc>::usual()),
+    detect: |head| head.where_lines(|line| words(line).nth(2) == Some(b"0")).requests(SectorLines::<Arc>::usual()),
     in_sectors: None,
     build: |_, options| SectorLines::<Arc>::build(options),
     write: None,

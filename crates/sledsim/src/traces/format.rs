@@ -157,10 +157,13 @@ impl TraceFormat {
         let name = input.name().to_owned();
         let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
         let mut best = None;
+        let mut as_well = None;
         for &format in Self::ALL {
             let score = (format.entry().detect)(&head);
             if score > 0 && best.is_none_or(|(most, _)| score > most) {
-                best = Some((score, format));
+                (best, as_well) = (Some((score, format)), None);
+            } else if best.is_some_and(|(most, _)| score == most) {
+                as_well = as_well.or(Some(format));
             }
         }
         match best {
@@ -168,6 +171,10 @@ impl TraceFormat {
                 let told_by = match score {
                     CERTAIN => "its first bytes".to_owned(),
                     _ => format!("{score} of its first {} lines", head.lines.len()),
+                };
+                let told_by = match as_well {
+                    Some(other) => format!("{told_by}, which could as well be {other}"),
+                    None => told_by,
                 };
                 match format.ambiguous(&head).filter(|_| options.sector_bytes.is_none()) {
                     Some(first) => Err(Box::new(TraceError::BytesOrSectors { file: name, format, told_by, first })),
@@ -236,6 +243,11 @@ impl<'a> Head<'a> {
         lines.truncate(HEAD_LINES);
         let lines = lines.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
         Self { bytes, lines }
+    }
+
+    /// With those of its lines alone that look `like` something.
+    pub fn where_lines(&self, like: impl Fn(&[u8]) -> bool) -> Self {
+        Self { bytes: self.bytes, lines: self.lines.iter().copied().filter(|line| like(line)).collect() }
     }
 
     /// How many of its lines hold requests for `parser`.

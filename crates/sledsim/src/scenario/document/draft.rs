@@ -58,6 +58,8 @@ impl Notation {
     /// Text that is too large, or not of this notation: says line and column.
     pub fn read(self, text: &str, source: &str) -> Result<Value, Fault> {
         require_size(text.len()).map_err(|says| Fault::new(Kind::Unreadable).says(says).in_file(source))?;
+        // Which mark some editors put at the beginning.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = match self {
             Self::Toml => read_toml(text),
             // Its reader looks for the end of everything that is open before it says a word.

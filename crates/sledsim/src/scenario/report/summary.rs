@@ -397,7 +397,10 @@ impl RunReport {
             notes.push(format!("{} failed: {large}", plural(outcome.oversized, "request")));
         }
         if outcome.lost > 0 {
-            notes.push(format!("{} failed: what was asked for is lost or can't be read", plural(outcome.lost, "request")));
+            notes.push(format!(
+                "{} failed: what was asked for is lost or can't be read",
+                plural(outcome.lost, "request")
+            ));
         }
         if outcome.cut > 0 {
             notes.push(format!("{} failed: under way when power was cut", plural(outcome.cut, "request")));
