@@ -131,7 +131,7 @@ def write_columns(
         options += f", KV_METADATA {{{pairs}}}"
     import duckdb
 
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"async_threads": 0}) as connection:
         connection.register("columns", dict(columns))
         copy_whole(connection, "SELECT * FROM columns", path, options)
 
