@@ -226,6 +226,17 @@ def test_a_request_of_too_many_pages_says_which_option_counts_fewer(
     assert sledsim_cli("hit-ratio", trace, "--page-bytes", 2**23).status == 0
 
 
+def test_a_trace_of_flushes_alone_has_no_hit_ratio(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    trace = tmp_path / "flushes.csv"
+    trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n5,0,0,0,F\n")
+    done = sledsim_cli("hit-ratio", trace)
+    assert done.status == 0
+    assert done.out.splitlines()[-1].split()[-1] == "–"
+    drawn = sledsim_cli("hit-ratio", trace, "--plot", tmp_path / "x.html")
+    assert drawn.status == 2
+    assert "there is nothing to draw: no request of the trace touches a page" in drawn.err
+
+
 def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     assert [each["name"] for each in sledsim.cache_policies()] == POLICIES
     assert json.loads(sledsim_cli("cache-policies", "--json").out) == sledsim.cache_policies()

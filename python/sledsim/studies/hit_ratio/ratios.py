@@ -46,7 +46,7 @@ class CacheHits:
     hits
         References to pages that were in it.
     hit_ratio
-        Hits among all references, from 0 to 1.
+        Hits among all references, from 0 to 1; ``None`` where there are none.
     memory_bytes
         Memory that the policy took while it was simulated.
     """
@@ -55,7 +55,7 @@ class CacheHits:
     policy: Mapping[str, Any]
     pages: int
     hits: int
-    hit_ratio: float
+    hit_ratio: float | None
     memory_bytes: int
 
 
@@ -89,8 +89,8 @@ class HitRatios(OneTable, Drawn, Plain):
     references: int
     caches: tuple[CacheHits, ...]
 
-    def ratio(self, policy: str, pages: int) -> float:
-        """Return the hit ratio of a cache, from 0 to 1.
+    def ratio(self, policy: str, pages: int) -> float | None:
+        """Return the hit ratio of a cache, from 0 to 1; ``None`` where the trace has no references.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class HitRatios(OneTable, Drawn, Plain):
             [
                 f"{pages:,}",
                 number(pages * self.page_bytes / 1e6),
-                *(f"{100 * self.ratio(label, pages):.2f}" for label in labels),
+                *(_percent(self.ratio(label, pages)) for label in labels),
             ]
             for pages in sizes
         ]
@@ -226,6 +226,10 @@ def hit_ratio(
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"
     return HitRatios(trace=path, caches=hits, **found)
+
+
+def _percent(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{100 * ratio:.2f}"
 
 
 def _document(policy: PolicyLike) -> dict[str, Any]:
