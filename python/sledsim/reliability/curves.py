@@ -180,7 +180,7 @@ def survival_by_spares(
 
 def times_of(years: float) -> "NDArray[np.float64]":
     """Return times (years) from 0 to so many, whole years among them where they end with one, and some close to 0."""
-    require_years(years)
+    years = require_years(years)
     steps = STEPS if years % 1 or years > STEPS else int(years) * -(-STEPS // int(years))
     even = np.linspace(0, years, steps + 1)
     return np.concatenate([even[:1], even[1] * np.array(EARLY), even[1:]])

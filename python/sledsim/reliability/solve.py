@@ -16,6 +16,8 @@ import numpy as np
 
 from sledsim.reliability.chain import Chain
 from sledsim.reliability.description import ReliabilityError
+from sledsim.reliability.duration import LONGEST_H
+from sledsim.show.arguments import require_kind, require_number
 from sledsim.show.faults import Sentence, wrong
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
     ReliabilityError
         Where loss is so rare that the time is beyond the largest number, 1.8e308.
     """
+    require_kind(ReliabilityError, "chain", chain, Chain, "a chain")
     rates, loss = chain.rates_per_h.copy(), chain.loss_per_h.copy()
     count = len(loss)
     exits = np.empty(count)
@@ -104,11 +107,8 @@ class Transient:
     """
 
     def __init__(self, chain: Chain, horizon_h: float) -> None:
-        if not (horizon_h >= 0 and math.isfinite(horizon_h)):
-            says = f"time {horizon_h!r} h: expected a number of hours from 0 up"
-            raise wrong(
-                ReliabilityError, "out-of-range", says, path="time", value=horizon_h, allowed={"least": 0, "unit": "h"}
-            )
+        require_kind(ReliabilityError, "chain", chain, Chain, "a chain")
+        horizon_h = require_number(ReliabilityError, "horizon_h", horizon_h, most=LONGEST_H, unit="hours")
         self.chain = chain
         self.horizon_h = horizon_h
         exits = chain.exits_per_h

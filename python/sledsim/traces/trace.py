@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
-from sledsim.show.arguments import require_kind
+from sledsim.show.arguments import require_kind, require_path
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
@@ -70,7 +70,7 @@ class Trace:
         event: str | None = None,
         time_unit: str | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = require_path(TraceError, "path", path)
         self._options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
         self._readable = self.path
         require_file(self.path)
@@ -183,7 +183,7 @@ class Trace:
         int
             Records written.
         """
-        path = Path(destination)
+        path = require_path(TraceError, "destination", destination)
         written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
         meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
         if to is not None:
@@ -345,7 +345,8 @@ def reading_options(
     if sector_bytes is not None:
         require_whole(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)
     given: object = columns
-    if given is not None and not isinstance(given, Mapping):
+    words_alone = isinstance(given, Mapping) and all(isinstance(word, str) for pair in given.items() for word in pair)
+    if given is not None and not words_alone:
         expected = "column names by what they hold, such as {'time': 'Timestamp'}"
         raise wrong(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
     named = [*words.items(), *(("columns", word) for pair in (columns or {}).items() for word in pair)]

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import ScenarioError
+from sledsim._core import ScenarioError, TraceError
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
-from sledsim.show.arguments import require_kind, whole_number
+from sledsim.show.arguments import require_kind, require_path, require_several, whole_number
 from sledsim.show.faults import MOST, require_whole, wrong
 from sledsim.show.naming import counted
 from sledsim.show.progress import reporting
@@ -29,6 +29,9 @@ __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_poli
 #: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class of one's own (``"my_module:MyPolicy"``,
 #: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
 PolicyLike = str | Mapping[str, Any]
+
+
+EXPECTED = 'one or several policies, such as ["lru", "arc"]'
 
 
 @dataclass(frozen=True)
@@ -197,8 +200,8 @@ def hit_ratio(
     TraceError
         Where the trace cannot be read.
     """
-    path = Path(trace)
-    policies = [policy] if isinstance(policy, str | Mapping) else list(policy)
+    path = require_path(TraceError, "trace", trace)
+    policies = [policy] if isinstance(policy, str | Mapping) else _policies(policy)
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
         says = "no cache to try: give at least one policy and one number of pages"
@@ -226,6 +229,11 @@ def hit_ratio(
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"
     return HitRatios(trace=path, caches=hits, **found)
+
+
+def _policies(given: object) -> list[PolicyLike]:
+    policies = require_several(ScenarioError, "policy", given, EXPECTED)
+    return [require_kind(ScenarioError, "policy", each, str | Mapping, EXPECTED) for each in policies]
 
 
 def _percent(ratio: float | None) -> str:
