@@ -144,6 +144,12 @@ def test_years_may_be_any_number(years: Any) -> None:
         refused("years", lambda: reliability.survival_by_spares(ENCLOSURE, years=years * 10**9))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_disk_that_fails_at_once_has_a_curve() -> None:
+    curve = reliability.survival_by_spares(ENCLOSURE, disks_h=[1e-308]).curves[-1]
+    assert curve.loss[-1] == 1
+
+
 def test_traces_and_hit_ratios(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(TRACE)

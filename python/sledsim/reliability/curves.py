@@ -223,8 +223,9 @@ def curve_of(description: Description, name: str, years: float) -> Curve:
 def disk_curve(mttf_h: float, years: float, what: str = "disk") -> Curve:
     """Follow the probability that a disk of an exponential lifetime fails, from 0 to so many years."""
     times = times_of(years)
-    loss = -np.expm1(-times * YEAR_H / mttf_h)
-    survival = np.exp(-times * YEAR_H / mttf_h)
+    with np.errstate(over="ignore"):
+        expected = times * YEAR_H / mttf_h
+    loss, survival = -np.expm1(-expected), np.exp(-expected)
     return Curve(f"{what}, MTTF {mttf_h:,.0f} h", times.tolist(), loss.tolist(), True, survival.tolist())
 
 

@@ -18,12 +18,12 @@ from sledsim.reliability.chain import Chain
 from sledsim.reliability.description import ReliabilityError
 from sledsim.reliability.duration import LONGEST_H
 from sledsim.show.arguments import require_kind, require_number
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Transient", "mean_time_to_loss_h", "stationary", "times_in_states_h"]
+__all__ = ["MOST_EVENTS", "Transient", "mean_time_to_loss_h", "stationary", "times_in_states_h"]
 
 #: Terms of uniformisation's sum past those that first reach loss. The step makes fewer than one event likely, so
 #: those left out are below 1/30! ≈ 4e-33 of what is kept.
@@ -158,11 +158,10 @@ class Transient:
 
     def _tables(self) -> "tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]":
         """Return the transition matrices, and mean counts by state at their start, of steps that double."""
-        events = self._rate_per_h * self.horizon_h
+        events = float(self._rate_per_h) * self.horizon_h
         if events > MOST_EVENTS:
-            spans = f" {self.horizon_h} h: spans {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
-            says: Sentence = [("time",), spans]
-            raise wrong(ReliabilityError, "out-of-range", says, path="time", value=self.horizon_h)
+            says = f": {self.horizon_h:g} h span {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
+            raise wrong(ReliabilityError, "out-of-range", says, path="horizon_h", value=self.horizon_h)
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings
         here, later = self._weights(np.array([self._step_h]))
