@@ -170,11 +170,15 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
         (["--fit", "scal"], ["scal", '"scale"']),
         (["--format", "mqsin"], ["mqsin", "mqsim"]),
         (["--time-scale", "-1"], ["--time-scale -1 is out of range"]),
-        (["--start-s", "5", "--end-s", "1"], ["--end-s 1", "start_s = 5"]),
+        (["--start-s", "5", "--end-s", "1"], ["--end-s 1 is not after --start-s 5"]),
         (["--log", "log.xlsx"], [".xlsx", ".parquet"]),
         (["--log", "nowhere/log.csv"], ["no folder nowhere"]),
         (["--plot", "plot.gif"], [".gif", ".svg"]),
-        (["--column", "time=nothing"], ["nothing"]),
+        (["--column", "time=nothing"], ["--column", "nothing"]),
+        (["--column", "foo=bar"], ['--column: "foo" is not known; did you mean op?']),
+        (["--time-unit", "us"], ["--time-unit: has no meaning for format csv"]),
+        (["--mode", "closed"], ['--mode "closed": the trace has no gaps between requests']),
+        (["--format", "parquet"], ["--format", "Parquet files are told by their content"]),
     ],
 )
 def test_wrong_options_of_replay(

@@ -204,6 +204,9 @@ def test_the_miss_ratio_curve_shows_what_was_not_hit(
         (["--pages", "0"], "expected numbers of pages"),
         (["--page-bytes", "0"], "page-bytes"),
         (["--format", "vscsii"], "vscsi"),
+        (["--format", "parquet"], "--format: Parquet files are told by their content"),
+        (["--column", "foo=bar"], '--column: "foo" is not known; did you mean op?'),
+        (["--time-unit", "us"], "--time-unit: has no meaning for format csv"),
     ],
 )
 def test_wrong_arguments(

@@ -397,7 +397,10 @@ def test_wrong_use(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--set", "device.mttf=1e-300 s"], "device.mttf: 2.78e-304 h are so short that 5 years span more of them than"),
+        (
+            ["--set", "device.mttf=1e-300 s"],
+            "device.mttf: 2.78e-304 h are so short that 5 years span more of them",
+        ),
         (["--set", "rebuild.time=1e-30 s", "--years", "2"], "rebuild: 2.78e-34 h are so short that 2 years span more"),
         (["--years", "1e30"], "--years: 1e+30 years span more failures, rebuilds or repairs than can be counted"),
     ],

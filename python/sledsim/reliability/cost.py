@@ -15,17 +15,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sledsim.reliability.chain import MAX_STATES
 from sledsim.reliability.curves import spares_of
 from sledsim.reliability.description import Cost, Description, ReliabilityError
 from sledsim.reliability.duration import Duration
 from sledsim.reliability.maintenance import STRATEGIES, with_strategy
-from sledsim.reliability.chain import MAX_STATES
 from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import money, needed_said
-from sledsim.show.naming import counted
 from sledsim.show.faults import wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import altair
 
     from sledsim.reliability.cost import Design
-    from sledsim.reliability.description import Description, ReliabilityError
+    from sledsim.reliability.description import Description
 
 __all__ = ["SimulatedReport", "report"]
 

@@ -11,7 +11,15 @@ from typing import Any, SupportsIndex, TypeVar
 from sledsim._core import SledsimError
 from sledsim.show.faults import brief, require_whole, wrong
 
-__all__ = ["require_flag", "require_kind", "require_number", "require_path", "require_several", "require_word", "whole_number"]
+__all__ = [
+    "require_flag",
+    "require_kind",
+    "require_number",
+    "require_path",
+    "require_several",
+    "require_word",
+    "whole_number",
+]
 
 Kind = TypeVar("Kind")
 

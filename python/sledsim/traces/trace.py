@@ -17,7 +17,7 @@ from sledsim.show.faults import is_there, missing_file, require_plain, require_w
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
-from sledsim.traces.parquet import copied, is_parquet, told_of
+from sledsim.traces.parquet import copied, is_parquet, require_other, told_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -341,6 +341,7 @@ def reading_options(
     for path, word in words.items():
         if word is not None and not isinstance(word, str):
             raise wrong(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
+    require_other(format)
     require_whole(TraceError, "skip_bad", skip_bad)
     if sector_bytes is not None:
         require_whole(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)

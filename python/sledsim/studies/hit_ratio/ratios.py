@@ -233,7 +233,10 @@ def hit_ratio(
 
 def _policies(given: object) -> list[PolicyLike]:
     policies = require_several(ScenarioError, "policy", given, EXPECTED)
-    return [require_kind(ScenarioError, "policy", each, str | Mapping, EXPECTED) for each in policies]
+    for each in policies:
+        if not isinstance(each, Mapping):
+            require_kind(ScenarioError, "policy", each, str, EXPECTED)
+    return policies
 
 
 def _percent(ratio: float | None) -> str:
