@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "WITH_FLUSHES",
     "Trace",
     "formats_table",
     "open_trace",
     "records_table",
     "require_file",
     "trace_formats",
+    "written_as",
 ]
 
 #: Columns of a CSV trace that the core has written: left to guess, DuckDB takes numbers beyond 2^63 for floats.
@@ -184,21 +186,13 @@ class Trace:
             Records written.
         """
         path = require_path(TraceError, "destination", destination)
-        written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
-        meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
-        if to is not None:
-            require_kind(TraceError, "to", to, str, "the name of a format")
-        chosen = to or next(meant, None)
-        if chosen is None:
-            says = f"the name does not tell the format; choose one of {', '.join(written)}"
-            raise wrong(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
-        if chosen not in written:
-            says = f"cannot write format {chosen!r}"
-            raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
+        chosen = written_as(path, to)
         require_plain(TraceError, path)
         if is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
+        if chosen not in WITH_FLUSHES:
+            self._require_data(chosen, path)
         if chosen != "parquet":
             with self._told():
                 return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
@@ -216,12 +210,56 @@ class Trace:
                 raise told_as(TraceError, error) from None
         return count
 
+    def _require_data(self, chosen: str, path: Path) -> None:
+        """Refuse to write what consists of flushes alone in a format that has none."""
+        is_empty = True
+        for batch in self:
+            if not batch["flush"].all():
+                return
+            is_empty = is_empty and not len(batch["flush"])
+        if not is_empty:
+            says = f"the trace holds flushes alone, which {chosen} can't hold: choose {' or '.join(WITH_FLUSHES)}"
+            raise wrong(TraceError, "unsupported", says, path="to", file=path, value=chosen)
+
     def _repr_html_(self) -> str:
         first = records_table(self.head())
         return replace(first, title=f"{self.path} ({self.format}): the first records")._repr_html_()
 
     def __repr__(self) -> str:
         return f"<Trace {self.path} ({self.format})>"
+
+
+#: Formats that are written with flushes, and with writes that have to be on the medium when they complete.
+WITH_FLUSHES = ("csv", "parquet")
+
+
+def written_as(path: Path, to: str | None) -> str:
+    """Return the format in which a trace is written.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    to
+        The format; by the file's name when not given.
+
+    Raises
+    ------
+    TraceError
+        Where there is no such format, or the name does not tell one.
+    """
+    written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
+    meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
+    if to is not None:
+        require_kind(TraceError, "to", to, str, "the name of a format")
+    chosen = to or next(meant, None)
+    if chosen is None:
+        says = f"the name does not tell the format; choose one of {', '.join(written)}"
+        raise wrong(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
+    if chosen not in written:
+        says = f"cannot write format {chosen!r}"
+        raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
+    return chosen
 
 
 def open_trace(
