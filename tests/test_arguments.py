@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +41,9 @@ FIVE: Any = 5
 HALF: Any = 1.5
 OTHER: Any = "bogus"
 DECIMAL: Any = Decimal("nan")
+NO_NUMBER: list[Any] = [FAR, OTHER, NAN, DECIMAL, SEVERAL, np.array([]), np.array(["a"]), [1]]
+NO_PATH: list[Any] = [NAN, b"x", NONE, [1]]
+NO_LIST: list[Any] = [NAN, b"x", OTHER]
 ONE: Any = np.int64(1)
 
 #: Of each call: the argument that is wrong, and what it may be.
@@ -85,6 +90,21 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("policies", lambda: sledsim.power(SCENARIO, policies=SEVERAL)),
     ("", lambda: sledsim.import_disksim("a" * 5000)),
     ("first", lambda: sweep.compare(FIVE)),
+    ("simulated", lambda: reliability.report(ENCLOSURE, simulated=SEVERAL)),
+    ("complement", lambda: reliability.failures_at_most(1, 3, 1e5, 100.0, complement=SEVERAL)),
+    *(("precision", partial(reliability.simulate, ENCLOSURE, precision=each)) for each in NO_NUMBER),
+    *(("horizon_h", partial(reliability.Transient, MODEL.chain, each)) for each in NO_NUMBER),
+    *(("chain", partial(reliability.mean_time_to_loss_h, each)) for each in [NAN, OTHER, NONE, SEVERAL]),
+    *(("path", partial(sledsim.open_trace, each)) for each in NO_PATH),
+    *(("path", partial(sledsim.import_disksim, each)) for each in NO_PATH),
+    *(("trace", partial(sledsim.hit_ratio, each)) for each in NO_PATH),
+    *(("specs", partial(sledsim.validate_drive, each, "x")) for each in NO_PATH),
+    *(("trace", partial(sledsim.validate_drive, "barracuda", each)) for each in NO_PATH),
+    *(("path", partial(reliability.analyse(ENCLOSURE).save_plot, each)) for each in NO_PATH),
+    *(("runs", partial(sledsim.compare, each)) for each in NO_LIST),
+    *(("sources", partial(reliability.compare, each)) for each in NO_LIST),
+    *(("ratios", partial(sledsim.cost, SCENARIO, ratios=each)) for each in NO_LIST),
+    *(("nvram_prices_per_gb", partial(sledsim.cost, SCENARIO, nvram_prices_per_gb=each)) for each in NO_LIST),
 ]
 
 
@@ -114,9 +134,31 @@ def test_what_needs_no_reading_takes_what_load_takes() -> None:
     assert reliability.failure_counts(ENCLOSURE, years=1e30).tables()
 
 
+@pytest.mark.parametrize("years", [2**64, Decimal("1.5"), Fraction(1, 3)])
+def test_years_may_be_any_number(years: Any) -> None:
+    assert reliability.failure_counts(ENCLOSURE, years=years).rows[-1]["years"] == pytest.approx(float(years))
+    if years < 5:
+        curve = reliability.survival_by_spares(ENCLOSURE, years=years).curves[0]
+        assert curve.years[-1] == pytest.approx(float(years))
+    else:
+        refused("years", lambda: reliability.survival_by_spares(ENCLOSURE, years=years * 10**9))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_disk_that_fails_at_once_has_a_curve() -> None:
+    curve = reliability.survival_by_spares(ENCLOSURE, disks_h=[1e-308]).curves[-1]
+    assert curve.loss[-1] == 1
+
+
 def test_traces_and_hit_ratios(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(TRACE)
+    for each in NO_PATH:
+        refused("destination", partial(sledsim.open_trace(path).convert, each))
+    columns: Any = {"time": 1}
+    refused("columns", lambda: sledsim.open_trace(path, columns=columns))
+    policies: Any = [[1]]
+    refused("policy", lambda: sledsim.hit_ratio(path, policies))
     refused("to", lambda: sledsim.open_trace(path).convert(tmp_path / "o.csv", to=SEVERAL))
     found = sledsim.hit_ratio(path, "lru", 10)
     refused("pages", lambda: found.ratio("lru", SEVERAL))

@@ -161,6 +161,31 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
 
 
 @pytest.mark.parametrize(
+    ("trace", "arguments", "said"),
+    [
+        ("iolog", ["--time-scale", "0.5"], "--time-scale: has no meaning for a trace without times"),
+        ("iolog", ["--end-s", "1"], "--end-s: has no meaning for a trace without times"),
+        ("iolog", ["--outstanding", "2"], ""),
+        ("iolog", ["--outstanding", "2", "--mode", "outstanding"], ""),
+        ("csv", ["--outstanding", "2"], "--outstanding: has no meaning where requests arrive as recorded"),
+        ("csv", ["--outstanding", "2", "--mode", "outstanding"], ""),
+        ("csv", ["--time-scale", "0.5", "--end-s", "1"], ""),
+    ],
+)
+def test_an_option_of_which_nothing_would_come_is_refused(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, trace: str, arguments: list[str], said: str
+) -> None:
+    path = tmp_path / "trace"
+    iolog = "fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x read 0 4096\n/dev/x write 4096 4096\n"
+    path.write_text(iolog if trace == "iolog" else HEADER + "5,0,0,4096,R\n7,0,0,4096,W\n")
+    found = sledsim_cli("replay", path, *arguments)
+    if said:
+        assert_refused(found, said)
+    else:
+        assert found.status == 0
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--device", "g22"], ["g22", '"g2"']),
@@ -170,11 +195,15 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
         (["--fit", "scal"], ["scal", '"scale"']),
         (["--format", "mqsin"], ["mqsin", "mqsim"]),
         (["--time-scale", "-1"], ["--time-scale -1 is out of range"]),
-        (["--start-s", "5", "--end-s", "1"], ["--end-s 1", "start_s = 5"]),
+        (["--start-s", "5", "--end-s", "1"], ["--end-s 1 is not after --start-s 5"]),
         (["--log", "log.xlsx"], [".xlsx", ".parquet"]),
         (["--log", "nowhere/log.csv"], ["no folder nowhere"]),
         (["--plot", "plot.gif"], [".gif", ".svg"]),
-        (["--column", "time=nothing"], ["nothing"]),
+        (["--column", "time=nothing"], ["--column", "nothing"]),
+        (["--column", "foo=bar"], ['--column: "foo" is not known; did you mean op?']),
+        (["--time-unit", "us"], ["--time-unit: has no meaning for format csv"]),
+        (["--mode", "closed"], ['--mode "closed": the trace has no gaps between requests']),
+        (["--format", "parquet"], ["--format", "Parquet files are told by their content"]),
     ],
 )
 def test_wrong_options_of_replay(

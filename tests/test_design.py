@@ -176,5 +176,7 @@ def test_a_step_is_refused_where_nothing_is_raised(sledsim_cli: Callable[..., Ou
     assert "--sensitivity" in refused.err
     # The picture alone is drawn with it.
     picture = tmp_path / "moves.svg"
+    refused = sledsim_cli("design", "g2", "--sensitivity", "--step", "nan")
+    assert (refused.status, refused.err) == (2, "error: --step = nan: expected a number below 1\n")
     assert sledsim_cli("design", "g2", "--step", "0.2", "--plot", str(picture)).status == 0
     assert "20.00 %" in picture.read_text()

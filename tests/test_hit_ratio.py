@@ -204,6 +204,9 @@ def test_the_miss_ratio_curve_shows_what_was_not_hit(
         (["--pages", "0"], "expected numbers of pages"),
         (["--page-bytes", "0"], "page-bytes"),
         (["--format", "vscsii"], "vscsi"),
+        (["--format", "parquet"], "--format: Parquet files are told by their content"),
+        (["--column", "foo=bar"], '--column: "foo" is not known; did you mean op?'),
+        (["--time-unit", "us"], "--time-unit: has no meaning for format csv"),
     ],
 )
 def test_wrong_arguments(
@@ -224,6 +227,17 @@ def test_a_request_of_too_many_pages_says_which_option_counts_fewer(
     assert "--page-bytes 4096: request 1 of the trace touches 2097152000 pages" in done.err
     assert "take larger pages" in done.err
     assert sledsim_cli("hit-ratio", trace, "--page-bytes", 2**23).status == 0
+
+
+def test_a_trace_of_flushes_alone_has_no_hit_ratio(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    trace = tmp_path / "flushes.csv"
+    trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n5,0,0,0,F\n")
+    done = sledsim_cli("hit-ratio", trace)
+    assert done.status == 0
+    assert done.out.splitlines()[-1].split()[-1] == "–"
+    drawn = sledsim_cli("hit-ratio", trace, "--plot", tmp_path / "x.html")
+    assert drawn.status == 2
+    assert "there is nothing to draw: no request of the trace touches a page" in drawn.err
 
 
 def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:

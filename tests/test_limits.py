@@ -140,7 +140,8 @@ def test_figures_of_a_device_of_tiny_blocks_take_little_room() -> None:
     """Twenty of its cylinders hold more blocks than fit into memory with the sled's way over each."""
     device = sledsim.Device("g2", bit_nm=2.0, active_tips=2, block_bytes=8, tip_sector_bytes=8, layout="simple")
     assert 20 * device.tracks * device.rows * device.blocks_per_row > 2**24
-    # 80 of a tip sector's 90 bits are data; a track's bits pass in 71 ms, and turning round after them takes less than 1 ms.
+    # 80 of a tip sector's 90 bits are data; a track's bits pass in 71 ms, and turning round after them takes less than
+    # 1 ms.
     share = device.streaming_bandwidth_mb_s / device.peak_bandwidth_mb_s
     assert 80 / 90 * 71 / 72 < share < 80 / 90
 

@@ -157,6 +157,23 @@ def test_designs_that_cannot_be_run_are_told_and_counted(tmp_path: Path) -> None
     assert f"{len(failed)} could not be run" in str(found)
 
 
+def test_a_search_in_which_nothing_can_run_ends_with_its_reason(
+    tmp_path: Path, sledsim_cli: Callable[..., Any]
+) -> None:
+    trace = tmp_path / "far.csv"
+    trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,99999999999999488,512,R\n")
+    search = {"trials": 2, "parameters": {"scheduler": ["fcfs", "sptf"]}, "objectives": ["response"]}
+    for workload, said in (
+        ({"kind": "session"}, "requests come from the program that drives a session"),
+        ({"kind": "trace", "path": str(trace)}, "no design could be run; the first: "),
+    ):
+        file = tmp_path / "search.json"
+        file.write_text(json.dumps({**search, "scenario": {"workload": workload, "system": {"device": "g2"}}}))
+        told = sledsim_cli("optimise", file, "--store", tmp_path / "s")
+        assert told.status == 2
+        assert said in told.err
+
+
 def test_cost_is_the_sum_of_what_is_bought() -> None:
     scenario = resolve(
         {

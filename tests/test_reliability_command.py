@@ -394,6 +394,24 @@ def test_wrong_use(
         assert word in found.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--set", "device.mttf=1e-300 s"],
+            "device.mttf: 2.78e-304 h are so short that 5 years span more of them",
+        ),
+        (["--set", "rebuild.time=1e-30 s", "--years", "2"], "rebuild: 2.78e-34 h are so short that 2 years span more"),
+        (["--years", "1e30"], "--years: 1e+30 years span more failures, rebuilds or repairs than can be counted"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_more_events_than_can_be_counted_are_told_by_what_makes_them(
+    sledsim_cli: Callable[..., Outcome], enclosure_file: Path, arguments: list[str], said: str
+) -> None:
+    assert_refused(sledsim_cli("reliability", enclosure_file, *arguments), said)
+
+
 def test_a_wrong_file_leaves_no_traceback(sledsim_command: Callable[..., Outcome], enclosure_file: Path) -> None:
     enclosure_file.write_text(TOML.replace('"2 h"', "2"))
     assert_refused(

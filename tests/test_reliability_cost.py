@@ -163,6 +163,18 @@ def test_where_many_failures_are_expected_spares_are_tried_in_steps() -> None:
     assert "steps of 5, as 44 failures are expected" in str(found)
 
 
+def test_the_curve_ends_with_the_spares_that_a_chain_has_states_for() -> None:
+    short = described(
+        enclosure={"data": 4, "parity": 1},
+        device={"mttf": "1000 h"},
+        repair={"preventive": "1 week", "mandatory": None},
+        cost={"device": 1.0, "visit": 1.0, "loss": 1.0},
+    )
+    found = reliability.cost_curve(short)
+    assert max(each.spares for each in found.designs) == 149
+    assert "more than 149 spares are not tried: a chain has at most 300 states" in str(found)
+
+
 def test_without_redundancy_nothing_helps() -> None:
     found = reliability.cost_curve(ENCLOSURE, set={"enclosure.parity": 0})
     assert found.cheapest.spares == 0

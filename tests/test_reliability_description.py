@@ -185,7 +185,7 @@ def test_what_is_no_table_is_named() -> None:
     ) as error:
         Enclosure(data=0, parity=1)
     assert (error.value.kind, error.value.path, error.value.value) == ("out-of-range", "data", 0)
-    with pytest.raises(ReliabilityError, match=r"^Cost: device = inf: Input should be a finite number$"):
+    with pytest.raises(ReliabilityError, match=r"^Cost: device = inf: expected a finite number$"):
         Cost(device=float("inf"))
 
 

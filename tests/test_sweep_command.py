@@ -62,6 +62,28 @@ def test_run_says_what_it_did(tmp_path: Path, folder: Path, sledsim_cli: Callabl
     assert told.out.startswith("rates: 36 runs done; ")
 
 
+def test_a_sweep_in_which_nothing_can_run_ends_with_its_reason(
+    tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    sweep = tmp_path / "all.toml"
+    axes = '[axes]\nscheduler = ["fcfs", "sptf"]\n'
+    sweep.write_text('scenario = { workload = { kind = "session" }, system = { device = "g2" } }\n' + axes)
+    # Nobody makes requests: that is known before anything runs.
+    told = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "none")
+    assert (told.status, told.out) == (2, "")
+    assert "requests come from the program that drives a session" in told.err
+    assert not (tmp_path / "none").exists()
+    trace = tmp_path / "far.csv"
+    trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,99999999999999488,512,R\n")
+    workload = f'{{ kind = "trace", path = "{trace}" }}'
+    sweep.write_text(f'scenario = {{ workload = {workload}, system = {{ device = "g2" }} }}\n' + axes)
+    for _ in range(2):
+        told = sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "s")
+        assert told.status == 2
+        assert "every run failed; the first: " in told.err
+        assert "lie beyond the device" in told.err
+
+
 def test_the_store_is_named_after_the_sweep(
     tmp_path: Path, folder: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,7 +130,7 @@ def test_so_it_has_on_the_command_line(
     for threads in (0, MOST + 1, 2**64):
         done = sledsim_cli(*given, "--threads", str(threads), "--store", tmp_path / "s")
         assert done.status == 2
-        assert "--threads" in done.err if threads == 0 else f"threads = {threads} is not a whole number" in done.err
+        assert "--threads" in done.err if threads == 0 else f"--threads = {threads} is not a whole number" in done.err
 
 
 def test_as_many_as_there_may_be_are_no_other_answer() -> None:

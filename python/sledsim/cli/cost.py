@@ -46,6 +46,16 @@ Disk = Annotated[
 ]
 
 
+#: Options that Python calls otherwise.
+OPTIONS = {
+    "segment_bytes": "segment",
+    "controller_bytes": "controller",
+    "mems_price_per_gb": "mems_price",
+    "nvram_prices_per_gb": "nvram_price",
+    "ratios": "ratio",
+}
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(epilog=COST_EXAMPLES)(cost)
@@ -94,6 +104,7 @@ def cost(
     For each price of NVRAM the disk is run with as much of it as the money of the MEMS cache buys; printed are the
     response times, and the ratio of prices above which MEMS is faster.
     """
+    from sledsim.show.faults import by_arguments
     from sledsim.studies.cost.comparison import cost as compared
 
     check_picture(plot)
@@ -111,7 +122,8 @@ def cost(
         "replications": replications,
     }
     keys = {key: value for key, value in given.items() if value is not None}
-    found = compared(**_asked(file, workload, trace, disk, sets or [], keys), progress=True)
+    with by_arguments(OPTIONS):
+        found = compared(**_asked(file, workload, trace, disk, sets or [], keys), progress=True)
     print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)

@@ -7,6 +7,7 @@ import typer
 
 from sledsim.cli.options import AsJson, Cluster, Plot, Sets, Threads
 from sledsim.cli.output import check_picture, complain, not_drawn, print_found
+from sledsim.cli.streams import WRONG
 
 __all__ = ["register"]
 
@@ -60,5 +61,9 @@ def optimise(
         tried = f"{len(found.trials)} of {found.search.trials} designs"
         complain(f"interrupted after {tried}; the same command goes on{not_drawn(plot)}")
         raise typer.Exit(INTERRUPTED)
+    errors = [each.error for each in found.trials]
+    if errors and all(errors):
+        complain(f"{found.search.name}: no design could be run; the first: {errors[0]}")
+        raise typer.Exit(WRONG)
     if plot:
         found.save_plot(plot)

@@ -223,6 +223,9 @@ class Reading:
 
     def keys(self) -> dict[str, Any]:
         """Return what readers of traces are called with."""
+        from sledsim.traces.parquet import require_other
+
+        require_other(self.trace_format)
         return {
             "format": self.trace_format,
             "skip_bad": self.skip_bad,

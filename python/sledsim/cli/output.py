@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -116,26 +116,56 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
         The command that was called.
     """
     from sledsim._core import error_of
+    from sledsim.show.faults import replaced, wrong
 
     names = _names(command)
 
-    def typed(fault: "Fault") -> "Fault":
-        # What a file says is wrong in that file, and what `--set` says there.
-        if (fault.setting is None and fault.file not in (None, "scenario")) or fault.path is None:
-            return fault
-        key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
-        if fault.setting is not None and command.name != "replay":
-            return fault
-        steps = key.split(".")
+    def option_of(path: str) -> str | None:
+        steps = path.split(".")
         # Where a command is given a system, an option for devices stands in its place, as a setting.
         while len(steps) > 1 and steps[-1] in ("name", "device") and ("system" in names or steps[-1] not in names):
+            steps.pop()
+        # One of several numbers that an option was given.
+        if len(steps) > 1 and steps[-1].isdigit():
             steps.pop()
         outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
         # What a scenario counts in bytes an option may call a size.
         name = next((each for each in (steps[-1], steps[-1].replace("_bytes", "_size")) if each in names), None)
-        return fault if name is None or outer else fault.of_option(names[name])
+        return None if name is None or outer else names[name]
+
+    def typed(fault: "Fault") -> "Fault":
+        # What a file says is wrong in that file, and what `--set` says there.
+        if fault.path is None:
+            return fault
+        if fault.setting is None and fault.file not in (None, "scenario"):
+            # What reads a trace has no file but that: how it is read the options say.
+            option = option_of(fault.path) if "columns" in names else None
+            return replaced(fault, path=[option]) if option else fault
+        key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
+        if fault.setting is not None and command.name != "replay":
+            return fault
+        outer, _, last = fault.path.rpartition(".")
+        if fault.kind == "unknown-key" and (option := option_of(outer)):
+            # An option that takes pairs: the first of one is not known.
+            says = f": {json.dumps(last)} is not known"
+            [fault] = wrong(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
+            return fault
+        option = option_of(key)
+        return fault if option is None else _in_words(fault.of_option(option), option_of)
 
     return error_of(type(error), [typed(fault) for fault in error.faults]) if error.faults else error
+
+
+def _in_words(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Fault":
+    """Return a fault that calls other keys by their options, too."""
+    from sledsim.show.faults import facts_of, replaced
+
+    def said(word: dict[str, Any]) -> dict[str, Any]:
+        path, value = word.get("key", ([], None))
+        option = option_of(".".join(path)) if path else None
+        return {"text": f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"} if option else word
+
+    return replaced(fault, words=[said(word) for word in facts_of(fault)["words"]])
 
 
 def _names(command: Any) -> dict[str, str]:

@@ -173,7 +173,7 @@ def replay(
     wanted: Wanted,
 ) -> None:
     """Replay a block trace on a device and print what it found."""
-    from sledsim.runs.replaying import replay_scenario
+    from sledsim.runs.replaying import replay_scenario, require_effect
     from sledsim.scenario.reading import resolve, set_list
 
     keys = {**asdict(replayed), **reading.keys()}
@@ -182,7 +182,9 @@ def replay(
     chosen = {"device": device, "device.seek_model": seek_model, "scheduler": scheduler}
     chosen |= {f"workload.{key}": value for key, value in keys.items()}
     given = set_list({path: value for path, value in chosen.items() if value is not None})
-    _run(resolve(replay_scenario(trace, device), [*given, *(wanted.sets or [])]), wanted)
+    resolved = resolve(replay_scenario(trace, device), [*given, *(wanted.sets or [])])
+    require_effect(resolved)
+    _run(resolved, wanted)
 
 
 def compare(

@@ -15,7 +15,7 @@ from sledsim.cli.output import (
     print_tables,
     print_text,
 )
-from sledsim.cli.streams import say
+from sledsim.cli.streams import WRONG, say
 
 if TYPE_CHECKING:
     from sledsim.sweep import SweepReport
@@ -114,12 +114,24 @@ def run(
         from sledsim.show.naming import counted
 
         say(f"note: {counted(report.failed, 'run')} failed: sledsim sweep status {report.store}", err=True)
+    if report.complete and not report.done:
+        _require_some(report)
     if not report.complete:
         complain(
             f"interrupted: {report.over:,} of {report.runs:,} runs are in {report.store}; the same command goes on "
             f"with the other {report.runs - report.over:,}"
         )
         raise typer.Exit(INTERRUPTED)
+
+
+def _require_some(report: "SweepReport") -> None:
+    """End with an error where no run of a sweep, and none that was there already, could be done."""
+    from sledsim.sweep import status as standing
+
+    [found] = standing(report.store, report.sweep)
+    if found.failures and not found.done:
+        complain(f"{report.sweep}: every run failed; the first: {found.failures[0].error}")
+        raise typer.Exit(WRONG)
 
 
 def _said(report: "SweepReport") -> str:

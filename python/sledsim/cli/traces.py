@@ -96,11 +96,21 @@ def convert(
     reading: Reading,
 ) -> None:
     """Write a trace in another format."""
-    from sledsim.traces.trace import open_trace
+    from sledsim.show.naming import counted
+    from sledsim.traces.trace import WITH_FLUSHES, open_trace, written_as
 
     trace = open_trace(file, **reading.keys())
     count = trace.convert(out, to=to)
     print_text(f"{out}: {count:,} records")
+    chosen = written_as(out, to)
+    if chosen in WITH_FLUSHES:
+        return
+    info = trace.info()
+    if info["flushes"]:
+        print_text(f"note: {counted(info['flushes'], 'flush record')} left out: {chosen} has none", err=True)
+    if durable := info["durable_writes"]:
+        told = counted(durable, "durable write")
+        print_text(f"note: {told} written as any other: {chosen} does not tell them apart", err=True)
 
 
 @app.command()

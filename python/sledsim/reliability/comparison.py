@@ -12,6 +12,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets
 from sledsim.reliability.reporting import SimulatedReport, report
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, years_text
+from sledsim.show.arguments import require_several
 from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
@@ -160,7 +161,11 @@ def compare(
     [2.3, 4.6]
     """
     named: Iterable[tuple[str | None, DescriptionLike]]
-    named = sources.items() if isinstance(sources, Mapping) else ((None, each) for each in sources)
+    if isinstance(sources, Mapping):
+        named = sources.items()
+    else:
+        several = require_several(ReliabilityError, "sources", sources, "enclosures, such as a list of files")
+        named = ((None, each) for each in several)
     sets = set if isinstance(set, Mapping | str) else list(set)
     reports: list[ReliabilityReport | SimulatedReport] = []
     for name, each in named:

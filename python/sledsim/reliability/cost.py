@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sledsim.reliability.chain import MAX_STATES
 from sledsim.reliability.curves import spares_of
 from sledsim.reliability.description import Cost, Description, ReliabilityError
 from sledsim.reliability.duration import Duration
@@ -23,8 +24,8 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import money, needed_said
-from sledsim.show.naming import counted
 from sledsim.show.faults import wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -327,6 +328,9 @@ def cost_curve(
         notes.append(
             f"spares are tried in steps of {step}, as {_failures_expected(description):.0f} failures are expected"
         )
+    most = _most_spares(description)
+    if spares is None and any(each.spares == most for each in designs):
+        notes.append(f"more than {most} spares are not tried: a chain has at most {MAX_STATES} states")
     if repair.preventive is None and repair.mandatory is None:
         notes.append(
             f"the description has no time of repair; {USUAL_REPAIR} is taken (repair.preventive, repair.mandatory)"
@@ -345,7 +349,8 @@ def _by_spares(description: Description, spares: Sequence[int] | None, step: int
         return [priced(description.replace(enclosure={"spares": count})) for count in spares]
     expected = _failures_expected(description)
     designs = [priced(description.replace(enclosure={"spares": 0}))]
-    for count in range(step, MOST_DESIGNS * step, step):
+    most = _most_spares(description)
+    for count in sorted({min(count, most) for count in range(step, MOST_DESIGNS * step, step)} - {0}):
         design = priced(description.replace(enclosure={"spares": count}))
         least = designs[-1].loss_probability
         # While hardly any enclosure survives, a spare more may not be seen yet.
@@ -353,6 +358,11 @@ def _by_spares(description: Description, spares: Sequence[int] | None, step: int
             break
         designs.append(design)
     return designs
+
+
+def _most_spares(description: Description) -> int:
+    """Return how many spares an enclosure's chain has states for."""
+    return MAX_STATES // (description.enclosure.parity + 1) - 1
 
 
 def _failures_expected(description: Description) -> float:

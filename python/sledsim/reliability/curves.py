@@ -12,9 +12,9 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said, survival_text, years_text
-from sledsim.show.naming import counted
 from sledsim.show.arguments import require_number, require_several
 from sledsim.show.faults import by_arguments, wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def survival_by_spares(
 
 def times_of(years: float) -> "NDArray[np.float64]":
     """Return times (years) from 0 to so many, whole years among them where they end with one, and some close to 0."""
-    require_years(years)
+    years = require_years(years)
     steps = STEPS if years % 1 or years > STEPS else int(years) * -(-STEPS // int(years))
     even = np.linspace(0, years, steps + 1)
     return np.concatenate([even[:1], even[1] * np.array(EARLY), even[1:]])
@@ -223,8 +223,9 @@ def curve_of(description: Description, name: str, years: float) -> Curve:
 def disk_curve(mttf_h: float, years: float, what: str = "disk") -> Curve:
     """Follow the probability that a disk of an exponential lifetime fails, from 0 to so many years."""
     times = times_of(years)
-    loss = -np.expm1(-times * YEAR_H / mttf_h)
-    survival = np.exp(-times * YEAR_H / mttf_h)
+    with np.errstate(over="ignore"):
+        expected = times * YEAR_H / mttf_h
+    loss, survival = -np.expm1(-expected), np.exp(-expected)
     return Curve(f"{what}, MTTF {mttf_h:,.0f} h", times.tolist(), loss.tolist(), True, survival.tolist())
 
 

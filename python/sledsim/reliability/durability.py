@@ -11,7 +11,7 @@ from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import LONGEST_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.table import MAX_DEVICES
-from sledsim.show.arguments import require_number, require_word, whole_number
+from sledsim.show.arguments import require_flag, require_number, require_word, whole_number
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def failures_at_most(
     failures = whole_number(ReliabilityError, "failures", failures, 0, MOST_FAILURES)
     devices = whole_number(ReliabilityError, "devices", devices, 1, MOST_DEVICES)
     mttf_h = require_number(ReliabilityError, "device_mttf_h", device_mttf_h, above=0, most=LONGEST_H, unit="hours")
+    complement = require_flag(ReliabilityError, "complement", complement)
     times_h = hours(times)
     values = times_h.astype(float)
     for place, time_h in enumerate(times_h.flat):

@@ -52,7 +52,7 @@ from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.rebuild import mean_rebuild_h
-from sledsim.reliability.solve import Transient, stationary, times_in_states_h
+from sledsim.reliability.solve import MOST_EVENTS, Transient, stationary, times_in_states_h
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ __all__ = [
     "mttf_h",
 ]
 
+#: Longer times, in years, are themselves why too much happens within them.
+MANY_YEARS = 1e6
 # What the chain of an enclosure counts.
 REPAIRS, REPLACED = "repairs", "replaced devices"
 
@@ -339,10 +341,27 @@ class MarkovModel:
         # The same time gets the same value.
         times_h, where = np.unique(given_h.ravel(), return_inverse=True)
         horizon_h = float(times_h.max(initial=0.0))
+        self._require_countable(horizon_h)
         if self._transient is None or self._transient.horizon_h != horizon_h:
             self._transient = Transient(self.chain, horizon_h)
         values = read(*self._transient.probabilities(times_h))
         return values[where] if given_h.ndim else float(values[0])
+
+    def _require_countable(self, horizon_h: float) -> None:
+        """Refuse times within which more happens than can be counted: they are too long, or what happens too quick."""
+        if float(self.chain.exits_per_h.max()) * horizon_h <= MOST_EVENTS:
+            return
+        years, repair = horizon_h / YEAR_H, self.description.repair
+        rates = {"preventive": repair.preventive_rate_per_h, "mandatory": repair.mandatory_rate_per_h}
+        times_h = {f"repair.{key}": 1 / rate for key, rate in rates.items() if rate}
+        times_h |= {"rebuild": mean_rebuild_h(self.description), "device.mttf": self.description.device.mttf.h}
+        key = min(times_h, key=lambda key: times_h[key])
+        most = f"than can be counted, {MOST_EVENTS:.2g}"
+        if years > MANY_YEARS:
+            says = f": {years:g} years span more failures, rebuilds or repairs {most}"
+            raise wrong(ReliabilityError, "out-of-range", says, path="time", value=horizon_h)
+        says = f": {times_h[key]:.3g} h are so short that {years:g} years span more of them {most}"
+        raise wrong(ReliabilityError, "out-of-range", says, path=key, value=times_h[key])
 
     def __repr__(self) -> str:
         return f"<MarkovModel of {len(self.chain.states)} states, MTTF {self.mttf_years:.4g} years>"

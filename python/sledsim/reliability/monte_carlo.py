@@ -13,6 +13,7 @@ from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
 from sledsim.runs.threads import MOST_THREADS
+from sledsim.show.arguments import require_number
 from sledsim.show.faults import is_one_of, require_whole, told_as, wrong
 from sledsim.show.progress import reporting
 from sledsim.show.tables import Table, number
@@ -32,6 +33,8 @@ LIFETIMES, FORCED_LIFETIMES = 200_000, 20_000
 LEAST_LIFETIMES = 1_000
 #: Lifetimes at most where a precision is asked for and their number is not given.
 MOST_LIFETIMES = 100_000_000
+#: The finest precision.
+LEAST_PRECISION = 1e-6
 #: Losses from which on plain sampling tells enough: their number is then known to a fifth, with 95 % confidence.
 ENOUGH_LOSSES = 100
 
@@ -234,6 +237,8 @@ def simulate(
         require_whole(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
     if threads is not None:
         require_whole(ReliabilityError, "threads", threads, 1, MOST_THREADS)
+    if precision is not None:
+        precision = require_number(ReliabilityError, "precision", precision, least=LEAST_PRECISION, most=1)
     bar = reporting(progress, what="lifetimes")
     with bar as report:
         runs = _Runs(described, {"confidence": confidence, "seed": seed, "threads": threads}, report)

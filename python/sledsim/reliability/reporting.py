@@ -10,7 +10,9 @@ from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.monte_carlo import LifetimesCallback, MonteCarlo, simulate
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
+from sledsim.reliability.table import ReliabilityError
 from sledsim.reliability.wording import enclosure_table, said_of
+from sledsim.show.arguments import require_flag
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -158,6 +160,7 @@ def report(
     >>> report(enclosure, set=weibull, years=[3], lifetimes=1000)
     <SimulatedReport of 19 + 1 devices, 5 dedicated spares; no repair: 1,000 lifetimes>
     """
+    require_flag(ReliabilityError, "simulated", simulated)
     description = load(source, set=set)
     called = name or name_of(source)
     chain = None if needs_simulation(description) else analyse(description, years=years, name=called)

@@ -16,12 +16,14 @@ import numpy as np
 
 from sledsim.reliability.chain import Chain
 from sledsim.reliability.description import ReliabilityError
-from sledsim.show.faults import Sentence, wrong
+from sledsim.reliability.duration import LONGEST_H
+from sledsim.show.arguments import require_kind, require_number
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Transient", "mean_time_to_loss_h", "stationary", "times_in_states_h"]
+__all__ = ["MOST_EVENTS", "Transient", "mean_time_to_loss_h", "stationary", "times_in_states_h"]
 
 #: Terms of uniformisation's sum past those that first reach loss. The step makes fewer than one event likely, so
 #: those left out are below 1/30! ≈ 4e-33 of what is kept.
@@ -44,6 +46,7 @@ def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
     ReliabilityError
         Where loss is so rare that the time is beyond the largest number, 1.8e308.
     """
+    require_kind(ReliabilityError, "chain", chain, Chain, "a chain")
     rates, loss = chain.rates_per_h.copy(), chain.loss_per_h.copy()
     count = len(loss)
     exits = np.empty(count)
@@ -104,11 +107,8 @@ class Transient:
     """
 
     def __init__(self, chain: Chain, horizon_h: float) -> None:
-        if not (horizon_h >= 0 and math.isfinite(horizon_h)):
-            says = f"time {horizon_h!r} h: expected a number of hours from 0 up"
-            raise wrong(
-                ReliabilityError, "out-of-range", says, path="time", value=horizon_h, allowed={"least": 0, "unit": "h"}
-            )
+        require_kind(ReliabilityError, "chain", chain, Chain, "a chain")
+        horizon_h = require_number(ReliabilityError, "horizon_h", horizon_h, most=LONGEST_H, unit="hours")
         self.chain = chain
         self.horizon_h = horizon_h
         exits = chain.exits_per_h
@@ -158,11 +158,10 @@ class Transient:
 
     def _tables(self) -> "tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]":
         """Return the transition matrices, and mean counts by state at their start, of steps that double."""
-        events = self._rate_per_h * self.horizon_h
+        events = float(self._rate_per_h) * self.horizon_h
         if events > MOST_EVENTS:
-            spans = f" {self.horizon_h} h: spans {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
-            says: Sentence = [("time",), spans]
-            raise wrong(ReliabilityError, "out-of-range", says, path="time", value=self.horizon_h)
+            says = f": {self.horizon_h:g} h span {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
+            raise wrong(ReliabilityError, "out-of-range", says, path="horizon_h", value=self.horizon_h)
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings
         here, later = self._weights(np.array([self._step_h]))

@@ -10,6 +10,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import metric_rows
 from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.show.arguments import require_several
 from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
@@ -123,7 +124,11 @@ def compare(
     True
     """
     named: Iterable[tuple[str | None, Result | ScenarioLike]]
-    named = runs.items() if isinstance(runs, Mapping) else ((None, each) for each in runs)
+    if isinstance(runs, Mapping):
+        named = runs.items()
+    else:
+        several = require_several(SledsimError, "runs", runs, "results, or scenarios to run, such as a list of files")
+        named = ((None, each) for each in several)
     sets = _as_given(set)
     results: dict[str, Result] = {}
     for name, each in named:

@@ -3,13 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+from sledsim._core import ScenarioError
 from sledsim.runs.result import Result
-from sledsim.runs.running import ProgressCallback, run
+from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.runs.timeline import Stretch
-from sledsim.scenario.reading import Sets
-from sledsim.show.faults import by_arguments
+from sledsim.scenario.reading import Resolved, Sets, resolve
+from sledsim.show.faults import by_arguments, wrong
+from sledsim.traces.trace import open_trace
 
-__all__ = ["replay", "replay_scenario"]
+__all__ = ["replay", "replay_scenario", "require_effect"]
+
+#: The format of traces that have gaps between requests in the place of times.
+GAPS = "disksim-validate"
 
 #: What stands in the scenario of a replay, by its path.
 ARGUMENTS = {
@@ -62,7 +67,9 @@ def replay(
     """
     scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **workload)
     with by_arguments(ARGUMENTS):
-        return run(scenario, set=set, log=log, timeline=timeline, progress=progress, check=check)
+        resolved = resolve(scenario, set)
+        require_effect(resolved)
+        return run_resolved(resolved, log=log, timeline=timeline, progress=progress, check=check)
 
 
 def replay_scenario(
@@ -80,6 +87,34 @@ def replay_scenario(
         "scheduler": None if scheduler is None else {"name": scheduler},
     }
     return {"workload": _given({"kind": "trace", "path": str(trace), **workload}), "system": _given(system)}
+
+
+def require_effect(resolved: Resolved) -> None:
+    """Refuse keys of a replay that nothing would come of: times of a trace without any, a number where none is kept.
+
+    Parameters
+    ----------
+    resolved
+        Its scenario.
+    """
+    workload = resolved.values["workload"]
+    timed = [key for key, usual in (("time_scale", 1), ("start_s", 0), ("end_s", None)) if workload[key] != usual]
+    kept = workload["outstanding"] != 1
+    if not (timed or kept) or workload["mode"] == "outstanding":
+        return
+    options = {key: workload[key] for key in ("skip_bad", "sector_bytes", "columns", "time_unit")}
+    trace = open_trace(
+        workload["path"], **options, format=None if workload["format"] in ("auto", "parquet") else workload["format"]
+    )
+    # Gaps are times, too.
+    has_times = trace.format == GAPS or trace.info()["has_times"]
+    if timed and not has_times:
+        says = ": has no meaning for a trace without times: leave it out"
+        raise wrong(ScenarioError, "conflict", says, path=f"workload.{timed[0]}")
+    if kept and (has_times or workload["mode"] != "auto"):
+        says = ": has no meaning where requests arrive as recorded: leave it out, or add "
+        parts: list[str | tuple[str]] = [("workload.outstanding",), says, ("workload.mode",), " outstanding"]
+        raise wrong(ScenarioError, "conflict", parts, path="workload.outstanding")
 
 
 def _given(keys: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.show.arguments import require_path
 from sledsim.show.faults import is_there, wrong
 from sledsim.show.fitting import visible
 
@@ -107,7 +108,8 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     >>> found = sledsim.import_disksim("atlas10k.parv")  # doctest: +SKIP
     >>> sledsim.run({"workload": ..., "system": {"device": found.device}})  # doctest: +SKIP
     """
-    if is_there(Path(path)) and Path(path).is_dir():
+    path = require_path(ScenarioError, "path", path)
+    if is_there(path) and path.is_dir():
         says = "is a folder: expected a parameter file of DiskSim"
         raise wrong(ScenarioError, "unreadable", says, path="path", value=str(path), file=path)
     try:

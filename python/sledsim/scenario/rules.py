@@ -127,6 +127,16 @@ def _reader(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(Annotated[annotation, *field.metadata] if field.metadata else annotation)
 
 
+#: What a number was to be, by pydantic's name of how it is not.
+EXPECTED = {
+    "finite_number": "a finite number",
+    "less_than": "a number below {lt:g}",
+    "less_than_equal": "a number up to {le:g}",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "a number from {ge:g} up",
+}
+
+
 def told(error: Wrong, found: list[Fault]) -> list[Fault]:
     """Return what is wrong with a table, but for what its schema has found, and says better.
 
@@ -148,7 +158,8 @@ def _told(error: Wrong, *, is_told: bool) -> Iterator[Fault]:
         if isinstance(cause, Wrong):
             yield from (fault.within(path) if path else fault for fault in _told(cause, is_told=is_told))
         elif not is_told:
-            given, says = each["input"], f": {cause or each['msg']}"
+            bound = EXPECTED.get(each["type"], "").format(**each.get("ctx", {}))
+            given, says = each["input"], f": {cause or (bound and f'expected {bound}') or each['msg']}"
             given = visible(given) if isinstance(given, str) else given
             shown = given if isinstance(given, str) or (isinstance(given, int) and abs(given) < LONGEST) else None
             what = f" = {given}" if isinstance(given, float) else ""

@@ -1,15 +1,25 @@
 """What people pass to functions: checked, and refused by the name of the argument."""
 
 import math
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from operator import index
+from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import brief, require_whole, wrong
 
-__all__ = ["require_flag", "require_kind", "require_number", "require_several", "require_word", "whole_number"]
+__all__ = [
+    "require_flag",
+    "require_kind",
+    "require_number",
+    "require_path",
+    "require_several",
+    "require_word",
+    "whole_number",
+]
 
 Kind = TypeVar("Kind")
 
@@ -47,6 +57,13 @@ def require_kind(error: type[SledsimError], path: str, value: object, kind: type
 def require_flag(error: type[SledsimError], path: str, value: object) -> bool:
     """Return what is true or false, and refuse what is neither; arguments as for :func:`require_kind`."""
     return require_kind(error, path, value, bool, "true or false")
+
+
+def require_path(error: type[SledsimError], path: str, value: object) -> Path:
+    """Return the path of a file, and refuse what is none; arguments as for :func:`require_kind`."""
+    if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+        return Path(value)
+    raise _refuse(error, path, value, "the path of a file", kind="wrong-type")
 
 
 def require_word(error: type[SledsimError], path: str, value: object, known: Iterable[str]) -> str:

@@ -186,7 +186,8 @@ def require_whole(error: type[_core.SledsimError], path: str, value: object, lea
     if is_number and isinstance(value, int) and least <= value <= most:
         return
     shown, is_whole = brief(value)
-    says = f"{path} = {shown} is not a whole number from {least:,} " + ("on" if most == MOST else f"to {most:,}")
+    bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
+    says: Sentence = [(path,), f" = {shown} is not a whole number {bounds}"]
     allowed: dict[str, object] = {"least": least, "whole": True}
     if most != MOST:
         allowed["most"] = most

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.show.arguments import require_path
 from sledsim.show.converting import converted
 from sledsim.show.faults import unknown_kind, wrong
 from sledsim.show.files import whole
@@ -43,7 +44,7 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
     path
         Ends in ``.html`` (self-contained, interactive), ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
     """
-    target = Path(path)
+    target = require_path(SledsimError, "path", path)
     kind = target.suffix.lower()
     if kind not in SUFFIXES:
         raise unknown_kind(SledsimError, target, SUFFIXES, "picture")

@@ -90,7 +90,11 @@ class Checks:
     def _tried(self, values: Assignment, numbers: Mapping[str, int], before: Found) -> tuple[Resolved | None, Found]:
         """Resolve a point; values on trial have numbers, the others are the first of their axes."""
         try:
-            return self.base.resolve(self.settings(values)), {}
+            resolved = self.base.resolve(self.settings(values))
+            if resolved.values["workload"]["kind"] == "session":
+                # Nobody makes requests: no run of it would begin.
+                _core.run(resolved)
+            return resolved, {}
         except ScenarioError as error:
             found: Found = {}
             for fault in error.faults:

@@ -15,7 +15,7 @@ from sledsim.show.signals import signals_heard
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["copied", "is_parquet", "parquet_as_csv", "told_of"]
+__all__ = ["copied", "is_parquet", "parquet_as_csv", "require_other", "told_of"]
 
 
 def is_parquet(path: Path) -> bool:
@@ -26,6 +26,19 @@ def is_parquet(path: Path) -> bool:
     except OSError:
         # Whoever reads the file says what is wrong with it.
         return False
+
+
+def require_other(format_name: str | None) -> None:
+    """Refuse Parquet as the name of the format to read a trace in: its files are known without it.
+
+    Parameters
+    ----------
+    format_name
+        The name that was given, if one was.
+    """
+    if format_name == "parquet":
+        says = ": Parquet files are told by their content, whatever their name: leave it out"
+        raise wrong(TraceError, "conflict", says, path="format", value=format_name)
 
 
 @contextmanager

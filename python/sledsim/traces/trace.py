@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
-from sledsim.show.arguments import require_kind
+from sledsim.show.arguments import require_kind, require_path
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
-from sledsim.traces.parquet import copied, is_parquet, told_of
+from sledsim.traces.parquet import copied, is_parquet, require_other, told_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "WITH_FLUSHES",
     "Trace",
     "formats_table",
     "open_trace",
     "records_table",
     "require_file",
     "trace_formats",
+    "written_as",
 ]
 
 #: Columns of a CSV trace that the core has written: left to guess, DuckDB takes numbers beyond 2^63 for floats.
@@ -70,7 +72,7 @@ class Trace:
         event: str | None = None,
         time_unit: str | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = require_path(TraceError, "path", path)
         self._options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
         self._readable = self.path
         require_file(self.path)
@@ -183,22 +185,14 @@ class Trace:
         int
             Records written.
         """
-        path = Path(destination)
-        written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
-        meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
-        if to is not None:
-            require_kind(TraceError, "to", to, str, "the name of a format")
-        chosen = to or next(meant, None)
-        if chosen is None:
-            says = f"the name does not tell the format; choose one of {', '.join(written)}"
-            raise wrong(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
-        if chosen not in written:
-            says = f"cannot write format {chosen!r}"
-            raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
+        path = require_path(TraceError, "destination", destination)
+        chosen = written_as(path, to)
         require_plain(TraceError, path)
         if is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
+        if chosen not in WITH_FLUSHES:
+            self._require_data(chosen, path)
         if chosen != "parquet":
             with self._told():
                 return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
@@ -216,12 +210,56 @@ class Trace:
                 raise told_as(TraceError, error) from None
         return count
 
+    def _require_data(self, chosen: str, path: Path) -> None:
+        """Refuse to write what consists of flushes alone in a format that has none."""
+        is_empty = True
+        for batch in self:
+            if not batch["flush"].all():
+                return
+            is_empty = is_empty and not len(batch["flush"])
+        if not is_empty:
+            says = f"the trace holds flushes alone, which {chosen} can't hold: choose {' or '.join(WITH_FLUSHES)}"
+            raise wrong(TraceError, "unsupported", says, path="to", file=path, value=chosen)
+
     def _repr_html_(self) -> str:
         first = records_table(self.head())
         return replace(first, title=f"{self.path} ({self.format}): the first records")._repr_html_()
 
     def __repr__(self) -> str:
         return f"<Trace {self.path} ({self.format})>"
+
+
+#: Formats that are written with flushes, and with writes that have to be on the medium when they complete.
+WITH_FLUSHES = ("csv", "parquet")
+
+
+def written_as(path: Path, to: str | None) -> str:
+    """Return the format in which a trace is written.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    to
+        The format; by the file's name when not given.
+
+    Raises
+    ------
+    TraceError
+        Where there is no such format, or the name does not tell one.
+    """
+    written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
+    meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
+    if to is not None:
+        require_kind(TraceError, "to", to, str, "the name of a format")
+    chosen = to or next(meant, None)
+    if chosen is None:
+        says = f"the name does not tell the format; choose one of {', '.join(written)}"
+        raise wrong(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
+    if chosen not in written:
+        says = f"cannot write format {chosen!r}"
+        raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
+    return chosen
 
 
 def open_trace(
@@ -341,11 +379,13 @@ def reading_options(
     for path, word in words.items():
         if word is not None and not isinstance(word, str):
             raise wrong(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
+    require_other(format)
     require_whole(TraceError, "skip_bad", skip_bad)
     if sector_bytes is not None:
         require_whole(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)
     given: object = columns
-    if given is not None and not isinstance(given, Mapping):
+    words_alone = isinstance(given, Mapping) and all(isinstance(word, str) for pair in given.items() for word in pair)
+    if given is not None and not words_alone:
         expected = "column names by what they hold, such as {'time': 'Timestamp'}"
         raise wrong(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
     named = [*words.items(), *(("columns", word) for pair in (columns or {}).items() for word in pair)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import ScenarioError, error_of
+from sledsim._core import ScenarioError, SledsimError, error_of
 from sledsim.devices.entries import wrong_device
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
@@ -12,6 +12,7 @@ from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.documents import made, raised
 from sledsim.scenario.explanation import bytes_text
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
+from sledsim.show.arguments import require_several
 from sledsim.show.naming import counted, label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -206,8 +207,8 @@ def cost(
         "segment_bytes": segment_bytes,
         "controller_bytes": controller_bytes,
         "mems_price_per_gb": mems_price_per_gb,
-        "nvram_prices_per_gb": None if nvram_prices_per_gb is None else list(nvram_prices_per_gb),
-        "ratios": None if ratios is None else list(ratios),
+        "nvram_prices_per_gb": _numbers("nvram_prices_per_gb", nvram_prices_per_gb),
+        "ratios": _numbers("ratios", ratios),
         "budget": budget,
         "replications": replications,
     }
@@ -257,6 +258,11 @@ def _cells(cached: CachedDisk) -> list[str]:
         number(cached.mean_ms),
         f"{number(between.low)} to {number(between.high)}" if between else "–",
     ]
+
+
+def _numbers(path: str, given: Iterable[float] | None) -> list[float] | None:
+    """Return several numbers, where they are given."""
+    return None if given is None else require_several(SledsimError, path, given, "numbers, such as [1, 2]")
 
 
 def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, replications: int) -> str:

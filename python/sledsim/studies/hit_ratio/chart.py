@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
     found
         What caches did with a trace.
     """
+    if not found.references:
+        says = "there is nothing to draw: no request of the trace touches a page"
+        raise wrong(SledsimError, "missing", says)
     alt = altair_library()
     labels = list(dict.fromkeys(cache.label for cache in found.caches))
     rows = [
@@ -33,6 +38,7 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
             "miss": round(1 - cache.hit_ratio, 6),
         }
         for cache in found.caches
+        if cache.hit_ratio is not None
     ]
     sizes = [cache.pages for cache in found.caches]
     spread = max(sizes) / min(sizes) >= LOG_SPREAD

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import ScenarioError
+from sledsim._core import ScenarioError, TraceError
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
-from sledsim.show.arguments import require_kind, whole_number
+from sledsim.show.arguments import require_kind, require_path, require_several, whole_number
 from sledsim.show.faults import MOST, require_whole, wrong
 from sledsim.show.naming import counted
 from sledsim.show.progress import reporting
@@ -31,6 +31,9 @@ __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_poli
 PolicyLike = str | Mapping[str, Any]
 
 
+EXPECTED = 'one or several policies, such as ["lru", "arc"]'
+
+
 @dataclass(frozen=True)
 class CacheHits:
     """What a cache did with a trace.
@@ -46,7 +49,7 @@ class CacheHits:
     hits
         References to pages that were in it.
     hit_ratio
-        Hits among all references, from 0 to 1.
+        Hits among all references, from 0 to 1; ``None`` where there are none.
     memory_bytes
         Memory that the policy took while it was simulated.
     """
@@ -55,7 +58,7 @@ class CacheHits:
     policy: Mapping[str, Any]
     pages: int
     hits: int
-    hit_ratio: float
+    hit_ratio: float | None
     memory_bytes: int
 
 
@@ -89,8 +92,8 @@ class HitRatios(OneTable, Drawn, Plain):
     references: int
     caches: tuple[CacheHits, ...]
 
-    def ratio(self, policy: str, pages: int) -> float:
-        """Return the hit ratio of a cache, from 0 to 1.
+    def ratio(self, policy: str, pages: int) -> float | None:
+        """Return the hit ratio of a cache, from 0 to 1; ``None`` where the trace has no references.
 
         Parameters
         ----------
@@ -126,7 +129,7 @@ class HitRatios(OneTable, Drawn, Plain):
             [
                 f"{pages:,}",
                 number(pages * self.page_bytes / 1e6),
-                *(f"{100 * self.ratio(label, pages):.2f}" for label in labels),
+                *(_percent(self.ratio(label, pages)) for label in labels),
             ]
             for pages in sizes
         ]
@@ -197,8 +200,8 @@ def hit_ratio(
     TraceError
         Where the trace cannot be read.
     """
-    path = Path(trace)
-    policies = [policy] if isinstance(policy, str | Mapping) else list(policy)
+    path = require_path(TraceError, "trace", trace)
+    policies = [policy] if isinstance(policy, str | Mapping) else _policies(policy)
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
         says = "no cache to try: give at least one policy and one number of pages"
@@ -226,6 +229,18 @@ def hit_ratio(
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"
     return HitRatios(trace=path, caches=hits, **found)
+
+
+def _policies(given: object) -> list[PolicyLike]:
+    policies = require_several(ScenarioError, "policy", given, EXPECTED)
+    for each in policies:
+        if not isinstance(each, Mapping):
+            require_kind(ScenarioError, "policy", each, str, EXPECTED)
+    return policies
+
+
+def _percent(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{100 * ratio:.2f}"
 
 
 def _document(policy: PolicyLike) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sledsim.scenario.disksim import DiskSimImport, LeftOut, import_disksim
 from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.scenario.texts import is_document
+from sledsim.show.arguments import require_path
 from sledsim.show.faults import is_file_name, missing_file, wrong
 from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import label_of
@@ -295,13 +296,14 @@ def validate_drive(
     TraceError
         Where the trace cannot be read, carries no measured times or reaches beyond the drive.
     """
+    trace = require_path(TraceError, "trace", trace)
     device, file = _device(specs)
     opened = _measured_trace(trace, skip_bad)
     measured = _columns(opened)
     left_out = file.notes if file else ()
     if file and (denied := _denied(file, measured)):
         device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
-    workload = {"kind": "trace", "path": str(Path(trace).resolve()), "skip_bad": skip_bad}
+    workload = {"kind": "trace", "path": str(trace.resolve()), "skip_bad": skip_bad}
     if opened.format == MEASURED:
         workload |= {"format": MEASURED, "mode": "closed"}
     resolved = resolve({"workload": workload, "system": {"device": device}}, set)
@@ -322,14 +324,14 @@ def validate_drive(
         # Command processing belongs to what was measured, wherever the model has it.
         "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
     }
-    return DriveValidation(result["device"]["name"], Path(trace).name, columns, left_out)
+    return DriveValidation(result["device"]["name"], trace.name, columns, left_out)
 
 
 def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:
     """Return a drive as a scenario has it, and what was read if it comes from a file of DiskSim's."""
     if isinstance(specs, Mapping):
         return specs, None
-    name, path = str(specs), Path(specs)
+    name, path = str(specs), require_path(ScenarioError, "specs", specs)
     if name in devices.catalog() or (is_document(path) and path.is_file()):
         return {"name": name}, None
     if path.is_file():
