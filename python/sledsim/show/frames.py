@@ -1,5 +1,6 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Framed", "copy_whole", "need", "quoted", "quoted_path", "relation_of", "write_columns"]
+__all__ = ["Framed", "copy_whole", "need", "parquet_rows", "quoted", "quoted_path", "relation_of", "write_columns"]
 
 # How DuckDB writes each kind of file.
 COPY_OPTIONS = {
@@ -96,12 +97,25 @@ class Framed(ABC):
 def quoted_path(path: Path) -> str:
     """Write a file's path in SQL for what reads files, and would take ``*``, ``?`` and ``[`` for patterns.
 
+    It is made absolute: what begins with ``~`` or ``file:`` would be another file.
+
     Parameters
     ----------
     path
         The path.
     """
-    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path)))
+    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", os.path.abspath(path)))
+
+
+def parquet_rows(*paths: Path) -> str:
+    """Write in SQL the rows of Parquet files; a folder's name such as ``value=7`` is no column of theirs.
+
+    Parameters
+    ----------
+    *paths
+        The files.
+    """
+    return f"read_parquet([{', '.join(map(quoted_path, paths))}], hive_partitioning = false)"
 
 
 def quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from sledsim._core import SledsimError
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, missing_file, wrong
 from sledsim.show.files import UNFINISHED, files_at_once, write_whole
-from sledsim.show.frames import Framed, quoted_path
+from sledsim.show.frames import Framed, parquet_rows
 from sledsim.show.signals import signals_heard
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
@@ -164,13 +164,13 @@ class Store(Framed):
                 kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
                 connection.execute(f"CREATE VIEW all_{table} AS {select} (SELECT {kinds} WHERE false)")
             elif sum(map(len, parts.values())) <= room:
-                connection.execute(f"CREATE VIEW all_{table} AS {select} {_files(parts[table])}")
+                connection.execute(f"CREATE VIEW all_{table} AS {select} {parquet_rows(*parts[table])}")
             else:
                 # One query of them all may hold every part open: they are read now, in groups.
-                connection.execute(f"CREATE TABLE all_{table} AS {select} {_files(parts[table][:room])}")
+                connection.execute(f"CREATE TABLE all_{table} AS {select} {parquet_rows(*parts[table][:room])}")
                 for first in range(room, len(parts[table]), room):
                     some = parts[table][first : first + room]
-                    connection.execute(f"INSERT INTO all_{table} {select} {_files(some)}")
+                    connection.execute(f"INSERT INTO all_{table} {select} {parquet_rows(*some)}")
         # A run that failed and was done later is done.
         connection.execute("CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, faults")
         for table in ("metrics", "histograms"):
@@ -247,7 +247,7 @@ class Store(Framed):
             for table, columns in COLUMNS.items():
                 for part in self.parts(table):
                     try:
-                        described = connection.execute(f"DESCRIBE FROM read_parquet({quoted_path(part)})").fetchall()
+                        described = connection.execute(f"DESCRIBE FROM {parquet_rows(part)}").fetchall()
                     except duckdb.Error:
                         return part
                     if not columns.keys() <= {row[0] for row in described}:
@@ -372,21 +372,16 @@ class Writer:
             small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES][: files_at_once()]
             if len(small) < MANY_PARTS:
                 continue
-            select = f"SELECT DISTINCT * FROM {_files(small)} ORDER BY ALL"
+            select = f"SELECT DISTINCT * FROM {parquet_rows(*small)} ORDER BY ALL"
             try:
                 with signals_heard():
-                    self._connection.execute(f"SELECT count(*) FROM {_files(small)}")
+                    self._connection.execute(f"SELECT count(*) FROM {parquet_rows(*small)}")
                 copy_part(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
             except (duckdb.Error, SledsimError):
                 # Somebody else merges them just now, or the disk has no room for both: they stay as they are.
                 continue
             for part in small:
                 part.unlink(missing_ok=True)
-
-
-def _files(parts: Sequence[Path]) -> str:
-    """Return what reads parts, for a query."""
-    return f"read_parquet([{', '.join(map(quoted_path, parts))}])"
 
 
 def _size(part: Path) -> int:

@@ -9,7 +9,7 @@ from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.show.faults import facts_of, replaced, retold, wrong
 from sledsim.show.files import unwritable
-from sledsim.show.frames import COPY_OPTIONS, quoted, quoted_path
+from sledsim.show.frames import COPY_OPTIONS, parquet_rows, quoted
 from sledsim.show.signals import signals_heard
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def copied(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -
     import duckdb
 
     copy = folder / path.name
-    source = f"read_parquet({quoted_path(path)})"
+    source = parquet_rows(path)
     try:
         with signals_heard(), duckdb.connect() as connection:
             wanted = _wanted(connection, source, columns)

@@ -208,7 +208,8 @@ class Trace:
             copy = Path(folder, "trace.csv")
             with self._told():
                 count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
-            query = f"SELECT * FROM read_csv({quoted_path(copy)}, header = true, columns = {CSV_COLUMNS})"
+            read = f"header = true, hive_partitioning = false, columns = {CSV_COLUMNS}"
+            query = f"SELECT * FROM read_csv({quoted_path(copy)}, {read})"
             try:
                 with duckdb.connect() as connection:
                     copy_whole(connection, query, path, COPY_OPTIONS[".parquet"])
