@@ -1,6 +1,5 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -104,7 +103,7 @@ def quoted_path(path: Path) -> str:
     path
         The path.
     """
-    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", os.path.abspath(path)))
+    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path.absolute())))
 
 
 def parquet_rows(*paths: Path) -> str:
