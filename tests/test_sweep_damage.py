@@ -168,3 +168,19 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(
     finally:
         (store / table).chmod(0o755)
     assert (told.status, told.err) == (2, f"error: {store / table}: cannot be read: Permission denied\n")
+
+
+@pytest.mark.parametrize("words", ["export S --out", "plot S --plot", "export S --table runs --out"])
+@pytest.mark.parametrize("target", ["store.json", "x.json", "runs/x.json", "link.json"])
+def test_nothing_is_written_into_a_store(
+    store: Path, sledsim_cli: Callable[..., Outcome], words: str, target: str
+) -> None:
+    path = store / target
+    if target == "link.json":
+        path = store.parent / target
+        path.symlink_to(store / "store.json")
+    before = {each: each.read_bytes() for each in store.rglob("*") if each.is_file()}
+    told = sledsim_cli("sweep", *(str(store) if word == "S" else word for word in words.split()), path)
+    option = words.rpartition(" ")[2]
+    assert (told.status, told.err) == (2, f"error: {option}: {path} lies in the store {store}: name a file elsewhere\n")
+    assert {each: each.read_bytes() for each in store.rglob("*") if each.is_file()} == before

@@ -250,7 +250,7 @@ def check_picture(path: Path | None) -> None:
 #: Options that name files to be written, by their names without dashes.
 OUTPUTS = ("log", "plot", "timeline", "out")
 #: What may name a file by a word.
-FILES = ("file", "scenario", "system", "device", "image", "socket", *OUTPUTS)
+FILES = ("file", "files", "scenario", "system", "device", "role", "without", "image", "socket", *OUTPUTS)
 
 
 def _values(command: Any, given: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -262,7 +262,9 @@ def _values(command: Any, given: Mapping[str, Any]) -> Iterator[tuple[str, str, 
 
 
 def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
-    """Refuse a file to be written that another option or argument of a command names, before anything is done.
+    """Refuse a file to be written that a command reads or that belongs to a store, before anything is done.
+
+    It reads what its other options and arguments name, and what the documents among these name.
 
     Parameters
     ----------
@@ -272,6 +274,8 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
         Its parameters, by their names in Python.
     """
     from sledsim._core import SledsimError
+    from sledsim.scenario.references import files_named
+    from sledsim.scenario.texts import is_document
     from sledsim.show.faults import require_apart
 
     named = [
@@ -281,8 +285,25 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
     ]
     for at, (key, word, path) in enumerate(named):
         if key in OUTPUTS and word.startswith("--"):
+            _require_no_store(key, Path(path))
             others = [(other, taken) for _, other, taken in named[:at] + named[at + 1 :] if str(taken) != "-"]
             require_apart(SledsimError, key, path, others)
+            for _, taken in others:
+                if is_document(taken):
+                    read = [(str(by), file) for by, file in files_named(Path(taken))]
+                    require_apart(SledsimError, key, path, read)
+
+
+def _require_no_store(output: str, path: Path) -> None:
+    """Refuse a file to be written into a store of sweeps: whoever reads the store would take it for a part."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import wrong
+    from sledsim.sweep.store import is_store
+
+    for folder in Path(os.path.realpath(path)).parents:
+        if is_store(folder):
+            says: list[str | tuple[str]] = [(output,), f": {path} lies in the store {folder}: name a file elsewhere"]
+            raise wrong(SledsimError, "conflict", says, path=output, value=str(path))
 
 
 def require_texts(command: Any, given: Mapping[str, Any]) -> None:

@@ -24,10 +24,10 @@ from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Definition", "Store"]
+__all__ = ["Definition", "Store", "is_store"]
 
 #: Names the folder as a store, and says by which schema.
-MARK = "store.json"
+MARK, FORMAT = "store.json", "sledsim sweep store"
 SWEEPS = "sweeps"
 
 #: Parts of a table smaller than this are merged at the end of a sweep, if there are so many.
@@ -123,7 +123,7 @@ class Store(Framed):
                     raise wrong(StoreError, "conflict", says, file=folder)
                 for name in (*COLUMNS, SWEEPS):
                     (folder / name).mkdir(parents=True, exist_ok=True)
-                mark = {"format": "sledsim sweep store", "schema": SCHEMA_VERSION}
+                mark = {"format": FORMAT, "schema": SCHEMA_VERSION}
                 write_whole(folder / MARK, json.dumps(mark, indent=2) + "\n", lasting=True)
             store = cls(folder)
             store._remove_stale()
@@ -469,6 +469,20 @@ def _check_mark(folder: Path) -> None:
         raise wrong(StoreError, "unreadable", says, file=folder / MARK)
     if schema != SCHEMA_VERSION:
         raise other_schema(schema, folder)
+
+
+def is_store(folder: Path) -> bool:
+    """Tell whether a folder is a store, of whatever schema.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    """
+    try:
+        return FORMAT.encode() in (folder / MARK).read_bytes()
+    except OSError:
+        return False
 
 
 def _is_half_made(folder: Path) -> bool:
