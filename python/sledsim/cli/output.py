@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,7 +159,13 @@ def print_json(value: Any) -> None:
     """Print a value, or a text that is JSON already, and nothing else."""
     from sledsim.show.shown import json_text
 
-    say(value if isinstance(value, str) else json_text(value))
+    text = value if isinstance(value, str) else json_text(value)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        # Beyond ASCII there are only letters of texts.
+        text = re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+    say(text)
 
 
 def print_found(found: "Found", *what: Any, as_json: bool) -> None:
@@ -226,10 +233,17 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         Endings that its name may have.
     """
     from sledsim._core import SledsimError
-    from sledsim.show.faults import require_writable
+    from sledsim.show.faults import require_writable, wrong
+    from sledsim.show.files import unwritable
+    from sledsim.show.frames import COPY_OPTIONS, require_utf8
 
     if path is not None:
         require_writable(SledsimError, path, suffixes)
+        folder = Path(os.path.realpath(path)).parent
+        if suffixes is COPY_OPTIONS:
+            require_utf8(SledsimError, folder, path)
+        if reason := unwritable(folder, 1):
+            raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}", file=path)
 
 
 def check_picture(path: Path | None) -> None:

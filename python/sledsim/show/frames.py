@@ -1,5 +1,6 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Framed", "copy_whole", "need", "parquet_rows", "quoted", "quoted_path", "relation_of", "write_columns"]
+__all__ = [
+    "Framed",
+    "copy_whole",
+    "need",
+    "parquet_rows",
+    "quoted",
+    "quoted_path",
+    "relation_of",
+    "require_utf8",
+    "write_columns",
+]
 
 # How DuckDB writes each kind of file.
 COPY_OPTIONS = {
@@ -91,6 +102,25 @@ class Framed(ABC):
         """Return it as an Arrow table; arguments as for :meth:`relation`."""
         need("pyarrow", "frames")
         return self.relation(*args).to_arrow_table()
+
+
+def require_utf8(error: type[SledsimError], path: Path, named: Path | None = None) -> None:
+    """Refuse a path that DuckDB can't be told: one with bytes that are no text.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    path
+        The path.
+    named
+        What messages call it, if not by itself.
+    """
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        says = "its whole path has to be UTF-8 text, and has other bytes: rename what has them, or name another place"
+        raise wrong(error, "notation", says, file=named or path) from None
 
 
 def quoted_path(path: Path) -> str:
@@ -177,6 +207,7 @@ def copy_whole(
     """
     import duckdb
 
+    require_utf8(SledsimError, Path(os.path.realpath(path)).parent, path)
     try:
         with whole(path, lasting=lasting) as unfinished, signals_heard():
             connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")

@@ -15,7 +15,7 @@ from sledsim._core import SledsimError
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, missing_file, wrong
 from sledsim.show.files import UNFINISHED, files_at_once, write_whole
-from sledsim.show.frames import Framed, parquet_rows
+from sledsim.show.frames import Framed, parquet_rows, require_utf8
 from sledsim.show.signals import signals_heard
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.parts import StoreError, files_in, foreign, other_schema, require_parts
@@ -104,6 +104,7 @@ class Store(Framed):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._right = set[Path]()
+        require_utf8(StoreError, self.path)
         _check_mark(self.path)
 
     @classmethod
@@ -116,6 +117,7 @@ class Store(Framed):
             The folder; a new one, an empty one, or a store.
         """
         folder = Path(path)
+        require_utf8(StoreError, folder)
         try:
             if not (folder / MARK).exists():
                 if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):

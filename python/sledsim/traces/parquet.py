@@ -9,7 +9,7 @@ from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.show.faults import facts_of, replaced, retold, wrong
 from sledsim.show.files import unwritable
-from sledsim.show.frames import COPY_OPTIONS, parquet_rows, quoted
+from sledsim.show.frames import COPY_OPTIONS, parquet_rows, quoted, require_utf8
 from sledsim.show.signals import signals_heard
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def copied(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -
     """
     import duckdb
 
+    require_utf8(TraceError, path)
     copy = folder / path.name
     source = parquet_rows(path)
     try:

@@ -1,5 +1,6 @@
 """Block traces: what is in them, their records, and other formats."""
 
+import os
 import shutil
 import weakref
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
-from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
+from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path, require_utf8
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
 from sledsim.traces.parquet import copied, is_parquet, told_of
@@ -199,7 +200,9 @@ class Trace:
         if is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
-        if chosen != "parquet":
+        if chosen == "parquet":
+            require_utf8(TraceError, Path(os.path.realpath(path)).parent, path)
+        else:
             with self._told():
                 return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
         import duckdb
