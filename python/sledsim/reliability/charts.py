@@ -1,10 +1,10 @@
 """Pictures of enclosures: how likely they are to survive, how long they last, how often devices fail."""
-from sledsim.show.naming import counted
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.naming import counted
 from sledsim.show.style import COLOURS, HEIGHT, altair_library, probability_axis, styled, values
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import money, needed_said
-from sledsim.show.naming import counted
 from sledsim.show.faults import wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Pictures of what reliability costs."""
-from sledsim.show.naming import counted
 
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.naming import counted
 from sledsim.show.style import COLOURS, HEIGHT, altair_library, probability_axis, styled, values
 
 if TYPE_CHECKING:

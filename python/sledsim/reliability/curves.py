@@ -12,9 +12,9 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said, survival_text, years_text
-from sledsim.show.naming import counted
 from sledsim.show.arguments import require_number, require_several
 from sledsim.show.faults import by_arguments, wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:

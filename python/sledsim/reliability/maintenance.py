@@ -10,9 +10,9 @@ from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said
-from sledsim.show.naming import counted
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import wrong
+from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
