@@ -284,7 +284,11 @@ def test_a_file_that_is_read_is_not_written_over(
     (tmp_path / "link.csv").symlink_to("tr.csv")
     workload = {"kind": "trace", "path": "tr.csv"}
     (tmp_path / "run.json").write_text(json.dumps({"workload": workload, "system": {"device": "mine.json"}}))
-    (tmp_path / "mine.json").write_text(json.dumps({"mechanism": "mems", "base": "g2"}))
+    (tmp_path / "mine.json").write_text(json.dumps({"mechanism": "mems", "base": "low.json"}))
+    (tmp_path / "low.json").write_text(json.dumps({"mechanism": "mems", "base": "g2"}))
+    (tmp_path / "top.yaml").write_text("# base: other.csv\nbase: run.json\n")
+    (tmp_path / "find.toml").write_text('scenario = "run.json"\n')
+    (tmp_path / "box.json").write_text("{}")
     before = {each: each.read_bytes() for each in tmp_path.iterdir()}
     for words, says in (
         ("replay tr.csv --device g2 --log tr.csv", "--log: tr.csv is what TRACE names, too"),
@@ -292,8 +296,17 @@ def test_a_file_that_is_read_is_not_written_over(
         ("replay tr.csv --device mine.json --timeline mine.json", "--timeline: mine.json is what --device names, too"),
         ("replay tr.csv --log a.csv --timeline a.csv", "--log: a.csv is what --timeline names, too"),
         ("run run.json --log run.json", "--log: run.json is what FILE names, too"),
-        ("run run.json --log tr.csv", "--log: tr.csv is what the scenario names, too"),
-        ("run run.json --timeline mine.json", "--timeline: mine.json is what the scenario names, too"),
+        ("run run.json --log tr.csv", "--log: tr.csv is what run.json names, too"),
+        ("run run.json --timeline mine.json", "--timeline: mine.json is what run.json names, too"),
+        ("run run.json --log low.json", "--log: low.json is what mine.json names, too"),
+        ("power run.json --plot low.json", "--plot: low.json is what mine.json names, too"),
+        ("run top.yaml --plot run.json", "--plot: run.json is what top.yaml names, too"),
+        ("replay tr.csv --device mine.json --plot low.json", "--plot: low.json is what mine.json names, too"),
+        ("compare top.yaml run.json --plot run.json", "--plot: run.json is what FILES names, too"),
+        ("reliability box.json --plot box.json", "--plot: box.json is what FILES names, too"),
+        ("reliability --compare box.json run.json --plot run.json", "--plot: run.json is what FILES names, too"),
+        ("optimise find.toml --plot run.json", "--plot: run.json is what find.toml names, too"),
+        ("merit run.json --without box.json --plot box.json", "--plot: box.json is what --without names, too"),
         ("trace convert tr.csv --out link.csv", "--out: link.csv is what FILE names, too"),
         ("validate-drive atlas10k tr.csv --out tr.csv", "--out: tr.csv is what TRACE names, too"),
     ):
@@ -301,5 +314,6 @@ def test_a_file_that_is_read_is_not_written_over(
         assert (found.status, found.out, found.err) == (2, "", f"error: {says}: name another file\n"), words
     assert {each: each.read_bytes() for each in tmp_path.iterdir()} == before
     assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0
+    assert sledsim_cli("replay", "tr.csv", "--device", "mine.json", "--plot", "other.json").status == 0
     # What an earlier run has written is its own to write over.
     assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0

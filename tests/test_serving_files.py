@@ -62,6 +62,8 @@ def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome]
     assert (found.status, found.err) == (2, says)
     found = sledsim_cli("serve", "g2", "--image", "a", "--log", "a")
     assert (found.status, found.err) == (2, "error: --log: a is what --image names, too: name another file\n")
+    found = sledsim_cli("serve", "g2", "--log", "x.toml")
+    assert (found.status, found.err) == (2, "error: --log: x.toml: the log is CSV: name a file that ends in .csv\n")
     assert (folder / "s.toml").read_text() == SCENARIO
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,6 @@ from sledsim.show.files import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Outcome
 
@@ -108,3 +109,79 @@ def test_a_file_takes_no_pipe_s_place(
         with pytest.raises(SledsimError, match=says), whole(pipe):
             pytest.fail("nothing is to be written")
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".unfinished"]
+
+
+def test_a_folder_whose_name_is_no_text_is_refused_before_work(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / NO_TEXT
+    folder.mkdir()
+    parquet = folder / "t.parquet"
+    sledsim.open_trace(trace_file).convert(tmp_path / "t.parquet")
+    parquet.write_bytes((tmp_path / "t.parquet").read_bytes())
+    (tmp_path / "link.csv").symlink_to(folder / "log.csv")
+    sweep = folder / "sweep.json"
+    sweep.write_text(json.dumps({"name": "s", "scenario": str(scenario_file), "axes": {"scheduler": ["fcfs"]}}))
+    says = "its whole path has to be UTF-8 text, and has other bytes: rename what has them, or name another place"
+    for path, *words in (
+        (folder / "log.csv", "run", scenario_file, "--log"),
+        (tmp_path / "link.csv", "run", scenario_file, "--log"),
+        (folder / "log.json", "run", scenario_file, "--timeline"),
+        (folder / "other.parquet", "trace", "convert", trace_file, "-o"),
+        (folder / "seek.csv", "seek", "g2", "-o"),
+        (parquet, "trace", "info"),
+        (folder / "store", "sweep", "run", sweep, "--store"),
+    ):
+        found = sledsim_cli(*words, path)
+        shown = str(path).replace(NO_TEXT, "\\udcff")
+        assert (found.status, found.out, found.err) == (2, "", f"error: {shown}: {says}\n"), words
+    # What needs no such library writes there.
+    assert sledsim_cli("run", scenario_file, "--plot", folder / "run.svg").status == 0
+    assert sledsim_cli("trace", "convert", trace_file, "-o", folder / "t.csv").status == 0
+    assert sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "store").status == 0
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii", "utf-8"])
+def test_an_encoding_that_lacks_letters_is_no_error(scenario_file: Path, encoding: str) -> None:
+    named = ["--set", 'title="λ – 😀"', "--set", "run.requests=20"]
+    command = [*COMMAND, "run", str(scenario_file), *named]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    for words in ([], ["--json"], ["--help"]):
+        done = subprocess.run([*command, *words], env=environment, capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b""), words
+        if words == ["--json"]:
+            text = done.stdout.decode("utf-8" if encoding == "ascii" else encoding)
+            assert json.loads(text)["scenario"]["title"] == "λ – 😀"
+
+
+def test_a_link_is_looked_at_where_it_leads(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "log.csv"
+    for target, says in (
+        (tmp_path / "none" / "log.csv", f"no folder {tmp_path / 'none'}"),
+        (Path("/proc/log.csv"), "cannot be written: "),
+    ):
+        link.symlink_to(target)
+        found = sledsim_cli("run", scenario_file, "--log", link)
+        assert (found.status, found.out) == (2, "")
+        assert found.err.startswith(f"error: {link}: {says}")
+        link.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes what nobody may")
+def test_a_file_that_is_protected_is_kept(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, trace_file: Path, tmp_path: Path
+) -> None:
+    for name, *words in (
+        ("log.csv", "run", scenario_file, "--log"),
+        ("run.svg", "run", scenario_file, "--plot"),
+        ("t.csv", "trace", "convert", trace_file, "-o"),
+    ):
+        path = tmp_path / name
+        path.write_text("mine")
+        path.chmod(0o444)
+        found = sledsim_cli(*words, path)
+        says = "is protected against writing: name another file, or let it be written"
+        assert (found.status, found.out, found.err) == (2, "", f"error: {path}: {says}\n")
+        assert path.read_text() == "mine"

@@ -298,3 +298,28 @@ def test_what_differs_by_rounding_alone_is_the_same(second: float, verdict: str)
     apart = second - 0.6298
     difference = Difference(None, "energy.per_request_mj", 0.6298, second, confidence_of([apart, 0.9 * apart, apart]))
     assert difference.verdict == verdict
+
+
+def test_a_store_that_was_moved_goes_on_where_it_is(
+    sledsim_cli: Callable[..., Outcome], folder: Path, tmp_path: Path
+) -> None:
+    old, new, sweep = tmp_path / "old", tmp_path / "a new place", folder / "rates.toml"
+    assert sledsim_cli("sweep", "run", sweep, "--store", old, "--set", "run.requests=20").status == 0
+    old.rename(new)
+    for part in (new / "runs").iterdir():
+        part.unlink()
+    command = f"sledsim sweep run {sweep} --store '{new}' --set run.requests=20"
+    assert sledsim_cli("sweep", "status", new).out.endswith(f"to go on:\n  {command}\n")
+    assert json.loads(sledsim_cli("sweep", "status", new, "--json").out)["sweeps"][0]["command"] == command
+
+
+def test_a_file_s_name_that_no_sweep_can_have_is_told(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(TOML)
+    named = tmp_path / "sw (1).toml"
+    named.write_text(SWEEP)
+    found = sledsim_cli("sweep", "run", named, "--store", tmp_path / "s")
+    says = "the sweep is called as its file, 'sw (1)', and a name has letters, digits and any of '-_. +'"
+    remedy = 'add name = "sw 1" to it, or rename it'
+    assert (found.status, found.err) == (2, f"error: {named}: {says}: {remedy}\n")
+    named.write_text(f'name = "sw 1"\n{SWEEP}')
+    assert sledsim_cli("sweep", "run", named, "--store", tmp_path / "s", "--set", "run.requests=20").status == 0

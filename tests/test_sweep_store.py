@@ -91,6 +91,18 @@ def test_tables_are_as_documented(tmp_path: Path) -> None:
     assert ("sledsim_sweep_schema", str(SCHEMA_VERSION)) in marks
 
 
+@pytest.mark.parametrize("folder", ["value=7", "status=failed", "~", "file:", "a[b]*"])
+def test_the_name_of_a_folder_says_nothing_of_what_is_in_it(
+    tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(SWEEP, "s")
+    before = everything(Path("s"))
+    Path(folder).mkdir()
+    Path("s").rename(Path(folder) / "s")
+    assert everything(Path(folder) / "s") == before
+
+
 def test_a_rerun_skips_what_is_there(tmp_path: Path) -> None:
     run(SWEEP, tmp_path / "s")
     before = everything(tmp_path / "s")

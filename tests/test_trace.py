@@ -147,6 +147,21 @@ def test_a_column_of_parquet_may_have_a_quote_in_its_name(trace_file: Path) -> N
     assert open_trace(path, columns=columns).head(2)["offset_bytes"].tolist() == [0, 40_960]
 
 
+@pytest.mark.parametrize("folder", ["op=R", "bytes=8192", "~", "a[b]"])
+def test_folders_of_parquet_say_nothing_of_its_records(
+    trace_file: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = parquet_of(trace_file)
+    monkeypatch.chdir(path.parent)
+    (path.parent / folder).mkdir()
+    path.rename(path.parent / folder / path.name)
+    for read in (open_trace(f"{folder}/{path.name}"), open_trace(path.parent / folder / path.name)):
+        found, expected = read.head(50), open_trace(trace_file).head(50)
+        assert {name: column.tolist() for name, column in found.items()} == {
+            name: column.tolist() for name, column in expected.items()
+        }
+
+
 def test_what_is_wrong_with_parquet_is_told_of_it(trace_file: Path) -> None:
     query = "SELECT t_ns, CASE WHEN t_ns = 2000000 THEN -5 ELSE offset_bytes END AS offset_bytes, bytes, op FROM trace"
     path = parquet_of(trace_file, query)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,7 +189,13 @@ def print_json(value: Any) -> None:
     """Print a value, or a text that is JSON already, and nothing else."""
     from sledsim.show.shown import json_text
 
-    say(value if isinstance(value, str) else json_text(value))
+    text = value if isinstance(value, str) else json_text(value)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        # Beyond ASCII there are only letters of texts.
+        text = re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+    say(text)
 
 
 def print_found(found: "Found", *what: Any, as_json: bool) -> None:
@@ -256,10 +263,17 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         Endings that its name may have.
     """
     from sledsim._core import SledsimError
-    from sledsim.show.faults import require_writable
+    from sledsim.show.faults import require_writable, wrong
+    from sledsim.show.files import unwritable
+    from sledsim.show.frames import COPY_OPTIONS, require_utf8
 
     if path is not None:
         require_writable(SledsimError, path, suffixes)
+        folder = Path(os.path.realpath(path)).parent
+        if suffixes is COPY_OPTIONS:
+            require_utf8(SledsimError, folder, path)
+        if reason := unwritable(folder, 1):
+            raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}", file=path)
 
 
 def check_picture(path: Path | None) -> None:
@@ -280,7 +294,7 @@ def check_picture(path: Path | None) -> None:
 #: Options that name files to be written, by their names without dashes.
 OUTPUTS = ("log", "plot", "timeline", "out")
 #: What may name a file by a word.
-FILES = ("file", "scenario", "system", "device", "image", "socket", *OUTPUTS)
+FILES = ("file", "files", "scenario", "system", "device", "role", "without", "image", "socket", *OUTPUTS)
 
 
 def _values(command: Any, given: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -292,7 +306,9 @@ def _values(command: Any, given: Mapping[str, Any]) -> Iterator[tuple[str, str, 
 
 
 def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
-    """Refuse a file to be written that another option or argument of a command names, before anything is done.
+    """Refuse a file to be written that a command reads or that belongs to a store, before anything is done.
+
+    It reads what its other options and arguments name, and what the documents among these name.
 
     Parameters
     ----------
@@ -302,6 +318,8 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
         Its parameters, by their names in Python.
     """
     from sledsim._core import SledsimError
+    from sledsim.scenario.references import files_named
+    from sledsim.scenario.texts import is_document
     from sledsim.show.faults import require_apart
 
     named = [
@@ -311,8 +329,25 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
     ]
     for at, (key, word, path) in enumerate(named):
         if key in OUTPUTS and word.startswith("--"):
+            _require_no_store(key, Path(path))
             others = [(other, taken) for _, other, taken in named[:at] + named[at + 1 :] if str(taken) != "-"]
             require_apart(SledsimError, key, path, others)
+            for _, taken in others:
+                if is_document(taken):
+                    read = [(str(by), file) for by, file in files_named(Path(taken))]
+                    require_apart(SledsimError, key, path, read)
+
+
+def _require_no_store(output: str, path: Path) -> None:
+    """Refuse a file to be written into a store of sweeps: whoever reads the store would take it for a part."""
+    from sledsim._core import SledsimError
+    from sledsim.show.faults import wrong
+    from sledsim.sweep.store import is_store
+
+    for folder in Path(os.path.realpath(path)).parents:
+        if is_store(folder):
+            says: list[str | tuple[str]] = [(output,), f": {path} lies in the store {folder}: name a file elsewhere"]
+            raise wrong(SledsimError, "conflict", says, path=output, value=str(path))
 
 
 def require_texts(command: Any, given: Mapping[str, Any]) -> None:

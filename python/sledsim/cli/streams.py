@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -39,6 +40,10 @@ def hold_streams() -> None:
         sys.stdout = _nowhere()
         say("error: standard output is closed: send it to a file, or to the null device", err=True)
         sys.exit(WRONG)
+    for stream in (sys.stdout, sys.stderr):
+        # What the encoding of a terminal lacks, such as lines of tables, is shown as a question mark.
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def _nowhere() -> TextIO:

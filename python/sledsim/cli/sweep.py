@@ -160,7 +160,9 @@ def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> N
     print_tables(status_tables(place, found))
     for each in found:
         if each.latest and each.missing > 0:
-            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on:")
+            lost = place.without_metrics(each.definition)
+            of_them = f" ({lost:,} of them done before and without metrics now)" if lost else ""
+            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing{of_them}; to go on:")
             # Not folded, so that it can be pasted.
             say(f"  {each.definition.command}")
 

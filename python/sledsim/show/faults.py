@@ -341,15 +341,16 @@ def require_place(error: type[_core.SledsimError], path: Path) -> None:
     path
         The file.
     """
-    if not path.parent.is_dir():
-        raise wrong(error, "unreadable", f"no folder {path.parent}", value=str(path), file=path)
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise wrong(error, "unreadable", f"no folder {folder}", value=str(path), file=path)
     if path.is_dir():
         raise wrong(error, "unreadable", "a folder, not a file", value=str(path), file=path)
     require_plain(error, path)
 
 
 def require_plain(error: type[_core.SledsimError], path: Path) -> None:
-    """Refuse a file to be written that is there and is none, such as a pipe or a device: a file would take its place.
+    """Refuse a file to be written that is protected, or is none, such as a pipe or a device: it would be replaced.
 
     Parameters
     ----------
@@ -360,6 +361,9 @@ def require_plain(error: type[_core.SledsimError], path: Path) -> None:
     """
     if is_there(path) and not (path.is_file() or path.is_dir()):
         says = "no plain file, but a device, a pipe or a socket: name a file"
+        raise wrong(error, "unreadable", says, value=str(path), file=path)
+    if is_there(path) and not os.access(path, os.W_OK):
+        says = "is protected against writing: name another file, or let it be written"
         raise wrong(error, "unreadable", says, value=str(path), file=path)
 
 

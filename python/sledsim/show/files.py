@@ -86,7 +86,7 @@ def files_at_once() -> int:
     return max(1, (soft - opened) // 4)
 
 
-def unwritable(folder: Path) -> str | None:
+def unwritable(folder: Path, size: int = _TRIED_BYTES) -> str | None:
     """Say in the system's words why nothing can be written in a folder; ``None`` where something can.
 
     For libraries whose errors are texts: what the system told them is asked anew.
@@ -95,10 +95,12 @@ def unwritable(folder: Path) -> str | None:
     ----------
     folder
         The folder.
+    size
+        How many bytes are tried.
     """
     tried = _unfinished(folder)
     try:
-        tried.write_bytes(bytes(_TRIED_BYTES))
+        tried.write_bytes(bytes(size))
         _flush(tried)
     except OSError as error:
         return error.strerror

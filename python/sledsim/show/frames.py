@@ -1,5 +1,6 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Framed", "copy_whole", "need", "quoted", "quoted_path", "relation_of", "write_columns"]
+__all__ = [
+    "Framed",
+    "connected",
+    "copy_whole",
+    "need",
+    "parquet_rows",
+    "quoted",
+    "quoted_path",
+    "relation_of",
+    "require_utf8",
+    "write_columns",
+]
 
 # How DuckDB writes each kind of file.
 COPY_OPTIONS = {
@@ -60,9 +72,7 @@ def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log")
     name
         What SQL calls the relation.
     """
-    import duckdb
-
-    connection = duckdb.connect()
+    connection = connected()
     connection.register(name, dict(columns))
     return connection.table(name)
 
@@ -93,15 +103,57 @@ class Framed(ABC):
         return self.relation(*args).to_arrow_table()
 
 
+def require_utf8(error: type[SledsimError], path: Path, named: Path | None = None) -> None:
+    """Refuse a path that DuckDB can't be told: one with bytes that are no text.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    path
+        The path.
+    named
+        What messages call it, if not by itself.
+    """
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        says = "its whole path has to be UTF-8 text, and has other bytes: rename what has them, or name another place"
+        raise wrong(error, "notation", says, file=named or path) from None
+
+
+def connected() -> "duckdb.DuckDBPyConnection":
+    """Connect to a database of DuckDB's in memory.
+
+    Files are written by the thread that asks: its own writers may wait for each other for ever where a write fails.
+    """
+    import duckdb
+
+    return duckdb.connect(config={"async_threads": 0})
+
+
 def quoted_path(path: Path) -> str:
     """Write a file's path in SQL for what reads files, and would take ``*``, ``?`` and ``[`` for patterns.
+
+    It is made absolute: what begins with ``~`` or ``file:`` would be another file.
 
     Parameters
     ----------
     path
         The path.
     """
-    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path)))
+    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path.absolute())))
+
+
+def parquet_rows(*paths: Path) -> str:
+    """Write in SQL the rows of Parquet files; a folder's name such as ``value=7`` is no column of theirs.
+
+    Parameters
+    ----------
+    *paths
+        The files.
+    """
+    return f"read_parquet([{', '.join(map(quoted_path, paths))}], hive_partitioning = false)"
 
 
 def quoted(text: str) -> str:
@@ -129,9 +181,8 @@ def write_columns(
     if metadata and path.suffix.lower() == ".parquet":
         pairs = ", ".join(f"{key}: {quoted(text)}" for key, text in metadata.items())
         options += f", KV_METADATA {{{pairs}}}"
-    import duckdb
 
-    with duckdb.connect(config={"async_threads": 0}) as connection:
+    with connected() as connection:
         connection.register("columns", dict(columns))
         copy_whole(connection, "SELECT * FROM columns", path, options)
 
@@ -164,6 +215,7 @@ def copy_whole(
     """
     import duckdb
 
+    require_utf8(SledsimError, Path(os.path.realpath(path)).parent, path)
     try:
         with whole(path, lasting=lasting) as unfinished, signals_heard():
             connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")

@@ -6,12 +6,13 @@ from sledsim.sweep.evaluation import Evaluated, Evaluation
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.outcome import SearchOutcome, Trial
 from sledsim.sweep.paired import PairedComparison, compare
+from sledsim.sweep.parts import StoreError
 from sledsim.sweep.recording import Progress
 from sledsim.sweep.results import Estimate, Results, results
 from sledsim.sweep.running import SweepReport, run
 from sledsim.sweep.search import Constraint, Objective, Search
 from sledsim.sweep.standing import SweepStatus, status
-from sledsim.sweep.store import Definition, Store, StoreError
+from sledsim.sweep.store import Definition, Store
 
 __all__ = [
     "Constraint",

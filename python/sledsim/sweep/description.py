@@ -17,12 +17,9 @@ from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_
 from sledsim.sweep.axes import Assignment, Axes, Range, Sample, axes_faults, crossed, derived_seed, flat, zipped
 from sledsim.sweep.checking import beside, ordered, own_path
 from sledsim.sweep.execution import Prepared, prepared
-from sledsim.sweep.filed import Filed
+from sledsim.sweep.filed import NAME_SIGNS, Filed, is_name
 
 __all__ = ["Count", "Name", "Sweep", "SweepFile", "SweepLike", "Task"]
-
-#: Signs that a sweep's name may have beside letters and digits: it becomes part of a file's.
-NAME_SIGNS = "-_. +"
 
 
 def check_name(name: str | None) -> str | None:
@@ -33,7 +30,7 @@ def check_name(name: str | None) -> str | None:
     name
         The name, if there is one.
     """
-    if name is not None and (not name.strip() or not all(sign.isalnum() or sign in NAME_SIGNS for sign in name)):
+    if name is not None and not is_name(name):
         raise Wrong(Fault("wrong-type", f": expected letters, digits and any of {NAME_SIGNS!r}", value=name))
     return name
 

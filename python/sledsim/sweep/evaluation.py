@@ -204,6 +204,7 @@ class Evaluation:
         if not wanted:
             return
         metrics: dict[str, dict[str, float]] = {key: {} for key in keys}
+        self._store.require_one_value(f"key IN ({wanted})")
         for key, metric, value in self._store.rows(f"SELECT key, metric, value FROM metrics WHERE key IN ({wanted})"):
             metrics[key][metric] = value
         for key, seed, faults in self._store.rows(f"SELECT key, seed, faults FROM runs WHERE key IN ({wanted})"):

@@ -51,6 +51,7 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
             # It names the ones that are near.
             results.values(metric)
     definition = quoted(results.definition.definition)
+    results.store.require_one_value(f"key IN (SELECT key FROM parameters WHERE definition = {definition})")
     axes = [
         f"any_value({_kind(results, name)}) FILTER (parameter = {quoted(name)}) AS {_column(name)}"
         for name in results.parameters

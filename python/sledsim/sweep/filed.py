@@ -13,7 +13,21 @@ from sledsim.show.faults import wrong
 from sledsim.sweep.axes import Assignment
 from sledsim.sweep.checking import Checks
 
-__all__ = ["Filed"]
+__all__ = ["NAME_SIGNS", "Filed", "is_name"]
+
+#: Signs that a name may have beside letters and digits: it becomes part of a file's.
+NAME_SIGNS = "-_. +"
+
+
+def is_name(name: str) -> bool:
+    """Tell whether a sweep can have a name.
+
+    Parameters
+    ----------
+    name
+        The name.
+    """
+    return bool(name.strip()) and all(sign.isalnum() or sign in NAME_SIGNS for sign in name)
 
 
 class Filed:
@@ -59,7 +73,7 @@ class Filed:
         found, settings = read_varying(cls.file, cast("Mapping[str, Any] | Path | str", source), set)
         keys = cls._keys_of(found.table)
         # Without a name it is called as its file is.
-        keys["name"] = keys["name"] or Path(found.name).stem
+        keys["name"] = keys["name"] or _name_of(found.name, cls.file.what)
         with found.blamed():
             keys |= {"scenario": found.scenario(), "set": settings, "_read": found}
             return cls(**keys)
@@ -87,3 +101,16 @@ class Filed:
     def _located(self, fault: Fault) -> Fault:
         """Return a fault with the place in the file, if there is one, of the key or the setting that it comes from."""
         return fault if self._read is None else self._read.located(fault)
+
+
+def _name_of(file: str, what: str) -> str:
+    """Return the name of what a file says none for: the file's own, where it can be one."""
+    name = Path(file).stem
+    if not is_name(name):
+        meant = "".join(sign for sign in name if sign.isalnum() or sign in NAME_SIGNS).strip() or what
+        says = (
+            f"the {what} is called as its file, {name!r}, and a name has letters, digits and any of {NAME_SIGNS!r}: "
+            f'add name = "{meant}" to it, or rename it'
+        )
+        raise wrong(ScenarioError, "notation", says, suggestion=meant, file=file)
+    return name

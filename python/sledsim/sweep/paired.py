@@ -8,8 +8,8 @@ from sledsim.show.arguments import require_kind, require_several
 from sledsim.show.faults import Sentence, brief, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
+from sledsim.sweep.parts import StoreError
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
-from sledsim.sweep.store import StoreError
 
 __all__ = ["Difference", "PairedComparison", "Side", "compare"]
 

@@ -9,10 +9,12 @@ from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, wrong
+from sledsim.show.frames import quoted
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
-from sledsim.sweep.store import Definition, Store, StoreError
+from sledsim.sweep.parts import StoreError
+from sledsim.sweep.store import Definition, Store
 
 if TYPE_CHECKING:
     import altair
@@ -154,7 +156,10 @@ class Results(OneTable, Plain):
             Its path in the summary, such as ``response.mean_ms``.
         """
         require_kind(StoreError, "metric", metric, str, "the path of a metric in the summary, such as response.mean_ms")
-        found = dict(self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric]))
+        rows = self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric])
+        found = dict(rows)
+        if len(found) < len(rows):
+            self.store.require_one_value(f"metric = {quoted(metric)}")
         values = {place: found[key] for place, key in self.keys.items() if key in found}
         if not values and self.keys:
             known = self.metrics()
@@ -233,7 +238,9 @@ class Results(OneTable, Plain):
         missing = self.definition.runs - len(self.keys)
         text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"
         text += f", {self.failed:,} failed" if self.failed else ""
-        return f"INCOMPLETE ({missing:,} runs are missing)\n{text}" if missing else text
+        lost = self.store.without_metrics(self.definition) if missing else 0
+        of_them = f", {lost:,} of them done before and without metrics now" if lost else ""
+        return f"INCOMPLETE ({missing:,} runs are missing{of_them})\n{text}" if missing else text
 
     def is_numeric(self, parameter: str) -> bool:
         """Tell whether all values of an axis are numbers.

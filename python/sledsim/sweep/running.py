@@ -215,7 +215,9 @@ def _command(sweep: SweepLike, store: Path, sets: Sets, cluster: str | None) -> 
         return "sledsim.sweep.run(…) with the same sweep and store"
     words = ["sledsim", "sweep", "run", str(sweep), "--store", str(store)]
     words += [word for each in set_list(sets) for word in ("--set", each)]
-    return shlex.join(words + (["--cluster", cluster] if cluster else []))
+    command = shlex.join(words + (["--cluster", cluster] if cluster else []))
+    # The name of a file may have bytes that the store can't hold.
+    return command.encode(errors="backslashreplace").decode()
 
 
 def workers_for(threads: int | None, cluster: str | None) -> Workers:

@@ -1,6 +1,7 @@
 """How far the sweeps of a store are, and what failed."""
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -118,13 +119,21 @@ def status(store: str | Path | Store, sweep: str | None = None) -> list[SweepSta
             failure.values[parameter] = value
     return [
         SweepStatus(
-            each,
+            replace(each, command=_command_here(each.command, store.path)),
             latest[each.sweep] == each.definition,
             counts.get(each.definition, 0),
             list(failures.get(each.definition, {}).values()),
         )
         for each in (known if sweep is None else [store.definition(sweep)])
     ]
+
+
+def _command_here(command: str, store: Path) -> str:
+    """Return the command that goes on with a sweep, for a store that was moved or copied where it is now."""
+    if not command.startswith("sledsim sweep run ") or "--store" not in (words := shlex.split(command)):
+        return command
+    words[words.index("--store") + 1] = str(store)
+    return shlex.join(words)
 
 
 def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:

@@ -7,24 +7,27 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from sledsim._core import SledsimError
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, missing_file, wrong
 from sledsim.show.files import UNFINISHED, files_at_once, write_whole
-from sledsim.show.frames import Framed, quoted_path
+from sledsim.show.frames import Framed, connected, parquet_rows, require_utf8
 from sledsim.show.signals import signals_heard
 from sledsim.sweep.execution import FAILED
+from sledsim.sweep.parts import StoreError, files_in, foreign, other_schema, require_parts
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Definition", "Store", "StoreError"]
+__all__ = ["Definition", "Store", "is_store"]
 
 #: Names the folder as a store, and says by which schema.
-MARK = "store.json"
+MARK, FORMAT = "store.json", "sledsim sweep store"
 SWEEPS = "sweeps"
 
 #: Parts of a table smaller than this are merged at the end of a sweep, if there are so many.
@@ -36,9 +39,8 @@ STALE_S = 3600.0
 #: How often a reader looks anew for the parts where others were merging them meanwhile.
 ATTEMPTS = 5
 
-
-class StoreError(SledsimError):
-    """A store cannot be read or written."""
+#: The end of the last year that a date can have, s since 1970.
+LAST_SECOND = 253402300799
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,16 @@ class Definition:
         How to go on with it.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
     sweep: str
     definition: str
-    points: int
-    replications: int
+    points: Annotated[int, Field(ge=0)]
+    replications: Annotated[int, Field(ge=1)]
     parameters: list[str]
-    seed: int
-    random_numbers: str
-    started: float
+    seed: Annotated[int, Field(ge=0)]
+    random_numbers: Annotated[str, Field(pattern="^(common|independent)$")]
+    started: Annotated[float, Field(ge=0, le=LAST_SECOND)]
     command: str
 
     @property
@@ -99,6 +103,8 @@ class Store(Framed):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._right = set[Path]()
+        require_utf8(StoreError, self.path)
         _check_mark(self.path)
 
     @classmethod
@@ -111,6 +117,7 @@ class Store(Framed):
             The folder; a new one, an empty one, or a store.
         """
         folder = Path(path)
+        require_utf8(StoreError, folder)
         try:
             if not (folder / MARK).exists():
                 if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
@@ -118,7 +125,7 @@ class Store(Framed):
                     raise wrong(StoreError, "conflict", says, file=folder)
                 for name in (*COLUMNS, SWEEPS):
                     (folder / name).mkdir(parents=True, exist_ok=True)
-                mark = {"format": "sledsim sweep store", "schema": SCHEMA_VERSION}
+                mark = {"format": FORMAT, "schema": SCHEMA_VERSION}
                 write_whole(folder / MARK, json.dumps(mark, indent=2) + "\n", lasting=True)
             store = cls(folder)
             store._remove_stale()
@@ -142,7 +149,7 @@ class Store(Framed):
         table
             Its name.
         """
-        return sorted((self.path / table).glob("*.parquet"))
+        return files_in(self.path / table, ".parquet")
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """Return a DuckDB connection with a view for each table: ``runs``, ``parameters``, ``metrics`` and the others.
@@ -151,28 +158,32 @@ class Store(Framed):
         """
         import duckdb
 
-        connection = duckdb.connect()
+        connection = connected()
         # A notebook without ipywidgets can have no bar, and DuckDB refuses to hear of one there.
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = false")
         # What stands in `runs` has been written to the other tables before: so these are listed after it.
         parts = {table: self.parts(table) for table in reversed(COLUMNS)}
         room = files_at_once()
+        self._require(connection, parts, room)
         for table, columns in reversed(COLUMNS.items()):
             select = f"SELECT {', '.join(columns)} FROM"
             if not parts[table]:
                 kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
                 connection.execute(f"CREATE VIEW all_{table} AS {select} (SELECT {kinds} WHERE false)")
             elif sum(map(len, parts.values())) <= room:
-                connection.execute(f"CREATE VIEW all_{table} AS {select} {_files(parts[table])}")
+                connection.execute(f"CREATE VIEW all_{table} AS {select} {parquet_rows(*parts[table])}")
             else:
                 # One query of them all may hold every part open: they are read now, in groups.
-                connection.execute(f"CREATE TABLE all_{table} AS {select} {_files(parts[table][:room])}")
+                connection.execute(f"CREATE TABLE all_{table} AS {select} {parquet_rows(*parts[table][:room])}")
                 for first in range(room, len(parts[table]), room):
                     some = parts[table][first : first + room]
-                    connection.execute(f"INSERT INTO all_{table} {select} {_files(some)}")
-        # A run that failed and was done later is done.
-        connection.execute("CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, faults")
+                    connection.execute(f"INSERT INTO all_{table} {select} {parquet_rows(*some)}")
+        # A run that failed and was done later is done; one whose metrics are lost is not.
+        connection.execute(
+            f"CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs WHERE status = '{FAILED}' OR "
+            "key IN (SELECT key FROM all_metrics) ORDER BY key, status, faults"
+        )
         for table in ("metrics", "histograms"):
             connection.execute(
                 f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
@@ -182,6 +193,22 @@ class Store(Framed):
                 f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
             )
         return connection
+
+    def _require(self, connection: "duckdb.DuckDBPyConnection", parts: dict[str, list[Path]], room: int) -> None:
+        """Refuse parts that no sweep has written, which have not been looked at before."""
+        import duckdb
+
+        for table, all_of_it in parts.items():
+            new = [part for part in all_of_it if part not in self._right]
+            for first in range(0, len(new), room):
+                some = new[first : first + room]
+                try:
+                    require_parts(connection, table, some)
+                except duckdb.IOException:
+                    raise
+                except duckdb.Error:
+                    raise foreign(self._damaged({table: some}) or self.path) from None
+                self._right.update(some)
 
     def relation(self, table: str) -> "duckdb.DuckDBPyRelation":
         """Return a table as a DuckDB relation, to be queried in SQL.
@@ -232,27 +259,45 @@ class Store(Framed):
                 if attempt == ATTEMPTS - 1:
                     raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
             except duckdb.Error as error:
-                foreign = self._foreign_part()
-                if foreign is not None:
-                    says = "is no part of a store: move it away, or put back what was there"
-                    raise wrong(StoreError, "unreadable", says, file=foreign) from None
+                damaged = self._damaged({table: self.parts(table) for table in COLUMNS})
+                if damaged is not None:
+                    raise foreign(damaged) from None
                 raise wrong(StoreError, "unreadable", f"{error}", file=self.path) from None
         raise AssertionError("the last attempt returns or raises")
 
-    def _foreign_part(self) -> Path | None:
-        """Return a part that cannot be read, or has not the columns of its table, if there is one."""
+    def _damaged(self, parts: dict[str, list[Path]]) -> Path | None:
+        """Return a part that cannot be read, if there is one."""
         import duckdb
 
-        with duckdb.connect() as connection:
-            for table, columns in COLUMNS.items():
-                for part in self.parts(table):
-                    try:
-                        described = connection.execute(f"DESCRIBE FROM read_parquet({quoted_path(part)})").fetchall()
-                    except duckdb.Error:
-                        return part
-                    if not columns.keys() <= {row[0] for row in described}:
-                        return part
+        with connected() as connection:
+            for part in (part for table in parts.values() for part in table):
+                try:
+                    connection.execute(f"SELECT max(COLUMNS(*)::VARCHAR) FROM {parquet_rows(part)}").fetchall()
+                except duckdb.Error:
+                    return part
         return None
+
+    def require_one_value(self, which: str = "true") -> None:
+        """Refuse metrics of which a run has two values.
+
+        Parameters
+        ----------
+        which
+            A condition in SQL of those that are looked at.
+        """
+        sql = f"SELECT key, metric FROM metrics WHERE {which} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
+        for key, metric in self.rows(sql):
+            with connected() as connection:
+                found = [
+                    part
+                    for part in self.parts("metrics")
+                    if connection.execute(
+                        f"SELECT 1 FROM {parquet_rows(part)} WHERE key = ? AND metric = ? LIMIT 1", [key, metric]
+                    ).fetchall()
+                ]
+            says = f"run {key} has two values of {metric}: move away the part that does not belong there"
+            others = f" ({' or '.join(part.name for part in found)})" if len(found) > 1 else ""
+            raise wrong(StoreError, "conflict", says + others, file=self.path / "metrics" if others else found[0])
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of the runs that are there.
@@ -263,6 +308,21 @@ class Store(Framed):
             Those that failed too.
         """
         return {key for key, status in self.rows("SELECT key, status FROM runs") if failed or status != FAILED}
+
+    def without_metrics(self, definition: Definition) -> int:
+        """Return how many runs of a sweep were done, and have lost their metrics.
+
+        Parameters
+        ----------
+        definition
+            The sweep's.
+        """
+        sql = (
+            "SELECT count(DISTINCT (point, replication)) FROM all_parameters SEMI JOIN all_runs USING (key) "
+            "ANTI JOIN runs USING (key) WHERE definition = ? AND replication < ?"
+        )
+        [(count,)] = self.rows(sql, [definition.definition, definition.replications])
+        return int(count)
 
     def members(self, definition: str) -> set[tuple[int, int, str]]:
         """Return which runs are there of a sweep: point, replication and key.
@@ -278,12 +338,12 @@ class Store(Framed):
     def definitions(self) -> list[Definition]:
         """Return the sweeps, those that were run last at the end."""
         found = []
-        for path in sorted((self.path / SWEEPS).glob("*.json")):
+        for path in files_in(self.path / SWEEPS, ".json"):
             try:
-                found.append(Definition(**json.loads(path.read_text(encoding="utf-8"))))
+                found.append(TypeAdapter(Definition).validate_json(path.read_bytes()))
             except OSError as error:
                 raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=path) from None
-            except (ValueError, TypeError, RecursionError):
+            except ValueError:
                 says = "is not what a sweep writes there: remove it, or run the sweep into another store"
                 raise wrong(StoreError, "unreadable", says, file=path) from None
         return sorted(found, key=lambda each: each.started)
@@ -346,10 +406,9 @@ class Writer:
     """
 
     def __init__(self, store: Store) -> None:
-        import duckdb
 
         self._store = store
-        self._connection = duckdb.connect()
+        self._connection = connected()
         # The processors are for the runs.
         self._connection.execute("SET threads = 1")
         self.batch = Batch()
@@ -372,21 +431,16 @@ class Writer:
             small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES][: files_at_once()]
             if len(small) < MANY_PARTS:
                 continue
-            select = f"SELECT DISTINCT * FROM {_files(small)} ORDER BY ALL"
+            select = f"SELECT DISTINCT * FROM {parquet_rows(*small)} ORDER BY ALL"
             try:
                 with signals_heard():
-                    self._connection.execute(f"SELECT count(*) FROM {_files(small)}")
+                    self._connection.execute(f"SELECT count(*) FROM {parquet_rows(*small)}")
                 copy_part(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
             except (duckdb.Error, SledsimError):
                 # Somebody else merges them just now, or the disk has no room for both: they stay as they are.
                 continue
             for part in small:
                 part.unlink(missing_ok=True)
-
-
-def _files(parts: Sequence[Path]) -> str:
-    """Return what reads parts, for a query."""
-    return f"read_parquet([{', '.join(map(quoted_path, parts))}])"
 
 
 def _size(part: Path) -> int:
@@ -413,11 +467,21 @@ def _check_mark(folder: Path) -> None:
         says = "is not what a sweep writes there: name a folder that a sweep has made, or a new one"
         raise wrong(StoreError, "unreadable", says, file=folder / MARK)
     if schema != SCHEMA_VERSION:
-        says = (
-            f"written by schema {schema} of the tables; this version of Sledsim reads and writes schema "
-            f"{SCHEMA_VERSION}: use the version that wrote it, or another store"
-        )
-        raise wrong(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
+        raise other_schema(schema, folder)
+
+
+def is_store(folder: Path) -> bool:
+    """Tell whether a folder is a store, of whatever schema.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    """
+    try:
+        return FORMAT.encode() in (folder / MARK).read_bytes()
+    except OSError:
+        return False
 
 
 def _is_half_made(folder: Path) -> bool:

@@ -9,7 +9,7 @@ from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.show.faults import facts_of, replaced, retold, wrong
 from sledsim.show.files import unwritable
-from sledsim.show.frames import COPY_OPTIONS, quoted, quoted_path
+from sledsim.show.frames import COPY_OPTIONS, connected, parquet_rows, quoted, require_utf8
 from sledsim.show.signals import signals_heard
 
 if TYPE_CHECKING:
@@ -79,10 +79,11 @@ def copied(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -
     """
     import duckdb
 
+    require_utf8(TraceError, path)
     copy = folder / path.name
-    source = f"read_parquet({quoted_path(path)})"
+    source = parquet_rows(path)
     try:
-        with signals_heard(), duckdb.connect() as connection:
+        with signals_heard(), connected() as connection:
             wanted = _wanted(connection, source, columns)
             connection.execute(f"COPY (SELECT {wanted} FROM {source}) TO {quoted(str(copy))} ({COPY_OPTIONS['.csv']})")
     except (MemoryError, duckdb.OutOfMemoryException):

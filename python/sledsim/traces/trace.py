@@ -1,5 +1,6 @@
 """Block traces: what is in them, their records, and other formats."""
 
+import os
 import shutil
 import weakref
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_kind, require_path
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
-from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
+from sledsim.show.frames import COPY_OPTIONS, connected, copy_whole, quoted_path, require_utf8
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
 from sledsim.traces.parquet import copied, is_parquet, require_other, told_of
@@ -154,9 +155,7 @@ class Trace:
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
         """Return the records as a DuckDB relation named ``trace``, to be queried in SQL."""
-        import duckdb
-
-        connection = duckdb.connect()
+        connection = connected()
         columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT"
         columns += ", read BOOLEAN, flush BOOLEAN, fua BOOLEAN"
         if self.format == "disksim-validate":
@@ -193,18 +192,20 @@ class Trace:
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
         if chosen not in WITH_FLUSHES:
             self._require_data(chosen, path)
-        if chosen != "parquet":
+        if chosen == "parquet":
+            require_utf8(TraceError, Path(os.path.realpath(path)).parent, path)
+        else:
             with self._told():
                 return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
-        import duckdb
 
         with TemporaryDirectory(prefix="sledsim-") as folder:
             copy = Path(folder, "trace.csv")
             with self._told():
                 count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
-            query = f"SELECT * FROM read_csv({quoted_path(copy)}, header = true, columns = {CSV_COLUMNS})"
+            read = f"header = true, hive_partitioning = false, columns = {CSV_COLUMNS}"
+            query = f"SELECT * FROM read_csv({quoted_path(copy)}, {read})"
             try:
-                with duckdb.connect() as connection:
+                with connected() as connection:
                     copy_whole(connection, query, path, COPY_OPTIONS[".parquet"])
             except SledsimError as error:
                 raise told_as(TraceError, error) from None
