@@ -318,7 +318,7 @@ def test_a_bad_description_is_refused_by_key(name: str) -> None:
         ({"years": [1, -1]}, "years: "),
         ({"lifetimes": 999}, "lifetimes = 999"),
         ({"lifetimes": 1e4}, "lifetimes = 10000.0"),
-        ({"precision": 0.0}, "precision = 0"),
+        ({"precision": 0.0}, "precision: expected a number from 1e-06 up .got 0"),
         ({"confidence": 95}, "confidence = 95"),
         ({"seed": -1}, "seed = -1"),
         ({"threads": 0}, "threads = 0"),

@@ -158,7 +158,7 @@ def serve(
         raise wrong(_core.SledsimError, "notation", f": {says}", path="tcp")
     resolved = resolved_system(system, _of_the_system(set))
     _require_apart(files, system, files_read(system, set))
-    if log is not None and Path(log).suffix.lower() not in ("", ".csv"):
+    if log is not None and is_document(log):
         says = f": {log}: the log is CSV: name a file that ends in .csv"
         raise wrong(_core.SledsimError, "unknown-format", says, path="log", value=str(log), allowed=[".csv"])
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
