@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import reference
-from source_text import ROOT
+from conftest import ROOT, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -35,8 +35,6 @@ PAGES = sorted(DOCS.rglob("*.md"))
 NOTEBOOKS = [path for path in PAGES if "file_format: mystnb" in path.read_text()]
 #: What makes the keys at the top of a scenario.
 MARKED = "<!-- generated: scenario -->"
-#: An explanation that takes longer explains two things.
-MOST_WORDS = 2000
 
 
 def name_of(path: Path) -> str:
@@ -61,11 +59,6 @@ def test_every_page_is_in_the_table_of_contents() -> None:
             names = [line for line in tree.splitlines() if line and not line.startswith(":")]
             listed |= {(path.parent / f"{name}.md").resolve() for name in names}
     assert {path.resolve() for path in PAGES} - listed == {DOCS / "index.md"}
-
-
-@pytest.mark.parametrize("path", sorted((DOCS / "explanation").glob("*.md")), ids=name_of)
-def test_an_explanation_is_short(path: Path) -> None:
-    assert len(path.read_text().split()) <= MOST_WORDS
 
 
 def test_reference_is_made_and_not_written() -> None:

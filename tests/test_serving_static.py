@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from source_text import ROOT
+from conftest import ROOT
 from waiting import until
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from source_text import ROOT
+from conftest import ROOT
 
 
 def selections(target: str) -> list[str]:
