@@ -28,7 +28,7 @@ use flush::Flush;
 use lines::{Lines, Piece};
 use promises::Promise;
 use read_ahead::Streams;
-pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
+pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
 
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
 use crate::fault::Faults;
