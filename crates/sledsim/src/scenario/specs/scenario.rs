@@ -47,7 +47,7 @@ pub struct Scenario {
     pub accept_missing: bool,
 }
 
-/// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
+/// One device and the scheduler that holds its pending requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
