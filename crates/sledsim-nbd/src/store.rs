@@ -8,7 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use crate::files::{open, refused};
+use crate::files::open_locked;
+use crate::os::zero_range;
 
 /// Data in memory are kept in pages of this size; only pages that were written exist.
 const PAGE_BYTES: u64 = 1 << 16;
@@ -45,11 +46,12 @@ impl Store {
     /// # Errors
     /// The file cannot be opened, is locked by another server, or is neither empty nor `size` bytes long.
     pub fn file(path: &Path, size: u64) -> io::Result<Self> {
-        let file = open(path)?;
+        let file = open_locked(path)?;
         let length = file.metadata()?.len();
         if length != 0 && length != size {
-            let says = format!("{length} bytes, and not the {size} of the device: it belongs to another one");
-            return Err(refused(says));
+            let says =
+                format!("it has {length} bytes, and the device {size}: name a file of this device, or a new one");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, says));
         }
         file.set_len(size)?;
         Ok(Self::File(Image { file, sync: File::sync_data, has_failed: Mutex::new(false) }))
@@ -91,12 +93,29 @@ impl Store {
         }
     }
 
-    /// Writes `length` zeroes from `offset` on.
+    /// Writes `length` zeroes from `offset` on: as a hole, or, in a file and with `keep_space`, with space allocated.
     ///
     /// # Errors
     /// As for [`Store::write`].
-    pub fn zero(&self, offset: u64, length: u64) -> io::Result<()> {
+    pub fn zero(&self, offset: u64, length: u64, keep_space: bool) -> io::Result<()> {
         let (mut at, end) = (offset, offset + length);
+        match self {
+            Self::Memory(pages) => {
+                let mut pages = pages.write().unwrap_or_else(PoisonError::into_inner);
+                let whole = offset.div_ceil(PAGE_BYTES)..end / PAGE_BYTES;
+                pages.retain(|page, data| {
+                    let start = page * PAGE_BYTES;
+                    let place = |at: u64| (at.clamp(start, start + PAGE_BYTES) - start) as usize;
+                    data[place(offset)..place(end)].fill(0);
+                    !whole.contains(page)
+                });
+                return Ok(());
+            }
+            Self::File(image) => match zero_range(&image.file, offset, length, keep_space) {
+                Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
+                done => return done,
+            },
+        }
         while at < end {
             let count = (end - at).min(ZEROES.len() as u64);
             self.write(at, &ZEROES[..count as usize])?;
@@ -157,14 +176,17 @@ mod tests {
             let mut found = [1; 20];
             store.read(65_528, &mut found).expect("there");
             assert_eq!(&found, b"\0\0over the edge\0\0\0\0\0");
-            store.zero(65_531, 70_000).expect("room");
+            store.zero(65_531, 70_000, false).expect("room");
             store.read(65_528, &mut found).expect("there");
             assert_eq!(&found, b"\0\0o\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+            store.zero(65_530, 1, true).expect("room");
+            store.read(65_528, &mut found).expect("there");
+            assert_eq!(found, [0; 20]);
             store.flush().expect("durable");
         }
         for size in [1000, (1 << 20) + 512] {
             let says = Store::file(&path, size).expect_err("another's").to_string();
-            assert_eq!(says, format!("1048576 bytes, and not the {size} of the device: it belongs to another one"));
+            assert!(says.starts_with(&format!("it has 1048576 bytes, and the device {size}:")), "{says}");
             assert_eq!(path.metadata().expect("left alone").len(), 1 << 20);
         }
         drop(Store::file(&path, 1 << 20).expect("of this device"));
@@ -172,10 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn zeroes_take_no_memory() {
+        let store = Store::memory();
+        store.zero(1, 1 << 40, false).expect("room");
+        store.write(3 * PAGE_BYTES, &[1; 2 * PAGE_BYTES as usize]).expect("room");
+        store.zero(3 * PAGE_BYTES + 1, 1 << 40, true).expect("room");
+        let Store::Memory(pages) = store else { unreachable!("a store in memory") };
+        assert_eq!(pages.read().expect("no panic").keys().collect::<Vec<_>>(), [&3]);
+    }
+
+    #[test]
     fn syncs_fail_after_one_has_failed() {
         static FAILS: AtomicBool = AtomicBool::new(false);
         fn sync(_: &File) -> io::Result<()> {
-            if FAILS.swap(false, Ordering::Relaxed) { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+            if FAILS.swap(false, Ordering::Relaxed) {
+                Err(io::Error::from_raw_os_error(libc::EIO))
+            } else {
+                Ok(())
+            }
         }
         let path = std::env::temp_dir().join(format!("sledsim-nbd-sync-{}", std::process::id()));
         let store = Store::with_sync(&path, 1 << 20, sync);

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, Keep};
-use sledsim_nbd::log::{Delivered, Verdict};
-use sledsim_nbd::server::{serve, Options, ServeError, Served};
-use sledsim_nbd::sockets::{Address, NoAddress};
+use sledsim_nbd::log::{Accuracy, Summary};
+use sledsim_nbd::server::{serve, Options, Ready, ServeError};
+use sledsim_nbd::sockets::{Address, AddressError};
 
 use crate::errors;
 use crate::run::{run_error, RunOutput};
@@ -42,13 +42,13 @@ fn address(socket: Option<PathBuf>, tcp: Option<String>, remote: bool) -> PyResu
         (Some(path), None) => Ok(Address::Unix(path)),
         (None, Some(given)) => Address::tcp(&given, remote).map_err(|why| {
             errors::run(match why {
-                NoAddress::Unreadable => {
-                    let expected = "a port, or address and port: 127.0.0.1:10809; names are not looked up";
+                AddressError::Unreadable => {
+                    let expected = "a port, or an address and a port, such as 127.0.0.1:10809; host names are not resolved";
                     Fault::wrong_type("tcp", given, expected)
                 }
-                NoAddress::Remote => {
+                AddressError::Remote => {
                     let fault = Fault::of(Kind::Conflict, "tcp", given);
-                    fault.says(" is reached from other machines: ").set("remote", true).says(" lets them")
+                    fault.says(" can be reached from other machines: ").set("remote", true).says(" allows it")
                 }
             })
         }),
@@ -70,7 +70,7 @@ pub fn serve_nbd<'py>(
     let address = address(socket, tcp, remote)?;
     let place = address.option();
     // Before a session is opened for nothing.
-    address.is_free().map_err(|says| unreadable(place, &says))?;
+    address.require_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
     let session = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
     let session = session.map_err(run_error)?;
@@ -87,7 +87,7 @@ pub fn serve_nbd<'py>(
         }
     };
     let served = python.detach(|| {
-        let tell = |served: Served| {
+        let tell = |served: Ready| {
             let told =
                 (served.address.to_string(), served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
             hear(Some(&ready), told);
@@ -103,7 +103,7 @@ pub fn serve_nbd<'py>(
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let (session, verdict) = served.map_err(|error| match error {
+    let (session, summary) = served.map_err(|error| match error {
         ServeError::Socket(says) => unreadable(place, &says),
         ServeError::Log(says) => unreadable("log", &says),
         ServeError::Store(says) => unreadable("image", &says),
@@ -112,19 +112,19 @@ pub fn serve_nbd<'py>(
     let output = session.result(resolved.citations.clone()).map_err(run_error)?;
     // Who asks for an end while it ends by itself has it.
     let _ = python.check_signals();
-    Ok((output.into(), told(python, &verdict)?))
+    Ok((output.into(), told(python, &summary)?))
 }
 
-fn told<'py>(python: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
+fn told<'py>(python: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(python);
-    values.set_item("reads", verdict.reads)?;
-    values.set_item("writes", verdict.writes)?;
-    values.set_item("flushes", verdict.flushes)?;
-    let delivered = verdict.delivered.as_ref();
-    values.set_item("on_time", delivered.map(|found| found.on_time))?;
-    values.set_item("median_error_us", delivered.map(|found| found.median_error_us))?;
-    values.set_item("p99_error_us", delivered.map(|found| found.p99_error_us))?;
-    values.set_item("trusted", delivered.map(Delivered::is_trusted))?;
-    values.set_item("log_fault", verdict.log_fault.as_deref())?;
+    values.set_item("reads", summary.reads)?;
+    values.set_item("writes", summary.writes)?;
+    values.set_item("flushes", summary.flushes)?;
+    let accuracy = summary.accuracy.as_ref();
+    values.set_item("on_time", accuracy.map(|found| found.on_time))?;
+    values.set_item("median_error_us", accuracy.map(|found| found.median_error_us))?;
+    values.set_item("p99_error_us", accuracy.map(|found| found.p99_error_us))?;
+    values.set_item("trusted", accuracy.map(Accuracy::is_trusted))?;
+    values.set_item("log_fault", summary.log_fault.as_deref())?;
     Ok(values)
 }
