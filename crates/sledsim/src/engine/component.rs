@@ -113,26 +113,6 @@ pub trait Component: DynClone + Send {
         debug_assert!(false, "it serves no arrivals ahead of time");
     }
 
-    /// Whether it knows what comes of a request as soon as it has [heard of](Component::serve_in_order) it, as it serves each
-    /// alone, whole, and in the order of arrival. Then it may hear of requests at their turns, while nothing that it has been
-    /// submitted is under way; of an end it need not hear.
-    fn has_turns(&self) -> bool {
-        false
-    }
-
-    /// When it begins to serve a request that arrives next, where requests [have turns](Component::has_turns).
-    fn turn(&self, request: &Request) -> Time {
-        debug_assert!(false, "it serves nobody by turns");
-        request.arrival
-    }
-
-    /// From now on it is submitted to: of the requests that it has been given by [`Component::serve_in_order`] at their
-    /// [turns](Component::turn) these have not ended yet, and others, which it has not been given, wait for theirs.
-    fn go_on_by_events(&mut self, under_service: &[Completion], waiting: &[Request], context: &mut Context<'_>) {
-        let _ = (under_service, waiting, context);
-        debug_assert!(false, "it serves nobody by turns");
-    }
-
     /// Time until the first block of `request` could be reached if nothing else waited for the mechanism, from when it has
     /// done what it is doing; `None` where that can't be told. A parent may ask it to choose between children; one that passes
     /// requests on asks the child that would get this one.

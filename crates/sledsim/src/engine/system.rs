@@ -496,4 +496,3 @@ impl System {
 
 #[cfg(test)]
 mod tests;
-mod turns;

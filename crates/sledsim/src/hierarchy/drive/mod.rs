@@ -272,36 +272,6 @@ impl Component for Drive {
         }
     }
 
-    fn has_turns(&self) -> bool {
-        self.in_order() && self.serves_at_once()
-    }
-
-    #[inline]
-    fn turn(&self, request: &Request) -> Time {
-        self.station.turn(request)
-    }
-
-    fn go_on_by_events(&mut self, under_service: &[Completion], waiting: &[Request], context: &mut Context<'_>) {
-        let now = context.now();
-        self.ahead.leave(&mut self.station, now, waiting);
-        self.station.wait_on(now, waiting);
-        for completion in under_service {
-            self.under_service.begin(completion.request, &completion.service, completion.status, context);
-        }
-        match self.station.window.busy_until().filter(|&free| free > now) {
-            Some(free) => self.occupy(free, under_service.iter().any(|it| it.service.end == free), context),
-            None if self.station.scheduler.is_empty() => {
-                self.mechanism_busy = false;
-                self.await_ready(context);
-            }
-            // Whoever drives it has stopped in the instant of a turn.
-            None => {
-                self.mechanism_busy = true;
-                self.await_free(now, context);
-            }
-        }
-    }
-
     #[inline]
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
