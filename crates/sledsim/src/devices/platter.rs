@@ -2,7 +2,7 @@
 
 /// The platter at an instant: says when an angle passes under a head next, to within a few nanoseconds and never too late.
 ///
-/// A device that has one gives locations an angle; see [`super::Device::angle`]. Angles are fractions of a revolution, with 2^64 to
+/// A device that has one gives locations an angle; see [`super::Mechanism::angle`]. Angles are fractions of a revolution, with 2^64 to
 /// the whole, counted from any mark in the sense in which they pass under a head as time goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Platter {

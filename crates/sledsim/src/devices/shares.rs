@@ -54,7 +54,7 @@ impl Shares {
         self.location(self.capacity_blocks - 1).cylinder
     }
 
-    /// See [`super::Device::coordinates_m`].
+    /// See [`super::Mechanism::coordinates_m`].
     pub(super) fn coordinates_m(&self, location: Location) -> (f64, f64) {
         (f64::from(location.cylinder) / f64::from(self.last() + 1), 0.0)
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::devices::past::{has_past, Past};
 use crate::devices::powered::Work;
 use crate::devices::shares::{has_shares, Shares};
-use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
+use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
 use crate::power::{Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
@@ -143,7 +143,7 @@ impl SimpleDevice {
     }
 }
 
-impl Device for SimpleDevice {
+impl Mechanism for SimpleDevice {
     has_past!();
     has_shares!();
 

@@ -3,7 +3,7 @@
 
 use super::arrival_list::{ArrivalList, Key, NONE};
 use super::cylinder_set::CylinderSet;
-use crate::devices::{Device, Location, Platter};
+use crate::devices::{Location, Mechanism, Platter};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -90,7 +90,7 @@ impl CylinderIndex {
     }
 
     /// Adds a request.
-    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Device) {
+    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
         let location = device.locate(&request);
         let key = self.arrivals.push(Pending { request, ready, group: NONE, older: NONE, newer: NONE });
         let existing = self.groups_of(location.cylinder).find(|&it| self.groups[it as usize].location == location);
@@ -164,7 +164,7 @@ impl CylinderIndex {
     }
 
     /// See [`super::Scheduler::take`].
-    pub(super) fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
+    pub(super) fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool {
         let location = device.locate(request);
         let group = self.groups(location.cylinder).find(|group| group.location == location);
         let mut chain =
@@ -210,7 +210,7 @@ impl CylinderIndex {
     }
 
     /// Removes the request in `span` that the device reaches soonest, the oldest of several.
-    pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Device) -> Option<Request> {
+    pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Request> {
         let platter = device.platter(now);
         let next = self.cheapest(
             span,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cylinder_index::{CylinderIndex, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -37,7 +37,7 @@ pub struct Spec {
 }
 
 impl PolicySpec for Spec {
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+    fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Zsptf::new(self.zones, device.cylinders()))
     }
 }
@@ -83,7 +83,7 @@ impl Zsptf {
 impl Scheduler for Zsptf {
     keeps_pending!(by_cylinder);
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         // From the current zone's first cylinder on, so that the current zone comes first.
         let onward = self.pending.occupied_from(self.current.first).or_else(|| self.pending.occupied_from(0))?;
         self.current = self.zone_of(onward);

@@ -12,7 +12,7 @@ use super::resting::Resting;
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::powered::Powered;
-use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Platter, Service};
+use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Platter, Service};
 use crate::fault::Fault;
 use crate::power::Meter;
 use crate::request::{Flags, Op, Request};
@@ -226,7 +226,7 @@ fn policy(p: &DiskParameters) -> Policy {
     }
 }
 
-impl Device for DiskDevice {
+impl Mechanism for DiskDevice {
     fn capacity_blocks(&self) -> u64 {
         self.mechanics.layout().capacity_blocks()
     }

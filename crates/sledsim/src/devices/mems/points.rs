@@ -79,7 +79,7 @@ pub(super) fn row_of(location: Location) -> u32 {
     location.slot / WAYS
 }
 
-/// See [`crate::devices::Device::locate`].
+/// See [`crate::devices::Mechanism::locate`].
 pub(super) fn locate(device: &MemsDevice, request: &Request) -> Location {
     let place = device.geometry.place(request.lbn);
     let (blocks, inverted) = device.geometry.run_in_track(&place, request.blocks);

@@ -25,7 +25,7 @@ use in_order::Ahead;
 use merging::{Merging, Rule};
 use station::{Look, Station};
 
-use crate::devices::{self, Device};
+use crate::devices::{self, Mechanism};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
@@ -87,7 +87,7 @@ impl UnderService {
 impl Drive {
     /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
     #[must_use]
-    pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
+    pub fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let drive = Self {
             station: Station::new(device, scheduler),
             ahead: Ahead::default(),
