@@ -9,7 +9,10 @@ use migration::{Holder, Migration, Range};
 use spec::Extent;
 
 use super::parts::{Child, Gather, Tickets};
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
+use crate::engine::{
+    Below, Completion, Component, ComponentId, Context, Count, Details, Instrumentation, Path, Payload, PowerLoss,
+    Status,
+};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
@@ -275,11 +278,13 @@ impl Component for Volumes {
         below.reach_ns(self.members[extent.member], now, &request)
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.members.iter().any(|&member| below.may_lose_writes(member))
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.move_on(context);
     }
+}
 
-    fn place(&self, request: &Request) -> u64 {
+impl PowerLoss for Volumes {
+    fn absolute_lbn(&self, request: &Request) -> u64 {
         self.find(request).map_or(request.lbn, |(volume, inside)| self.starts[volume] + inside)
     }
 
@@ -293,12 +298,10 @@ impl Component for Volumes {
     fn restart(&mut self, context: &mut Context<'_>) {
         self.wake(context);
     }
+}
 
-    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.move_on(context);
-    }
-
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Volumes {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.requests.len(), self.parts.len());
         let reads: u64 = self.reads.iter().sum();
         if at_rest && (requests + parts > 0 || reads > 0) || requests > parts {
@@ -343,9 +346,9 @@ mod tests {
         for (word, act) in acts {
             let member = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
             let mut volumes = Volumes::new(&spec, &[member]).expect("they fit");
-            assert_eq!(volumes.check(true), Ok(()));
+            assert_eq!(volumes.check_invariants(true), Ok(()));
             act(&mut volumes);
-            let told = volumes.check(true).expect_err(word);
+            let told = volumes.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }
