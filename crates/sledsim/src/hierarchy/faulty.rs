@@ -49,6 +49,18 @@ pub struct FaultSpec {
     pub latent_per_gb: f64,
 }
 
+/// What befalls a member of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct MemberFaultSpec {
+    /// Its number, from 0; spares follow the members.
+    #[schemars(range(min = 0))]
+    pub member: u32,
+    /// What befalls it.
+    #[serde(flatten)]
+    pub fault: FaultSpec,
+}
+
 impl FaultSpec {
     /// Latent sector errors at random places that a child of so many blocks of so many bytes has on average.
     pub(crate) fn latent_errors(&self, capacity_blocks: u64, block_bytes: u32) -> f64 {

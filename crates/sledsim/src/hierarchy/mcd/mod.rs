@@ -51,7 +51,7 @@ mod valid;
 use std::collections::VecDeque;
 
 pub use header::MAGIC;
-pub use spec::{McdFlushSpec, McdSpec, McdUnitsSpec};
+pub use spec::{McdFlushSpec, McdSpec, McdUnitsSpec, KIND};
 
 use buffer::{Awaiting, Buffer};
 use bypass::Streams;

@@ -7,7 +7,7 @@ mod map;
 mod migration;
 mod spec;
 
-pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec};
+pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec, KIND};
 
 use map::{Map, Place, FAST, SLOW};
 use migration::{Migration, Range};

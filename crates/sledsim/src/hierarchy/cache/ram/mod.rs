@@ -28,7 +28,7 @@ use flush::Flush;
 use lines::{Lines, Piece};
 use promises::Promise;
 use read_ahead::Streams;
-pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
+pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
 
 use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss};
