@@ -2,26 +2,26 @@
 
 pub mod array;
 pub mod cache;
+mod common;
 pub mod drive;
 pub mod faulty;
 pub mod kind;
 pub mod mcd;
 pub mod mwb;
 pub mod partition;
-mod parts;
 pub mod spread;
 pub mod tiers;
 pub mod volumes;
 
 pub use array::{ArraySpec, RedundantArray};
 pub use cache::{RamCache, RamCacheSpec};
+pub use common::Child;
 pub use drive::{AnticipationSpec, DelayedStartupSpec, Drive, MergeSpec};
 pub use faulty::{FaultSpec, Faulty, MemberFaultSpec};
 pub use kind::{ChildKey, ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 pub use mcd::{Mcd, McdFlushSpec, McdSpec, McdUnitsSpec};
 pub use mwb::{Mwb, MwbCleanSpec, MwbSpec};
 pub use partition::{Partition, PartitionSpec};
-pub use parts::Child;
 pub use spread::{Spread, SpreadLayout};
 pub use tiers::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, Tiers, TiersSpec};
 pub use volumes::{MoveSpec, VolumeSpec, Volumes, VolumesSpec};
