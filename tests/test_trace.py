@@ -299,7 +299,7 @@ def test_the_recorded_fio_iolog_lasts_two_seconds() -> None:
     assert info["duration_s"] == pytest.approx(1.914, abs=0.001)
     result = sledsim.replay(path, device="g2")
     assert result.throughput.requests_per_s == pytest.approx(10.45, abs=0.01)
-    assert result.energy.per_request_mj == pytest.approx(9.57, abs=0.01)
+    assert result.energy.per_request_mj == pytest.approx(9.57, rel=0.01)
 
 
 def mapped(sledsim_cli: Callable[..., Outcome], path: Path, *columns: str) -> Outcome:
