@@ -14,7 +14,6 @@ use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
 use crate::own::{Choice, Maker};
 use crate::power::SpinDownSpec;
-use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
 /// A drive put together.
@@ -53,7 +52,7 @@ impl<'a> Mechanisms<'a> {
     }
 }
 
-/// Adds a drive to a system.
+/// Adds a drive to a system. A device of several sleds has a queue for each.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
@@ -67,8 +66,7 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
         check_cylinders(known.cylinders)?;
         obey_own(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
-        let scheduler =
-            drive.scheduler.build(device.as_ref()).map_err(|fault| own::within(fault, &"scheduler".into()))?;
+        let scheduler = drive.scheduler.build(device.as_ref()).map_err(|fault| fault.of_key("scheduler"))?;
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
         if let Some(merge) = drive.merge {
             mechanism = mechanism.merging(merge);
@@ -235,7 +233,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         DeviceSpec::Own(parameters) => {
             // What has no path is of no single parameter.
             let at_door = |fault: Fault| match fault.path.is_empty() {
-                true => own::within(fault, &parameters.own.door().into()),
+                true => fault.of_key(parameters.own.door()),
                 false => fault,
             };
             let mechanism = parameters.own.maker().and_then(Maker::device).map_err(at_door)?;
@@ -252,8 +250,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
 fn obey_own(drive: &DriveSpec, device: &mut dyn Mechanism) -> Result<(), Fault> {
     let Some(policy) = drive.spin_down.as_ref().and_then(Choice::own) else { return Ok(()) };
     check_policy(&drive.device, Some(policy.title()))?;
-    let policy =
-        policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| own::within(fault, &"spin_down".into()))?;
+    let policy = policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| fault.of_key("spin_down"))?;
     if let Some(idle) = device.idle_policy() {
         idle.obey(policy);
     }
