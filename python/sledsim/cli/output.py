@@ -1,6 +1,7 @@
 """What the commands print, and where."""
 
 import json
+import logging
 import os
 import re
 import shlex
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "PrintedWarnings",
     "check_picture",
     "check_target",
     "complain",
@@ -44,6 +46,14 @@ __all__ = [
 def complain(message: str) -> None:
     """Print an error, folded to the width of a terminal."""
     print_text(f"error: {message}", err=True)
+
+
+class PrintedWarnings(logging.Handler):
+    """Prints the package's warnings on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning, folded to the width of a terminal."""
+        print_text(f"warning: {record.getMessage()}", err=True)
 
 
 def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
@@ -67,8 +77,8 @@ def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
 
 
 def _without(option: str, typed: Sequence[str]) -> list[str]:
-    """Leave out what was typed of an option that is given anew; ``--set`` may come more than once."""
-    if option == "--set":
+    """Leave out what was typed of an option that is given anew; ``--set`` and ``--column`` may come more than once."""
+    if option in ("--set", "--column"):
         return list(typed)
     kept, is_value = list[str](), False
     for word in typed:
@@ -97,6 +107,9 @@ def words_of(command: Any) -> "Words":
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
             return f"{options[name]} {listed}".rstrip()
+        table, _, key = name.rpartition(".")
+        if table == "columns" and table in options:
+            return f"{options[table]} {key}={text or 'VALUE'}"
         if path == "set" and "set" in options:
             return f"--set {text}".rstrip()
         if "set" in options and text and "." in path:

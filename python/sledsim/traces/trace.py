@@ -15,7 +15,7 @@ from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_kind, require_path
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
-from sledsim.show.frames import COPY_OPTIONS, connected, copy_whole, quoted_path, require_utf8
+from sledsim.show.frames import COPY_OPTIONS, connected, copy_atomically, quoted_path, require_utf8
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
 from sledsim.traces.parquet import copied, is_parquet, require_other, told_of
@@ -206,7 +206,7 @@ class Trace:
             query = f"SELECT * FROM read_csv({quoted_path(copy)}, {read})"
             try:
                 with connected() as connection:
-                    copy_whole(connection, query, path, COPY_OPTIONS[".parquet"])
+                    copy_atomically(connection, query, path, COPY_OPTIONS[".parquet"])
             except SledsimError as error:
                 raise told_as(TraceError, error) from None
         return count
@@ -286,11 +286,14 @@ def open_trace(
     sector_bytes
         Bytes in a sector, where it is not what the format says.
     columns
-        For CSV and Parquet: which column holds what, where the header does not say it.
+        For CSV and Parquet: the columns ``time``, ``device``, ``offset``, ``bytes`` and ``op`` by name or number (from 0),
+        where the header does not name them as Sledsim does. Units that a column's name does not state: ``time_unit``
+        (``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"filetime"``), ``offset_unit`` and ``length_unit`` (``"bytes"``,
+        ``"sectors"``). Codes of operations: ``read`` and ``write``.
     event
         Of a blkparse trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
     time_unit
-        Of fio's iolog, version 3: the unit of its timestamps, ``"ms"`` when not given; fio itself records ``"us"``.
+        Timestamp unit of a fio iolog, version 3; ``"us"`` when not given, as fio writes them.
 
     Returns
     -------
