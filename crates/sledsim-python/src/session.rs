@@ -204,7 +204,7 @@ fn columns<'py>(python: Python<'py>, completions: &[CoreCompletion]) -> PyResult
     column!("arrival_ns", |done| done.request.arrival.ns());
     column!("start_ns", |done| done.service.start.ns());
     column!("end_ns", |done| done.service.end.ns());
-    column!("served", |done| done.served());
+    column!("served", |done| done.is_served());
     column!("energy_j", |done| done.service.energy.total_j());
     Ok(columns)
 }
