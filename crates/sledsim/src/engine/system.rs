@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use crate::convert::to_u32;
 use crate::engine::component::{Completion, Component, ComponentId, InOrderService, Stop};
-use crate::engine::context::{Below, Context, Message};
+use crate::engine::context::{Context, Descendants, Message};
 use crate::engine::data::{DataPlane, Payload};
-use crate::engine::instant::{Calls, Stuck};
-use crate::engine::ledger::Kept;
-use crate::engine::parts::{Parts, Refusal};
+use crate::engine::guards::{Calls, Livelock};
+use crate::engine::invariants::Kept;
+use crate::engine::outstanding::{OutstandingParts, Refusal};
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
 use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
@@ -39,7 +39,7 @@ pub struct System {
     pub(super) data: Option<Box<DataPlane>>,
     /// Blocks of the root.
     capacity_blocks: u64,
-    parts: Parts,
+    parts: OutstandingParts,
     ledger: Kept,
     /// Who has ended the run.
     halt: Option<Box<(ComponentId, Stop)>>,
@@ -50,7 +50,7 @@ pub struct InOrder<'a> {
     root: &'a mut dyn InOrderService,
     id: ComponentId,
     capacity_blocks: u64,
-    parts: &'a Parts,
+    parts: &'a OutstandingParts,
     ledger: &'a mut Kept,
 }
 
@@ -102,7 +102,7 @@ impl System {
         id
     }
 
-    /// Parts that the components added so far may cut so many bytes into.
+    /// OutstandingParts that the components added so far may cut so many bytes into.
     pub(crate) fn parts_of_bytes(&self, bytes: u64) -> u64 {
         self.parts.of_bytes(bytes)
     }
@@ -167,23 +167,23 @@ impl System {
 
     /// What a read that the root has completed brought, in a run that holds data.
     #[must_use]
-    pub fn take_answer(&mut self, id: u64) -> Payload {
+    pub fn take_read_payload(&mut self, id: u64) -> Payload {
         let root = self.root();
         self.data.as_mut().map_or(Payload::NONE, |data| data.take(root, id))
     }
 
     /// Cuts power after so many more calls of components, in a run that holds data. Nothing happens from then on until
     /// [`System::restore_power`].
-    pub fn cut_after(&mut self, calls: u64) {
+    pub fn cut_power_after(&mut self, calls: u64) {
         if let Some(data) = &mut self.data {
-            data.cut_after(calls);
+            data.cut_power_after(calls);
         }
     }
 
     /// Whether power is gone.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.data.as_ref().is_some_and(|data| data.is_cut())
+    pub fn is_power_off(&self) -> bool {
+        self.data.as_ref().is_some_and(|data| data.is_power_off())
     }
 
     /// Loses all that does not outlive a power cut and starts again. Requests under way never complete.
@@ -260,8 +260,8 @@ impl System {
     /// The component that goes on in this instant without an end, if one does: then nothing more happens.
     #[inline]
     #[must_use]
-    pub fn stuck(&self) -> Option<Stuck> {
-        self.calls.stuck()
+    pub fn livelock(&self) -> Option<Livelock> {
+        self.calls.livelock()
     }
 
     /// The component that has ended the run, and why, if one has: see [`Context::stop`].
@@ -280,13 +280,13 @@ impl System {
 
     /// From now on the rules between components are checked, and the books of each; for a system that has no components yet.
     /// With debug assertions they are from the start, and a breach panics.
-    pub fn check_rules(&mut self) {
+    pub fn enable_checks(&mut self) {
         self.ledger.0.get_or_insert_default();
     }
 
     /// Whether rules are checked.
     #[must_use]
-    pub fn checks_rules(&self) -> bool {
+    pub fn has_checks(&self) -> bool {
         self.ledger.0.is_some()
     }
 
@@ -294,7 +294,7 @@ impl System {
     ///
     /// # Panics
     /// With debug assertions, if one was.
-    pub fn broken_rule(&mut self) -> Option<&str> {
+    pub fn broken_invariant(&mut self) -> Option<&str> {
         let ledger = self.ledger.0.as_mut()?;
         let root = ComponentId(to_u32(self.components.len()) - 1);
         let under_way = ledger.under_way(root);
@@ -373,7 +373,7 @@ impl System {
     /// Requests that a component was sent in the measurement window, by events: one that serves arrivals in their order is sent
     /// none.
     #[must_use]
-    pub fn sent(&self, id: ComponentId) -> u64 {
+    pub fn requests_to(&self, id: ComponentId) -> u64 {
         self.sent[id.0 as usize]
     }
 
@@ -392,7 +392,7 @@ impl System {
     }
 
     /// Adds up what the mechanisms have drawn so far, so that meters need not keep it.
-    pub fn settle_power(&mut self) {
+    pub fn accumulate_power(&mut self) {
         let Some(power) = &mut self.power else { return };
         let now = self.now;
         let meters = self.components.iter_mut().filter_map(|component| component.settle_meter(now));
@@ -446,7 +446,7 @@ impl System {
 
     #[inline]
     fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
-        if self.data.is_some() && self.is_cut() || !self.calls.is_allowed(id, self.now) {
+        if self.data.is_some() && self.is_power_off() || !self.calls.is_allowed(id, self.now) {
             return;
         }
         let is_root = id == self.root();
@@ -460,7 +460,7 @@ impl System {
             messages: &mut self.messages,
             completions: &mut self.completions,
             done: &mut self.done,
-            below: Below(below),
+            below: Descendants(below),
             halt: &mut self.halt,
             data: self.data.as_deref_mut(),
             ledger: self.ledger.0.as_deref_mut(),

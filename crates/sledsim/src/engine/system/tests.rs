@@ -44,10 +44,10 @@ fn every_breach_is_told() {
     for (word, act) in breaches {
         let told = std::panic::catch_unwind(|| {
             let mut system = System::default();
-            system.check_rules();
+            system.enable_checks();
             system.add(Box::new(Swallows), &[]);
             act(&mut system);
-            system.broken_rule().map(str::to_owned)
+            system.broken_invariant().map(str::to_owned)
         });
         let told = told.unwrap_or_else(|panic| panic.downcast_ref::<String>().cloned());
         assert!(told.as_ref().is_some_and(|told| told.contains(word)), "{word}: {told:?}");

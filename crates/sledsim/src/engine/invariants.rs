@@ -9,7 +9,7 @@ use crate::time::Time;
 
 /// What is under way between components, and the first rule that was broken.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct InvariantChecker {
     /// Requests submitted and not completed, by whose they are to serve and id.
     under_way: HashMap<(ComponentId, u64), Request>,
     /// The latest event.
@@ -19,7 +19,7 @@ pub(super) struct Ledger {
 
 /// The ledger of a system, if it keeps one: from the start in builds with debug assertions.
 #[derive(Clone, Debug)]
-pub(super) struct Kept(pub(super) Option<Box<Ledger>>);
+pub(super) struct Kept(pub(super) Option<Box<InvariantChecker>>);
 
 impl Default for Kept {
     fn default() -> Self {
@@ -27,7 +27,7 @@ impl Default for Kept {
     }
 }
 
-impl Ledger {
+impl InvariantChecker {
     /// A rule does not hold.
     ///
     /// # Panics
@@ -119,7 +119,7 @@ mod tests {
     /// Each breach of a rule, and a word of what is said of it.
     #[test]
     fn every_breach_is_told() {
-        type Act = fn(&mut Ledger);
+        type Act = fn(&mut InvariantChecker);
         let breaches: [(&str, Act); 7] = [
             ("does not fit the 9 blocks", |ledger| ledger.submitted(THERE, &request(0, 8), 9)),
             ("has the id of", |ledger| (0..2).for_each(|lbn| ledger.submitted(THERE, &request(0, lbn), 9))),
@@ -142,7 +142,7 @@ mod tests {
         ];
         for (word, act) in breaches {
             let told = std::panic::catch_unwind(|| {
-                let mut ledger = Ledger::default();
+                let mut ledger = InvariantChecker::default();
                 act(&mut ledger);
                 ledger.first_broken().map(str::to_owned)
             });

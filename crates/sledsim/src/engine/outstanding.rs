@@ -11,7 +11,7 @@ pub(crate) const DATA_BYTES: u64 = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It has no blocks, or reaches beyond those of the root.
-    Misfit,
+    OutOfRange,
     /// It is more than [`BLOCKS_OF_A_REQUEST`] or [`PARTS_OF_A_REQUEST`].
     TooLarge,
 }
@@ -19,7 +19,7 @@ pub enum Refusal {
 /// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes; a request
 /// that goes on whole is one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct OutstandingParts {
     /// Size of the smallest; none where requests go on whole.
     part_bytes: Option<u64>,
     /// Size of the root's blocks.
@@ -27,7 +27,7 @@ pub(super) struct Parts {
     under_way: u64,
 }
 
-impl Parts {
+impl OutstandingParts {
     /// A component is added, the root so far.
     pub(super) fn add(&mut self, component: &dyn Component) {
         self.block_bytes = u64::from(component.block_bytes());
@@ -55,7 +55,7 @@ impl Parts {
     #[inline]
     pub(super) fn refusal(&self, request: &Request, capacity_blocks: u64) -> Option<Refusal> {
         if !request.fits(capacity_blocks) {
-            return Some(Refusal::Misfit);
+            return Some(Refusal::OutOfRange);
         }
         let many_blocks = u64::from(request.blocks) > BLOCKS_OF_A_REQUEST.most;
         (many_blocks || self.of(request) > PARTS_OF_A_REQUEST.most).then_some(Refusal::TooLarge)

@@ -11,14 +11,14 @@ const NS_PER_YEAR: u64 = 365 * 86_400 * NS_PER_S;
 
 /// A component that goes on in an instant, and when that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
+pub struct Livelock {
     /// The outermost of the components that call each other: those below it only answer.
     pub component: ComponentId,
     /// The instant.
     pub at: Time,
 }
 
-impl Stuck {
+impl Livelock {
     /// What is wrong; whoever knows the component puts its path in place of its number.
     #[must_use]
     pub fn fault(&self) -> Fault {
@@ -38,7 +38,7 @@ impl Stuck {
 pub(super) struct Calls {
     count: u64,
     outermost: u32,
-    stuck: Option<Stuck>,
+    livelock: Option<Livelock>,
 }
 
 impl Calls {
@@ -62,15 +62,15 @@ impl Calls {
         }
         self.outermost = self.outermost.max(id.0);
         if self.count > CALLS_AT_ONCE.most {
-            self.stuck.get_or_insert(Stuck { component: ComponentId(self.outermost), at: now });
+            self.livelock.get_or_insert(Livelock { component: ComponentId(self.outermost), at: now });
         }
-        self.stuck.is_none()
+        self.livelock.is_none()
     }
 
     /// Who goes on without an end, if somebody does.
     #[inline]
-    pub(super) fn stuck(&self) -> Option<Stuck> {
-        self.stuck
+    pub(super) fn livelock(&self) -> Option<Livelock> {
+        self.livelock
     }
 }
 
