@@ -94,7 +94,7 @@ fn parse(words: Vec<String>) -> Result<Arguments, String> {
                 )
             }
             AddressError::Remote => {
-                format!("--tcp {given:?} can be reached from other machines: add --remote to allow it")
+                format!("--tcp {given:?} accepts connections from other machines: allow them with --remote")
             }
         })?;
     } else if remote {
@@ -201,7 +201,7 @@ mod tests {
         let says = read("s.toml --tcp 0.0.0.0:1").err();
         assert_eq!(
             says.as_deref(),
-            Some("--tcp \"0.0.0.0:1\" can be reached from other machines: add --remote to allow it")
+            Some("--tcp \"0.0.0.0:1\" accepts connections from other machines: allow them with --remote")
         );
         let found = read("s.toml --remote --tcp 0.0.0.0:1").expect("it is allowed");
         assert_eq!(found.options.address.to_string(), "nbd://0.0.0.0:1");
