@@ -228,7 +228,7 @@ def test_trims_and_zeroes_may_be_longer_than_other_requests(tmp_path: Path) -> N
         assert client.write(100 * MIB, bytes([1]) * MIB) == 0
         assert client.ask(ZEROES, 1000, 100 * MIB) == 0
         assert client.read(100 * MIB, MIB) == bytes(1000) + bytes([1]) * (MIB - 1000)
-        assert client.ask(TRIM, 0, 2**32 - 512) == 0
+        assert client.ask(TRIM, 0, min(size, 2**32 - 512)) == 0
         assert client.ask(TRIM, size - 512, 1024) == INVALID
         assert client.ask(ZEROES, size - 512, 1024) == NO_SPACE
         client.close()

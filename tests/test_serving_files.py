@@ -70,7 +70,7 @@ def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome]
 @pytest.mark.parametrize("drop", [False, True])
 def test_a_file_that_was_no_store_is_left_alone(folder: Path, drop: bool) -> None:
     (folder / "thesis.txt").write_text("my thesis\n")
-    with pytest.raises(sledsim.RunError, match=r"thesis\.txt: 10 bytes, and not the \d+ of the device"):
+    with pytest.raises(sledsim.RunError, match=r"thesis\.txt: it has 10 bytes, and the device \d+:"):
         sledsim.serve("g2", image="thesis.txt", drop=drop, log="log.csv")
     assert (folder / "thesis.txt").read_text() == "my thesis\n"
     assert not (folder / "log.csv").exists()
