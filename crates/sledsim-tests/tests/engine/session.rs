@@ -18,7 +18,7 @@ use sledsim_testing::tiers::size;
 const KEEP: Keep = Keep { log: true, timeline: None, check: true };
 
 /// Scenarios that `tools/random_scenarios.py` makes, without power cuts: those are for runs.
-fn random_scenarios(count: usize) -> Vec<Scenario> {
+pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let make = format!(
         "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Maker\n\

@@ -15,6 +15,7 @@ pub mod run;
 pub mod session;
 pub mod system;
 mod testing;
+mod traffic;
 mod work;
 pub mod workload;
 
@@ -29,4 +30,5 @@ pub use queue::EventQueue;
 pub use run::{run, run_with_cuts, End, Limits, Observer, Outcome, Progress};
 pub use session::Session;
 pub use system::{InOrder, System};
+pub use traffic::{Overload, Traffic};
 pub use workload::{Next, Workload};
