@@ -91,7 +91,6 @@ members = [{ count = 4, device = "cheetah73" }]
 """
 
 
-@pytest.mark.prompt
 def test_a_run_with_power_cuts_holds_what_is_written_and_no_more(tmp_path: Path) -> None:
     path = tmp_path / "rebuilt.toml"
     path.write_text(REBUILT)

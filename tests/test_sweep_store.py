@@ -417,6 +417,7 @@ def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) ->
     assert everything(tmp_path / "s") == everything(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
     sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), set=["run.requests=60000"])
     lags = []

@@ -25,7 +25,7 @@ use crate::values::{document_of, held, to_python};
 pub struct Device {
     pub spec: DeviceSpec,
     // A mechanism keeps what it computes, so one thread at a time may ask it.
-    device: Mutex<Box<dyn devices::Device>>,
+    device: Mutex<Box<dyn devices::Mechanism>>,
     capacity_blocks: u64,
 }
 
@@ -237,7 +237,7 @@ pub fn locked<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Whether what a device says means anything: a mechanism of one's own may fail.
-fn goes_on(device: &dyn devices::Device) -> PyResult<()> {
+fn goes_on(device: &dyn devices::Mechanism) -> PyResult<()> {
     match device.stop(&[]) {
         None => Ok(()),
         Some(Stop::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
@@ -245,7 +245,7 @@ fn goes_on(device: &dyn devices::Device) -> PyResult<()> {
     }
 }
 
-fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Device>> {
+fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Mechanism>> {
     errors::guarded(|| scenario::device(spec))?.map_err(errors::scenario)
 }
 

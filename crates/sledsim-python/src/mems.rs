@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use sledsim::devices::mems::{Characteristics, MemsDevice, MemsParameters};
-use sledsim::devices::Device as _;
+use sledsim::devices::Mechanism as _;
 use sledsim::scenario::DeviceSpec;
 
 use crate::device::{locked, require_inside, same_length, Device};

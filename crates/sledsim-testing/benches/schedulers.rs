@@ -2,8 +2,8 @@
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use serde_json::json;
-use sledsim::devices::Device;
-use sledsim::scenario::{self, SystemSpec};
+use sledsim::devices::Mechanism;
+use sledsim::scenario;
 use sledsim::schedulers::{asptf, build, clook, fcfs, sdf, sptf, sstf_lbn, zsptf, Scheduler, SchedulerSpec};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -11,7 +11,7 @@ use sledsim_testing::sled::{read, Sled};
 
 /// A saturated drive: whenever a request is done, the next one arrives.
 struct Saturated {
-    device: Box<dyn Device>,
+    device: Box<dyn Mechanism>,
     blocks: u32,
     scheduler: Box<dyn Scheduler>,
     now: Time,
@@ -20,7 +20,7 @@ struct Saturated {
 }
 
 impl Saturated {
-    fn new(device: Box<dyn Device>, blocks: u32, spec: SchedulerSpec, pending: usize) -> Self {
+    fn new(device: Box<dyn Mechanism>, blocks: u32, spec: SchedulerSpec, pending: usize) -> Self {
         let scheduler = build(&spec, device.as_ref());
         let mut saturated = Self { device, blocks, scheduler, now: Time::ZERO, id: 0, random: 0x9E37_79B9_7F4A_7C15 };
         for _ in 0..pending {
@@ -102,7 +102,7 @@ fn serve_on_disk(criterion: &mut Criterion) {
         let off = json!({"name": "atlas10k", "buffer_caching": false, "read_ahead": "none", "fast_write": "none"});
         let device = if buffer { json!("atlas10k") } else { off };
         let document = json!({"workload": scenarios::poisson(1.0), "system": {"device": device}});
-        let SystemSpec::Drive(drive) = scenarios::resolved(&document).system else { panic!("a drive alone") };
+        let drive = scenarios::resolved(&document).system.into_drive().expect("a drive alone");
         group.bench_function(if buffer { "with buffer" } else { "without buffer" }, |bencher| {
             let disk = scenario::device(&drive.device).expect("a device of the catalogue");
             let mut saturated = Saturated::new(disk, 16, fcfs::POLICY.default, 1);

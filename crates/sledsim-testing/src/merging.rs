@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use sledsim::devices::{Device, EnergyLedger, Location, Plan, Planner, Platter, Service};
+use sledsim::devices::{EnergyLedger, Location, Mechanism, Plan, Planner, Platter, Service};
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload};
@@ -60,7 +60,7 @@ pub type Dispatches = Arc<Mutex<Vec<Dispatch>>>;
 #[derive(Clone)]
 pub struct Witness {
     /// The device that serves.
-    pub inner: Box<dyn Device>,
+    pub inner: Box<dyn Mechanism>,
     /// What it served.
     pub dispatches: Dispatches,
 }
@@ -72,7 +72,7 @@ impl Witness {
     }
 }
 
-impl Device for Witness {
+impl Mechanism for Witness {
     crate::places_as!(inner);
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         self.inner.positioning_ns(now, location)
@@ -136,9 +136,14 @@ pub struct Ran {
 }
 
 /// Runs `requests` on a drive.
-pub fn run_drive(device: Box<dyn Device>, scheduler: SchedulerSpec, together: Together, requests: &[Request]) -> Ran {
+pub fn run_drive(
+    device: Box<dyn Mechanism>,
+    scheduler: SchedulerSpec,
+    together: Together,
+    requests: &[Request],
+) -> Ran {
     let dispatches = Dispatches::default();
-    let device: Box<dyn Device> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
+    let device: Box<dyn Mechanism> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
     let scheduler = build(&scheduler, device.as_ref());
     let drive = match together {
         Together::Not => Drive::new(device, scheduler, 1),
@@ -215,7 +220,7 @@ pub fn any_mix() -> impl Strategy<Value = Mix> {
 }
 
 /// Requests of a mix on a device.
-pub fn requests(mix: &Mix, device: &dyn Device) -> Vec<Request> {
+pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
     let mut random = Stream::new(mix.seed, "merging");
     let area = mix.area_blocks.min(device.capacity_blocks());
     let base = random.below(device.capacity_blocks() - area + 1);

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sledsim::devices::{Device, EnergyLedger, Location, Phases, Platter, Service};
+use sledsim::devices::{EnergyLedger, Location, Mechanism, Phases, Platter, Service};
 use sledsim::request::Request;
 use sledsim::time::{s_to_ns, Time};
 
@@ -101,7 +101,7 @@ impl Sled {
     }
 }
 
-impl Device for Sled {
+impl Mechanism for Sled {
     fn capacity_blocks(&self) -> u64 {
         u64::from(self.cylinders) * u64::from(self.rows) * u64::from(self.blocks_per_row)
     }

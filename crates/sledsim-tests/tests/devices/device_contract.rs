@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Layout, MemsDevice, MemsParameters, Place, Timeout};
-use sledsim::devices::{Device, Service, State};
+use sledsim::devices::{Mechanism, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::{s_to_ns, Time};

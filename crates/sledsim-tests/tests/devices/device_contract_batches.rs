@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters, Transfer};
-use sledsim::devices::{Device, Planner, Service, State, STATES};
+use sledsim::devices::{Mechanism, Planner, Service, State, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::limits::{BATCH_BLOCKS, BATCH_POSITIONS};
 use sledsim::request::{Op, Request};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sledsim::devices::mems::motion::{exact_turnaround_s, y_seek, Axis};
 use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, StopAt, Timeout};
-use sledsim::devices::{Device, State};
+use sledsim::devices::{Mechanism, State};
 use sledsim::power::SpinDownSpec;
 use sledsim::request::Request;
 use sledsim::time::Time;

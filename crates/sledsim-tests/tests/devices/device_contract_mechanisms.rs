@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
-use sledsim::devices::{Device, EnergyLedger, Location, Service, State, STATES};
+use sledsim::devices::{EnergyLedger, Location, Mechanism, Service, State, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Op, Request};
@@ -19,7 +19,7 @@ use sledsim_testing::tiers::{cases, size};
 
 const YEAR_NS: u64 = 365 * 24 * 3_600 * 1_000_000_000;
 
-fn device(spec: &DeviceSpec, policy: Option<&SpinDownSpec>) -> Box<dyn Device> {
+fn device(spec: &DeviceSpec, policy: Option<&SpinDownSpec>) -> Box<dyn Mechanism> {
     scenario::device_with(spec, policy).unwrap_or_else(|error| panic!("{}: {error}", spec.name()))
 }
 
@@ -57,7 +57,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(device: &dyn Device, seed: u64) -> Self {
+    fn new(device: &dyn Mechanism, seed: u64) -> Self {
         let last = Request::read(0, 1);
         Self { random: Stream::new(seed, "walk"), capacity: device.capacity_blocks(), last }
     }
@@ -146,7 +146,7 @@ fn check_positioning(known: Known, op: Op, expected_ns: u64, service: &Service) 
 }
 
 /// The bound of a cylinder is below every positioning time there, and rises outwards; what turns bounds them too.
-fn check_bounds(device: &dyn Device, now: Time, random: &mut Stream) {
+fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
     let here = device.cylinder(now);
     assert!(here < device.cylinders());
     let bound = |cylinder| device.cylinder_bound_ns(now, cylinder);
@@ -173,7 +173,7 @@ fn check_bounds(device: &dyn Device, now: Time, random: &mut Stream) {
 }
 
 /// The first coordinate depends on the cylinder alone and never turns back.
-fn check_coordinates(device: &dyn Device, location: Location, other: u32) {
+fn check_coordinates(device: &dyn Mechanism, location: Location, other: u32) {
     let x_m = |cylinder, slot| device.coordinates_m(Location { cylinder, slot }).0;
     assert_eq!(x_m(location.cylinder, location.slot), x_m(location.cylinder, 0));
     let last = device.cylinders() - 1;
@@ -185,7 +185,7 @@ fn check_coordinates(device: &dyn Device, location: Location, other: u32) {
 
 /// From `from` to `to` the ledger grows in every state and accounts for every nanosecond, and for every idle mode.
 fn check_ledger(
-    device: &dyn Device,
+    device: &dyn Mechanism,
     before: &mut EnergyLedger,
     [from, to]: [Time; 2],
     ledger_at: impl Fn(Time) -> EnergyLedger,
@@ -212,7 +212,7 @@ fn check_ledger(
 }
 
 /// The meter has heard of everything, and of the joules in the ledger.
-fn check_meter(device: &dyn Device, now: Time, total_j: f64) {
+fn check_meter(device: &dyn Mechanism, now: Time, total_j: f64) {
     let Some(meter) = device.meter(now) else { return };
     assert_eq!(meter.at(), now);
     // The one sums products, the other has products of sums.

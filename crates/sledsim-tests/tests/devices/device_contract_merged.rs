@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
-use sledsim::devices::{are_contiguous, as_one, Device, Planner, Service, State, Trial};
+use sledsim::devices::{are_contiguous, as_one, Mechanism, Planner, Service, State, Trial};
 use sledsim::request::{Op, Request};
 use sledsim::service::EnergyLedger;
 use sledsim::time::Time;
@@ -24,7 +24,7 @@ fn servicing_j(ledger: &EnergyLedger) -> f64 {
 }
 
 /// Requests of one kind that arrive at once.
-fn batch(mix: &Mix, device: &dyn Device) -> Vec<Request> {
+fn batch(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
     requests(&Mix { gap_ns: 0, count: mix.count.min(7), ..*mix }, device)
         .into_iter()
         .map(|request| Request { op: if mix.read_fraction > 0.5 { Op::Read } else { Op::Write }, ..request })

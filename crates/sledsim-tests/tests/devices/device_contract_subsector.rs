@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Device, Location, Planner, Service, State};
+use sledsim::devices::{Location, Mechanism, Planner, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request, Spare};
 use sledsim::time::{s_to_ns, Time};

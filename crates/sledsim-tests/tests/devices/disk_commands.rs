@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 use sledsim::devices::disk::DiskDevice;
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 

@@ -4,7 +4,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;

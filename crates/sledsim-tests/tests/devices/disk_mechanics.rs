@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{Arm, DiskDevice, DiskParameters, Mechanics, Place, RotationModel, Run};
-use sledsim::devices::{Device, Service};
+use sledsim::devices::{Mechanism, Service};
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::tiers::cases;

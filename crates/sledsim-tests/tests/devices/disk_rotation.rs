@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, Layout, Place, RotationModel, Sparing};
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;

@@ -1,7 +1,7 @@
 //! Data that pass as a stream: every block at the rate of all tips, no borders of rows, reversals where tracks end.
 
 use sledsim::devices::mems::{MemsDevice, MemsParameters, Transfer};
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::request::Request;
 use sledsim::service::Service;
 use sledsim::time::Time;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Idle, MemsDevice, MemsParameters, Place, SeekModel, Transfer};
-use sledsim::devices::{Device, Planner, Service, State};
+use sledsim::devices::{Mechanism, Planner, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::{s_to_ns, Time};

@@ -5,7 +5,7 @@
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::{IdleTips, MemsDevice, MemsParameters, Place};
-use sledsim::devices::{Device, Service, State};
+use sledsim::devices::{Mechanism, Service, State};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;

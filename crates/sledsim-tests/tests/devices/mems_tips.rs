@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Characteristics, FailedTips, Geometry, MemsDevice, MemsParameters, Transfer};
-use sledsim::devices::{Condition, Device};
+use sledsim::devices::{Condition, Mechanism};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters, SimpleDevice};
-use sledsim::devices::{Device, Location, State};
+use sledsim::devices::{Location, Mechanism, State};
 use sledsim::request::Request;
 use sledsim::scenario::Report;
 use sledsim::time::Time;

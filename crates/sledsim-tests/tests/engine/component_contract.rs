@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::{MemsDevice, MemsParameters, Timeout};
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload};

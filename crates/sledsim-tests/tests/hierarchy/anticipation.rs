@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::engine::{run, Limits, System};
 use sledsim::hierarchy::{AnticipationSpec, Drive};
 use sledsim::request::{Op, Request};
@@ -14,13 +14,13 @@ use sledsim_testing::merging::{any_merge, any_mix, any_policy, blank, requests, 
 use sledsim_testing::scenarios::{self, resolved};
 use sledsim_testing::tiers::cases;
 
-fn device(name: &str) -> Box<dyn Device> {
+fn device(name: &str) -> Box<dyn Mechanism> {
     scenario::device(&scenarios::device_spec(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs `requests` on a drive; what completed, in that order, and what was served at once.
 fn ran(
-    mut drive: impl FnMut(Box<dyn Device>) -> Drive,
+    mut drive: impl FnMut(Box<dyn Mechanism>) -> Drive,
     name: &str,
     requests: &[Request],
 ) -> (Vec<(Request, Service)>, Vec<Vec<Request>>) {
@@ -36,14 +36,14 @@ fn ran(
     (heard.0, served)
 }
 
-fn plain(scheduler: SchedulerSpec) -> impl FnMut(Box<dyn Device>) -> Drive {
+fn plain(scheduler: SchedulerSpec) -> impl FnMut(Box<dyn Mechanism>) -> Drive {
     move |device| {
         let scheduler = build(&scheduler, device.as_ref());
         Drive::new(device, scheduler, 1)
     }
 }
 
-fn anticipating(scheduler: SchedulerSpec, wait_ms: f64, requests: u32) -> impl FnMut(Box<dyn Device>) -> Drive {
+fn anticipating(scheduler: SchedulerSpec, wait_ms: f64, requests: u32) -> impl FnMut(Box<dyn Mechanism>) -> Drive {
     let mut drive = plain(scheduler);
     move |device| drive(device).with_anticipation(AnticipationSpec { wait_ms, requests })
 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
-use sledsim::devices::{Device, Service, STATES};
+use sledsim::devices::{Mechanism, Service, STATES};
 use sledsim::request::{Op, Request};
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::Time;

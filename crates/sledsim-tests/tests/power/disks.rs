@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, ReadAhead};
-use sledsim::devices::{Device, EnergyLedger, Service, State};
+use sledsim::devices::{EnergyLedger, Mechanism, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::power::{PowerParameters, SpinDownSpec};
 use sledsim::request::{Op, Request};

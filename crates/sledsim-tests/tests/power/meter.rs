@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::mems::MemsDevice;
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::engine::random::Stream;
 use sledsim::power::{Activity, Span, TimelineSpec, WINDOW_NS};
 use sledsim::request::{Op, Request};
@@ -351,7 +351,7 @@ fn a_timeline_is_kept_on_demand() {
 }
 
 /// At `now`, in the middle of whatever goes on, the ledger is what the spans until then say.
-fn check_instant(device: &dyn Device, now: Time) {
+fn check_instant(device: &dyn Mechanism, now: Time) {
     let meter = device.meter(now).expect("known powers");
     let ledger = device.ledger(now);
     assert_eq!(meter.at(), now);
@@ -370,7 +370,7 @@ fn check_instant(device: &dyn Device, now: Time) {
 
 /// Requests of one to many rows, one after the other and after spells, looked at in their middle; the real meter is settled
 /// at some of these instants and asked afresh at others.
-fn check_instants(device: &mut dyn Device, seed: u64) {
+fn check_instants(device: &mut dyn Mechanism, seed: u64) {
     let mut random = Stream::new(seed, "instants");
     device.settle_meter(Time::ZERO).expect("known powers").record(ALL);
     let capacity = device.capacity_blocks();

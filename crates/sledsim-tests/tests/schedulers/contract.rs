@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use sledsim::devices::{Device, Location};
+use sledsim::devices::{Location, Mechanism};
 use sledsim::request::Request;
 use sledsim::schedulers::{
     asptf, build, clook, fcfs, look, sdf, sptf, sstf_lbn, vscan, zsptf, SchedulerSpec, POLICIES,

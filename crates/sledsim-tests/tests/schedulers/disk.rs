@@ -5,7 +5,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
-use sledsim::devices::{Device, Location, Platter, Service};
+use sledsim::devices::{Location, Mechanism, Platter, Service};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::{asptf, build, sptf, zsptf, SchedulerSpec};
@@ -109,7 +109,7 @@ struct Counted {
     turns: bool,
 }
 
-impl Device for Counted {
+impl Mechanism for Counted {
     sledsim_testing::places_as!(disk);
 
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sledsim::devices::mems::{MemsDevice, MemsParameters, SeekModel};
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::request::Request;
 use sledsim::schedulers::{asptf, build, sdf, sptf, SchedulerSpec};
 use sledsim::time::Time;

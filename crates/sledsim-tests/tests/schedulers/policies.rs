@@ -1,6 +1,6 @@
 //! Each policy on sequences worked out by hand.
 
-use sledsim::devices::{Device, Location};
+use sledsim::devices::{Location, Mechanism};
 use sledsim::schedulers::{
     asptf, build, clook, fcfs, look, sdf, sptf, sstf_lbn, vscan, zsptf, Scheduler, SchedulerSpec,
 };

@@ -1,6 +1,6 @@
 //! A device that is watched: what it is given it can serve, and what it says of it adds up.
 
-use super::{Condition, Device, EnergyLedger, IdlePolicy, Location, Plan, Planner, Platter, Service};
+use super::{Condition, EnergyLedger, IdlePolicy, Location, Mechanism, Plan, Planner, Platter, Service};
 use crate::engine::details::Count;
 use crate::engine::Stop;
 use crate::power::Meter;
@@ -11,7 +11,7 @@ use crate::time::Time;
 /// A device, and what it and whoever drives it owe each other.
 #[derive(Clone)]
 pub struct Checked {
-    device: Box<dyn Device>,
+    device: Box<dyn Mechanism>,
     /// When it is done with all that it has been given.
     free: Time,
     broken: Option<String>,
@@ -45,7 +45,7 @@ fn is_no_energy(joules: impl IntoIterator<Item = f64>) -> bool {
 impl Checked {
     /// Watches a device that has served nothing yet.
     #[must_use]
-    pub fn new(device: Box<dyn Device>) -> Self {
+    pub fn new(device: Box<dyn Mechanism>) -> Self {
         Self { device, free: Time::ZERO, broken: None }
     }
 
@@ -110,7 +110,7 @@ impl Checked {
         now: Time,
         requests: &[Request],
         out: &mut Vec<Service>,
-        serve: impl FnOnce(&mut dyn Device, &mut Vec<Service>),
+        serve: impl FnOnce(&mut dyn Mechanism, &mut Vec<Service>),
     ) {
         let before = out.len();
         self.given(now, requests);
@@ -119,7 +119,7 @@ impl Checked {
     }
 }
 
-impl Device for Checked {
+impl Mechanism for Checked {
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let alone = std::slice::from_ref(request);
         self.given(now, alone);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::request::{Request, Spare};
 use crate::service::Service;
 use crate::time::Time;
@@ -56,7 +56,7 @@ pub trait Planner {
     /// at one place, only that of least energy.
     fn plans(&self, now: Time, requests: &[Request]) -> Vec<Plan>;
 
-    /// What [`Device::serve`](super::Device::serve) would take for `request` if the mechanism stood at `from`, or as it stands at `now`.
+    /// What [`Mechanism::serve`](super::Mechanism::serve) would take for `request` if the mechanism stood at `from`, or as it stands at `now`.
     fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Trial;
 
     /// Joules to go from one place to another without serving anything.
@@ -75,7 +75,7 @@ pub trait Planner {
 }
 
 /// Serves requests one after the other.
-pub(crate) fn serve_in_turn<D: Device + ?Sized>(
+pub(crate) fn serve_in_turn<D: Mechanism + ?Sized>(
     device: &mut D,
     now: Time,
     requests: &[Request],
@@ -90,7 +90,7 @@ pub(crate) fn serve_in_turn<D: Device + ?Sized>(
 }
 
 /// Serves contiguous requests as one larger request, others as a batch.
-pub(crate) fn serve_as_one<D: Device + ?Sized>(
+pub(crate) fn serve_as_one<D: Mechanism + ?Sized>(
     device: &mut D,
     now: Time,
     requests: &[Request],

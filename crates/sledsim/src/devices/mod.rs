@@ -1,4 +1,4 @@
-//! Devices: one positioning mechanism each, behind the [`Device`] trait.
+//! Devices: one positioning mechanism each, behind the [`Mechanism`] trait.
 
 pub mod disk;
 pub mod mems;
@@ -53,7 +53,7 @@ pub enum Condition {
 /// One positioning mechanism: maps LBNs to locations, estimates positioning times, serves requests. It does not queue.
 ///
 /// Times are nanoseconds. `now` never runs backwards between calls on one device. A clone of it goes on as it does.
-pub trait Device: DynClone + Send {
+pub trait Mechanism: DynClone + Send {
     /// Number of addressable blocks.
     fn capacity_blocks(&self) -> u64;
 
@@ -79,8 +79,8 @@ pub trait Device: DynClone + Send {
     /// Cylinder the mechanism stands at.
     fn cylinder(&self, now: Time) -> u32;
 
-    /// A lower bound on [`Device::positioning_ns`] for every location in `cylinder`: never falls as the distance from
-    /// [`Device::cylinder`] grows, on either side.
+    /// A lower bound on [`Mechanism::positioning_ns`] for every location in `cylinder`: never falls as the distance from
+    /// [`Mechanism::cylinder`] grows, on either side.
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64;
 
     /// Exact time from a dispatch at `now` until the first bit of `location` can pass under a tip or head: everything before
@@ -89,8 +89,8 @@ pub trait Device: DynClone + Send {
 
     /// What turns, at `now`; `None` where nothing does, or where angles say nothing of positioning times.
     ///
-    /// Where there is one, the first bit of `location` passes under a head when [`Device::angle`] does, and
-    /// [`Device::positioning_ns`] ends at such an instant. With it searches leave out what the platter cannot bring in time.
+    /// Where there is one, the first bit of `location` passes under a head when [`Mechanism::angle`] does, and
+    /// [`Mechanism::positioning_ns`] ends at such an instant. With it searches leave out what the platter cannot bring in time.
     fn platter(&self, now: Time) -> Option<Platter> {
         let _ = now;
         None
@@ -108,7 +108,7 @@ pub trait Device: DynClone + Send {
         false
     }
 
-    /// What has become of the blocks of `request`; to be asked of a device that has [`Device::counts`].
+    /// What has become of the blocks of `request`; to be asked of a device that has [`Mechanism::counts`].
     fn condition(&self, request: &Request) -> Condition {
         let _ = request;
         Condition::Whole
@@ -132,14 +132,14 @@ pub trait Device: DynClone + Send {
 
     /// Serves as one access requests that were merged: by a plan that its planner made for them, and for now. Without one they
     /// are of one kind: contiguous requests as one larger request, with whose end they all complete, and others as
-    /// [`Device::serve_batch`] does. `out` receives one [`Service`] per request, in the order of `requests`.
+    /// [`Mechanism::serve_batch`] does. `out` receives one [`Service`] per request, in the order of `requests`.
     fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
         let _ = plan;
         serve_as_one(self, now, requests, out);
     }
 
     /// Whether at `now` (not before the mechanism was free) writes that it has reported are not on the medium yet: only then
-    /// [`Device::serve`] is given a flush, which ends when they are.
+    /// [`Mechanism::serve`] is given a flush, which ends when they are.
     fn owes_writes(&self, now: Time) -> bool {
         let _ = now;
         false
@@ -195,7 +195,7 @@ pub trait Device: DynClone + Send {
         false
     }
 
-    /// Whether what it says means nothing any more; asked where it [is one's own](Device::is_own).
+    /// Whether what it says means nothing any more; asked where it [is one's own](Mechanism::is_own).
     fn is_broken(&self) -> bool {
         false
     }
@@ -215,4 +215,4 @@ pub trait Device: DynClone + Send {
     }
 }
 
-dyn_clone::clone_trait_object!(Device);
+dyn_clone::clone_trait_object!(Mechanism);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::devices::past::{has_past, Past};
 use crate::devices::powered::Work;
 use crate::devices::shares::{has_shares, Shares};
-use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
+use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Phases, Service, State};
 use crate::engine::Stop;
 use crate::fault::{Fault, Kind, Range};
 use crate::limits::OWN_TIME_NS;
@@ -183,7 +183,7 @@ impl Own {
     }
 }
 
-impl Device for Own {
+impl Mechanism for Own {
     has_past!();
     has_shares!();
 

@@ -87,7 +87,7 @@ impl<const KINDS: usize> Past<KINDS> {
         powered.service_energy(self.end() - start, wake_ns, [&self.busy, &self.busy(self.end())])
     }
 
-    /// See [`crate::devices::Device::ledger`].
+    /// See [`crate::devices::Mechanism::ledger`].
     pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
         match &self.powered {
             None => self.busy(now).ledger(now),
@@ -95,7 +95,7 @@ impl<const KINDS: usize> Past<KINDS> {
         }
     }
 
-    /// See [`crate::devices::Device::ledger_before`].
+    /// See [`crate::devices::Mechanism::ledger_before`].
     pub(super) fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         match &self.powered {
             None => self.ledger(then),
@@ -103,12 +103,12 @@ impl<const KINDS: usize> Past<KINDS> {
         }
     }
 
-    /// See [`crate::devices::Device::meter`].
+    /// See [`crate::devices::Mechanism::meter`].
     pub(super) fn meter(&self, now: Time) -> Option<Meter> {
         self.powered.as_ref().map(|powered| powered.meter(&self.deeds(now)))
     }
 
-    /// See [`crate::devices::Device::settle_meter`].
+    /// See [`crate::devices::Mechanism::settle_meter`].
     pub(super) fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         let mut powered = self.powered.take()?;
         powered.settle_meter(&self.deeds(now));

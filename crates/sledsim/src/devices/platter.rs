@@ -1,8 +1,10 @@
 //! What turns under a head, as far as it bounds positioning times.
 
+use crate::convert::to_u64;
+
 /// The platter at an instant: says when an angle passes under a head next, to within a few nanoseconds and never too late.
 ///
-/// A device that has one gives locations an angle; see [`super::Device::angle`]. Angles are fractions of a revolution, with 2^64 to
+/// A device that has one gives locations an angle; see [`super::Mechanism::angle`]. Angles are fractions of a revolution, with 2^64 to
 /// the whole, counted from any mark in the sense in which they pass under a head as time goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Platter {
@@ -30,7 +32,7 @@ impl Platter {
     /// The fraction of a revolution, 2^64 to the whole, that `part` of `whole` is; `part` is below `whole`.
     #[must_use]
     pub fn fraction(part: u64, whole: u64) -> u64 {
-        ((u128::from(part) << 64) / u128::from(whole)) as u64
+        to_u64((u128::from(part) << 64) / u128::from(whole))
     }
 
     /// A lower bound on the time until `angle` passes under a head that is on its track no sooner than `on_track_ns` from now.

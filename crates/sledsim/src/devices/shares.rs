@@ -1,6 +1,7 @@
 //! Where blocks lie on a device of which nothing else is known: the LBNs are cut into equal shares, laid out evenly along one metre.
 
 use super::Location;
+use crate::convert::to_u32;
 
 /// Shares that the LBNs are cut into, unless a share would then hold more blocks than a [`Location`] can tell apart.
 const MOST: u64 = 4096;
@@ -27,7 +28,7 @@ impl Shares {
     #[inline]
     pub(super) fn location(&self, lbn: u64) -> Location {
         let (cylinder, slot) = (lbn / self.blocks_each, lbn % self.blocks_each);
-        Location { cylinder: cylinder as u32, slot: slot as u32 }
+        Location { cylinder: to_u32(cylinder), slot: to_u32(slot) }
     }
 
     /// The block at a location.
@@ -54,7 +55,7 @@ impl Shares {
         self.location(self.capacity_blocks - 1).cylinder
     }
 
-    /// See [`super::Device::coordinates_m`].
+    /// See [`super::Mechanism::coordinates_m`].
     pub(super) fn coordinates_m(&self, location: Location) -> (f64, f64) {
         (f64::from(location.cylinder) / f64::from(self.last() + 1), 0.0)
     }

@@ -7,10 +7,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u64;
 use crate::devices::past::{has_past, Past};
 use crate::devices::powered::Work;
 use crate::devices::shares::{has_shares, Shares};
-use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Phases, Service, State};
+use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
 use crate::power::{Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
@@ -139,11 +140,11 @@ impl SimpleDevice {
     #[inline]
     fn time_ns(&self, distance_blocks: u64) -> u64 {
         // Truncation after adding a half is round-half-up.
-        self.nearest_ns + (self.ns_per_block * distance_blocks as f64 + 0.5) as u64
+        self.nearest_ns + trunc_to_u64(self.ns_per_block * distance_blocks as f64 + 0.5)
     }
 }
 
-impl Device for SimpleDevice {
+impl Mechanism for SimpleDevice {
     has_past!();
     has_shares!();
 

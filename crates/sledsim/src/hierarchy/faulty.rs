@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::parts::{BlockSet, Tickets};
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::fault::{Fault, Kind};
@@ -46,6 +47,18 @@ pub struct FaultSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub latent_per_gb: f64,
+}
+
+/// What befalls a member of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct MemberFaultSpec {
+    /// Its number, from 0; spares follow the members.
+    #[schemars(range(min = 0))]
+    pub member: u32,
+    /// What befalls it.
+    #[serde(flatten)]
+    pub fault: FaultSpec,
 }
 
 impl FaultSpec {
@@ -116,7 +129,8 @@ impl Faulty {
     fn add_latent(&mut self, mean_blocks: f64, stream: &mut Stream) {
         let mut at = stream.exponential() * mean_blocks;
         while at < self.capacity_blocks as f64 {
-            self.unreadable.insert(at as u64, at as u64 + 1);
+            let lbn = trunc_to_u64(at);
+            self.unreadable.insert(lbn, lbn + 1);
             at += stream.exponential() * mean_blocks;
         }
     }

@@ -1,12 +1,81 @@
 //! Several mechanisms that serve one LBN space side by side: the sleds of one device, and arrays without redundancy.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::array;
-use super::parts::{Gather, Tickets};
+use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
+use super::parts::{Child, Gather, Tickets};
+use crate::convert::{to_u32, to_usize};
 use crate::engine::details::{Details, Path};
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Op, Request};
 use crate::time::Time;
+
+/// Concatenation.
+pub const CONCAT: ComponentKind = ComponentKind {
+    name: "concat",
+    description: "Members one after the other in one space of blocks.",
+    children: ChildKeys::Members,
+    parameters: ComponentParameters::of::<ConcatSpec>(),
+};
+
+/// Striping.
+pub const STRIPE: ComponentKind = ComponentKind {
+    name: "stripe",
+    description: "Stripe units that go round members.",
+    children: ChildKeys::Members,
+    parameters: ComponentParameters::of::<StripeSpec>(),
+};
+
+/// Members one after the other: nothing more to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConcatSpec {}
+
+/// Stripe units that go round members.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StripeSpec {
+    /// Size of a stripe unit: a multiple of the block size.
+    #[serde(default = "unit_bytes")]
+    #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
+    pub unit_bytes: u64,
+}
+
+impl ComponentSpec for ConcatSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Spread::concat(ids_of(children), &sizes_of(children))?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        vec!["a member that fails takes what it holds with it".into()]
+    }
+}
+
+impl ComponentSpec for StripeSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Spread::stripe(ids_of(children), &sizes_of(children), self.unit_bytes)?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        vec!["a member that fails takes a part of everything with it".into()]
+    }
+}
+
+fn ids_of(children: &[Child]) -> Vec<ComponentId> {
+    children.iter().map(|child| child.id).collect()
+}
+
+/// Blocks of each child, and their size.
+fn sizes_of(children: &[Child]) -> Vec<(u64, u32)> {
+    children.iter().map(|child| (child.capacity_blocks, child.block_bytes)).collect()
+}
+
+const fn unit_bytes() -> u64 {
+    1 << 16
+}
 
 /// How one LBN space is laid over several children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +205,7 @@ impl Spread {
                 let unit = lbn / self.unit_blocks;
                 let inside = lbn % self.unit_blocks;
                 let count = self.children.len() as u64;
-                ((unit % count) as usize, unit / count * self.unit_blocks + inside, self.unit_blocks - inside)
+                (to_usize(unit % count), unit / count * self.unit_blocks + inside, self.unit_blocks - inside)
             }
         }
     }
@@ -180,7 +249,7 @@ impl Spread {
             }
             part.pieces.push((first, blocks));
             part.needed_bytes += needed_bytes;
-            part.blocks += blocks as u32;
+            part.blocks += to_u32(blocks);
         }
         if self.needed_only {
             parts.retain(|part| part.needed_bytes > 0);
@@ -202,7 +271,7 @@ impl Component for Spread {
         let now = context.now();
         if request.is_flush() {
             let mut gather = Gather::new(request);
-            gather.expect(self.children.len() as u32);
+            gather.expect(to_u32(self.children.len()));
             let whole = self.gathers.issue(gather);
             for &child in &self.children {
                 let id = self.parts.issue((whole, Vec::new()));
@@ -212,7 +281,7 @@ impl Component for Spread {
         }
         let (parts, payload) = (self.split(&request), context.payload(&request));
         let mut gather = Gather::new(request);
-        gather.expect(parts.len() as u32);
+        gather.expect(to_u32(parts.len()));
         let whole = self.gathers.issue(gather);
         for part in parts {
             let pieces = part.pieces.iter().map(|&(first, blocks)| payload.slice(first, blocks, self.block_bytes));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::arrival_list::Key;
 use super::cylinder_index::{Best, CylinderIndex, Group, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -38,7 +38,7 @@ pub struct Spec {
 }
 
 impl PolicySpec for Spec {
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+    fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Asptf::new(self.weight, device.cylinders()))
     }
 }
@@ -48,7 +48,7 @@ impl PolicySpec for Spec {
 /// | here | Worthington, Ganger and Patt |
 /// |---|---|
 /// | `weight`, at least 0, a pure number | W |
-/// | [`Device::positioning_ns`] | T_pos |
+/// | [`Mechanism::positioning_ns`] | T_pos |
 /// | time since the request became ready | T_wait |
 /// | positioning time less `weight` times waiting time | T_eff |
 ///
@@ -79,7 +79,7 @@ impl Asptf {
         positioning_ns as f64 - self.weight * now.saturating_since(ready) as f64
     }
 
-    fn next(&self, now: Time, device: &dyn Device) -> Option<Key> {
+    fn next(&self, now: Time, device: &dyn Mechanism) -> Option<Key> {
         let mut best = Best::default();
         let bound_ns = |_, cylinder| device.cylinder_bound_ns(now, cylinder);
         let cost_ns = |it: &Group| self.effective_ns(device.positioning_ns(now, it.location), now, it.ready);
@@ -109,7 +109,7 @@ impl Asptf {
 impl Scheduler for Asptf {
     keeps_pending!(by_cylinder);
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         let next = self.next(now, device)?;
         Some(self.pending.remove(next))
     }

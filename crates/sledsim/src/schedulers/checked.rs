@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Scheduler;
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::engine::Stop;
 use crate::request::Request;
 use crate::time::Time;
@@ -34,13 +34,13 @@ impl Checked {
 }
 
 impl Scheduler for Checked {
-    fn push(&mut self, ready: Time, request: Request, device: &dyn Device) {
+    fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
         let other = self.pending.insert(request.id, request);
         self.expect(other.is_none(), || format!("the scheduler is given {request:?} beside {other:?}"));
         self.policy.push(ready, request, device);
     }
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         let picked = self.policy.pop(now, device);
         let pending = self.pending.len();
         match picked {
@@ -56,7 +56,7 @@ impl Scheduler for Checked {
         picked
     }
 
-    fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
+    fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool {
         let is_taken = self.policy.take(request, device);
         let given = self.pending.remove(&request.id);
         self.expect(is_taken == given.is_some(), || {
@@ -106,15 +106,15 @@ mod tests {
     }
 
     impl Scheduler for Bent {
-        fn push(&mut self, _ready: Time, request: Request, _device: &dyn Device) {
+        fn push(&mut self, _ready: Time, request: Request, _device: &dyn Mechanism) {
             self.pending.push(request);
         }
 
-        fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+        fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
             (self.picks)(&mut self.pending)
         }
 
-        fn take(&mut self, _request: &Request, _device: &dyn Device) -> bool {
+        fn take(&mut self, _request: &Request, _device: &dyn Mechanism) -> bool {
             true
         }
 
@@ -128,7 +128,7 @@ mod tests {
     fn every_breach_is_told() {
         let in_order = Bent { pending: Vec::new(), picks: Vec::pop, counts: |pending| pending };
         let other = |pending: &mut Vec<Request>| pending.pop().map(|request| Request { lbn: 7, ..request });
-        type Act = fn(&mut Checked, &dyn Device);
+        type Act = fn(&mut Checked, &dyn Mechanism);
         let breaches: [(&str, Bent, Act); 5] = [
             ("the scheduler is given", in_order.clone(), |policy, device| {
                 (0..2).for_each(|_| policy.push(Time::ZERO, Request::read(3, 2), device));

@@ -2,7 +2,7 @@
 
 use super::lbn_order::{Direction, LbnOrder};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,7 +19,7 @@ pub const POLICY: Policy = Policy {
 
 no_parameters! {
     /// Cyclical LOOK: ascending LBNs, then again from the lowest.
-    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+    PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Clook::new())
     }
 }
@@ -43,7 +43,7 @@ impl Clook {
 impl Scheduler for Clook {
     keeps_pending!(by_lbn);
 
-    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
         let next = self.pending.ahead(Direction::Ascending).or_else(|| self.pending.lowest())?;
         Some(self.pending.dispatch(next))
     }

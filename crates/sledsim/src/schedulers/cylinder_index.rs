@@ -3,7 +3,8 @@
 
 use super::arrival_list::{ArrivalList, Key, NONE};
 use super::cylinder_set::CylinderSet;
-use crate::devices::{Device, Location, Platter};
+use crate::convert::to_u32;
+use crate::devices::{Location, Mechanism, Platter};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -90,7 +91,7 @@ impl CylinderIndex {
     }
 
     /// Adds a request.
-    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Device) {
+    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
         let location = device.locate(&request);
         let key = self.arrivals.push(Pending { request, ready, group: NONE, older: NONE, newer: NONE });
         let existing = self.groups_of(location.cylinder).find(|&it| self.groups[it as usize].location == location);
@@ -111,7 +112,7 @@ impl CylinderIndex {
         let group = Group { location, angle, oldest: key, seq: self.arrivals.seq(key), ready, newest: key, next };
         let index = if self.free_group == NONE {
             self.groups.push(group);
-            (self.groups.len() - 1) as u32
+            to_u32(self.groups.len() - 1)
         } else {
             let index = self.free_group;
             self.free_group = std::mem::replace(&mut self.groups[index as usize], group).next;
@@ -164,7 +165,7 @@ impl CylinderIndex {
     }
 
     /// See [`super::Scheduler::take`].
-    pub(super) fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
+    pub(super) fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool {
         let location = device.locate(request);
         let group = self.groups(location.cylinder).find(|group| group.location == location);
         let mut chain =
@@ -210,7 +211,7 @@ impl CylinderIndex {
     }
 
     /// Removes the request in `span` that the device reaches soonest, the oldest of several.
-    pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Device) -> Option<Request> {
+    pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Request> {
         let platter = device.platter(now);
         let next = self.cheapest(
             span,

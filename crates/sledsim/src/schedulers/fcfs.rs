@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,7 +19,7 @@ pub const POLICY: Policy = Policy {
 
 no_parameters! {
     /// First come, first served.
-    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+    PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Fcfs::new())
     }
 }
@@ -38,15 +38,15 @@ impl Fcfs {
 }
 
 impl Scheduler for Fcfs {
-    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
+    fn push(&mut self, _now: Time, request: Request, _device: &dyn Mechanism) {
         self.pending.push_back(request);
     }
 
-    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
         self.pending.pop_front()
     }
 
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
+    fn take(&mut self, request: &Request, _device: &dyn Mechanism) -> bool {
         // Numbers rise with submission.
         let place = self.pending.binary_search_by_key(&request.id, |it| it.id);
         place.ok().and_then(|place| self.pending.remove(place)).is_some()

@@ -2,7 +2,7 @@
 
 use super::lbn_order::{Direction, LbnOrder};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,7 +19,7 @@ pub const POLICY: Policy = Policy {
 
 no_parameters! {
     /// Elevator over LBNs.
-    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+    PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Look::new())
     }
 }
@@ -44,7 +44,7 @@ impl Look {
 impl Scheduler for Look {
     keeps_pending!(by_lbn);
 
-    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
         let next = self
             .pending
             .ahead(self.direction)

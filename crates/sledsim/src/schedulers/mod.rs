@@ -2,7 +2,7 @@
 //!
 //! Policies that know only LBNs ([`fcfs`], [`look`], [`clook`], [`vscan`], [`sstf_lbn`]) measure from the block after
 //! the last request they dispatched; policies that know the mechanism ([`sptf`], [`asptf`], [`sdf`], [`zsptf`]) ask the
-//! [`Device`]. Every policy decides ties by arrival.
+//! [`Mechanism`]. Every policy decides ties by arrival.
 
 mod arrival_list;
 mod checked;
@@ -16,7 +16,7 @@ pub use own::{Own, SchedulerChoice};
 
 use dyn_clone::DynClone;
 
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::engine::Stop;
 use crate::registry::registry;
 use crate::request::Request;
@@ -60,12 +60,12 @@ pub struct Policy {
 /// Parameters of a policy.
 trait PolicySpec {
     /// The scheduler that valid ones describe, with nothing pending, for `device`.
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler>;
+    fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler>;
 }
 
 /// The scheduler that a valid `spec` describes, with nothing pending, for `device`.
 #[must_use]
-pub fn build(spec: &SchedulerSpec, device: &dyn Device) -> Box<dyn Scheduler> {
+pub fn build(spec: &SchedulerSpec, device: &dyn Mechanism) -> Box<dyn Scheduler> {
     spec.parameters().build(device)
 }
 
@@ -82,12 +82,12 @@ macro_rules! keeps_pending {
             &mut self,
             $ready: $crate::time::Time,
             $request: $crate::request::Request,
-            $device: &dyn $crate::devices::Device,
+            $device: &dyn $crate::devices::Mechanism,
         ) {
             self.pending.push($($pushed)+);
         }
 
-        fn take(&mut self, $request: &$crate::request::Request, $device: &dyn $crate::devices::Device) -> bool {
+        fn take(&mut self, $request: &$crate::request::Request, $device: &dyn $crate::devices::Mechanism) -> bool {
             self.pending.take($($taken)+)
         }
 
@@ -101,14 +101,14 @@ use keeps_pending;
 /// Holds the pending requests of one device and picks the next. A clone of it goes on as it does.
 pub trait Scheduler: DynClone + Send {
     /// Takes a request that became ready at `ready`, which may lie some time back.
-    fn push(&mut self, ready: Time, request: Request, device: &dyn Device);
+    fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism);
 
     /// Removes and returns the request to serve next, `None` when nothing is pending.
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request>;
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request>;
 
     /// Removes a pending request, which is served together with one that was picked: says whether it was there. What the
     /// policy remembers of its last dispatch stays as it is.
-    fn take(&mut self, request: &Request, device: &dyn Device) -> bool;
+    fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool;
 
     /// Number of pending requests.
     fn len(&self) -> usize;

@@ -2,7 +2,7 @@
 //! whatever the policy answers. A policy that can't go on ends the run: see [`Stop`].
 
 use super::{build, Scheduler, SchedulerSpec};
-use crate::devices::{Device, Location};
+use crate::devices::{Location, Mechanism};
 use crate::engine::Stop;
 use crate::fault::{Fault, Faults};
 use crate::own::{told, Choice, Listed, OwnScheduler, Pending, Role};
@@ -27,7 +27,7 @@ impl Choice<SchedulerSpec> {
     ///
     /// # Errors
     /// One's own can't be made.
-    pub fn build(&self, device: &dyn Device) -> Result<Box<dyn Scheduler>, Fault> {
+    pub fn build(&self, device: &dyn Mechanism) -> Result<Box<dyn Scheduler>, Fault> {
         match self {
             Self::Own(own) => Ok(Box::new(Own::new(own.maker()?.scheduler()?))),
             Self::Listed(spec) => Ok(build(spec, device)),
@@ -77,7 +77,7 @@ impl Own {
     }
 
     /// Brings what depends on the time up to `now`.
-    fn refresh(&mut self, now: Time, device: &dyn Device) {
+    fn refresh(&mut self, now: Time, device: &dyn Mechanism) {
         let Pending { age_ns, positioning_ns, .. } = &mut self.pending;
         age_ns.clear();
         age_ns.extend(self.ready.iter().map(|&ready| now - ready));
@@ -111,7 +111,7 @@ fn with(request: Option<&Request>, pending: usize) -> String {
 }
 
 impl Scheduler for Own {
-    fn push(&mut self, ready: Time, request: Request, device: &dyn Device) {
+    fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
         let columns = &mut self.pending;
         columns.id.push(request.id);
         columns.lbn.push(request.lbn);
@@ -129,7 +129,7 @@ impl Scheduler for Own {
         }
     }
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         if self.requests.is_empty() || self.stop.is_some() {
             return None;
         }
@@ -148,7 +148,7 @@ impl Scheduler for Own {
         }
     }
 
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
+    fn take(&mut self, request: &Request, _device: &dyn Mechanism) -> bool {
         // Numbers rise with submission.
         let row = self.pending.id.binary_search(&request.id);
         row.map(|row| self.remove(row)).is_ok()

@@ -2,7 +2,7 @@
 
 use super::cylinder_index::{CylinderIndex, Side, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::{Device, Location};
+use crate::devices::{Mechanism, Location};
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,7 +19,7 @@ pub const POLICY: Policy = Policy {
 
 no_parameters! {
     /// Shortest Euclidean distance first.
-    PolicySpec: fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+    PolicySpec: fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Sdf::new(device))
     }
 }
@@ -40,7 +40,7 @@ pub struct Sdf {
 impl Sdf {
     /// Nothing pending on `device`.
     #[must_use]
-    pub fn new(device: &dyn Device) -> Self {
+    pub fn new(device: &dyn Mechanism) -> Self {
         let cylinders = device.cylinders();
         let all = Span { first: 0, last: cylinders.saturating_sub(1) };
         let rises = x_m(device, all.first) <= x_m(device, all.last);
@@ -48,14 +48,14 @@ impl Sdf {
     }
 }
 
-fn x_m(device: &dyn Device, cylinder: u32) -> f64 {
+fn x_m(device: &dyn Mechanism, cylinder: u32) -> f64 {
     device.coordinates_m(Location { cylinder, slot: 0 }).0
 }
 
 impl Scheduler for Sdf {
     keeps_pending!(by_cylinder);
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         let (at_x_m, at_y_m) = device.position_m(now);
         // The position can lie anywhere between cylinders: what is on the far side of it counts as no distance, so
         // that the bound never falls on the way out.

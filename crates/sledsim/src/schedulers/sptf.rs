@@ -2,7 +2,7 @@
 
 use super::cylinder_index::{CylinderIndex, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,15 +19,15 @@ pub const POLICY: Policy = Policy {
 
 no_parameters! {
     /// Shortest positioning time first.
-    PolicySpec: fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+    PolicySpec: fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Sptf::new(device.cylinders()))
     }
 }
 
-/// Shortest positioning time first: serves the request of least [`Device::positioning_ns`]; ties go by arrival.
+/// Shortest positioning time first: serves the request of least [`Mechanism::positioning_ns`]; ties go by arrival.
 ///
 /// It decides as an exhaustive search would, but looks at few requests: it goes outwards from the cylinder of the
-/// mechanism, leaves out what the platter brings round too late, and stops where [`Device::cylinder_bound_ns`] exceeds
+/// mechanism, leaves out what the platter brings round too late, and stops where [`Mechanism::cylinder_bound_ns`] exceeds
 /// the best time found.
 #[derive(Clone)]
 pub struct Sptf {
@@ -46,7 +46,7 @@ impl Sptf {
 impl Scheduler for Sptf {
     keeps_pending!(by_cylinder);
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         self.pending.take_nearest(self.all, now, device)
     }
 }

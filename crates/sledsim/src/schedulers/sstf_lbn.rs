@@ -2,7 +2,7 @@
 
 use super::lbn_order::{Direction, LbnOrder};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,7 +19,7 @@ pub const POLICY: Policy = Policy {
 
 no_parameters! {
     /// Shortest seek time first, by LBN distance.
-    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+    PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(SstfLbn::new())
     }
 }
@@ -43,7 +43,7 @@ impl SstfLbn {
 impl Scheduler for SstfLbn {
     keeps_pending!(by_lbn);
 
-    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
         let above = self.pending.ahead(Direction::Ascending);
         let below = self.pending.behind(Direction::Ascending);
         let next = above.into_iter().chain(below).min_by_key(|&it| (self.pending.distance(it), it.seq))?;

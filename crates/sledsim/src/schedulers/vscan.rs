@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lbn_order::{Candidate, Direction, LbnOrder};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -36,7 +36,7 @@ pub struct Spec {
 }
 
 impl PolicySpec for Spec {
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+    fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Vscan::new(self.r, device.capacity_blocks()))
     }
 }
@@ -78,7 +78,7 @@ impl Vscan {
 impl Scheduler for Vscan {
     keeps_pending!(by_lbn);
 
-    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
         let ahead = self.pending.ahead(self.direction);
         let behind = self.pending.behind(self.direction);
         let next = match (ahead, behind) {

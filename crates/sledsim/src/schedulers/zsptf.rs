@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::to_u32;
 use super::cylinder_index::{CylinderIndex, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -37,7 +38,7 @@ pub struct Spec {
 }
 
 impl PolicySpec for Spec {
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+    fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Zsptf::new(self.zones, device.cylinders()))
     }
 }
@@ -75,7 +76,7 @@ impl Zsptf {
         let (zones, cylinders) = (u64::from(self.zones), u64::from(self.cylinders));
         let zone = u64::from(cylinder) * zones / cylinders;
         // The first cylinder of zone z is the lowest c with floor(c * zones / cylinders) = z.
-        let first_of = |zone: u64| (zone * cylinders).div_ceil(zones) as u32;
+        let first_of = |zone: u64| to_u32((zone * cylinders).div_ceil(zones));
         Span { first: first_of(zone), last: first_of(zone + 1) - 1 }
     }
 }
@@ -83,7 +84,7 @@ impl Zsptf {
 impl Scheduler for Zsptf {
     keeps_pending!(by_cylinder);
 
-    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
         // From the current zone's first cylinder on, so that the current zone comes first.
         let onward = self.pending.occupied_from(self.current.first).or_else(|| self.pending.occupied_from(0))?;
         self.current = self.zone_of(onward);

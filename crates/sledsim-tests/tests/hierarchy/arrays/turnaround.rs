@@ -1,7 +1,7 @@
 //! Read-modify-write: a sled turns round and writes what it has just read, a disk waits for a revolution (schlosser2004,
 //! section 6.2).
 
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::engine::random::Stream;
 use sledsim::hierarchy::array::{Layout, Level, WriteMethod};
 use sledsim::hierarchy::ArraySpec;
@@ -56,7 +56,7 @@ struct Found {
 fn small_writes(device: &DeviceSpec) -> Found {
     let spec = ArraySpec { write: WriteMethod::Rmw, ..units(UNIT * 512) };
     let mut system = plain_array(Level::Raid5, device, 5, &spec);
-    let mut members: Vec<Box<dyn Device>> = (0..5).map(|_| scenario::device(device).expect("a device")).collect();
+    let mut members: Vec<Box<dyn Mechanism>> = (0..5).map(|_| scenario::device(device).expect("a device")).collect();
     let overhead_ns = members[0].command_overhead_ns();
     let layout = Layout::new(Level::Raid5, 5, 0, UNIT, members[0].capacity_blocks() / UNIT);
     let mut stream = Stream::new(2, "places");

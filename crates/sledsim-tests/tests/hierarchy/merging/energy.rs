@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, Timeout};
-use sledsim::devices::{Device, State};
+use sledsim::devices::{Mechanism, State};
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::Request;
 use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
@@ -22,7 +22,7 @@ use sledsim_testing::tiers::{cases, size};
 /// Sums of a few hundred terms round by less than this share; they are formed in another order in each run.
 const ROUNDING: f64 = 1e-12;
 
-fn device(parameters: &MemsParameters, subsector: bool) -> Box<dyn Device> {
+fn device(parameters: &MemsParameters, subsector: bool) -> Box<dyn Mechanism> {
     let mut device = MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"));
     if subsector {
         assert!(device.access_subsectors());
@@ -92,7 +92,7 @@ proptest! {
 }
 
 /// Serves again what was dispatched.
-fn serve_again(device: &mut dyn Device, dispatch: &Dispatch) {
+fn serve_again(device: &mut dyn Mechanism, dispatch: &Dispatch) {
     let mut services = Vec::new();
     if dispatch.merged {
         device.serve_merged(dispatch.now, &dispatch.requests, dispatch.plan.as_ref(), &mut services);
@@ -107,7 +107,7 @@ fn dispatches_j(parameters: &MemsParameters, ran: &Ran) -> Vec<[f64; 2]> {
     let far = Time::from_ns(u64::MAX / 2);
     let mut energies_j = Vec::new();
     for (index, dispatch) in ran.dispatches.iter().enumerate().filter(|(_, dispatch)| dispatch.merged) {
-        let served_j = |finish: &dyn Fn(&mut dyn Device)| {
+        let served_j = |finish: &dyn Fn(&mut dyn Mechanism)| {
             let mut device = device(parameters, false);
             ran.dispatches[..index].iter().for_each(|earlier| serve_again(device.as_mut(), earlier));
             let before_j = servicing_j(&device.ledger(far));

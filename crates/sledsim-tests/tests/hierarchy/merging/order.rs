@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use proptest::prelude::*;
-use sledsim::devices::Device;
+use sledsim::devices::Mechanism;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::schedulers::fcfs;
@@ -54,7 +54,7 @@ fn overtaking(dispatches: &[Vec<Request>]) -> Option<(Request, Request)> {
     None
 }
 
-fn device(spec: &DeviceSpec) -> Box<dyn Device> {
+fn device(spec: &DeviceSpec) -> Box<dyn Mechanism> {
     scenario::device(spec).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -1,7 +1,7 @@
 //! Request merging: who joins whom, by the rule of Lin et al. 2002 and beyond it, and what a run reports of it.
 
 use serde_json::{json, Value};
-use sledsim::devices::{Device, State};
+use sledsim::devices::{Mechanism, State};
 use sledsim::hierarchy::MergeSpec;
 use sledsim::limits::BATCH_BLOCKS;
 use sledsim::request::{Op, Request};
@@ -14,7 +14,7 @@ const FCFS: SchedulerSpec = fcfs::POLICY.default;
 const LIN2002: MergeSpec = MergeSpec { requests: 2, anywhere: false, writes: false, rows: false, mixed: false };
 const EVERYTHING: MergeSpec = MergeSpec { requests: 1000, anywhere: true, writes: true, rows: true, mixed: false };
 
-fn device(name: &str) -> Box<dyn Device> {
+fn device(name: &str) -> Box<dyn Mechanism> {
     scenario::device(&scenarios::device_spec(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 

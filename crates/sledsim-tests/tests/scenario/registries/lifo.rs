@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -29,7 +29,7 @@ pub struct Spec {
 }
 
 impl PolicySpec for Spec {
-    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+    fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
         Box::new(Lifo { pending: Vec::new(), oldest: self.oldest })
     }
 }
@@ -41,11 +41,11 @@ struct Lifo {
 }
 
 impl Scheduler for Lifo {
-    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
+    fn push(&mut self, _now: Time, request: Request, _device: &dyn Mechanism) {
         self.pending.push(request);
     }
 
-    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
         if self.oldest > 0 && !self.pending.is_empty() {
             self.oldest -= 1;
             return Some(self.pending.remove(0));
@@ -53,7 +53,7 @@ impl Scheduler for Lifo {
         self.pending.pop()
     }
 
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
+    fn take(&mut self, request: &Request, _device: &dyn Mechanism) -> bool {
         let before = self.pending.len();
         self.pending.retain(|pending| pending.id != request.id);
         self.pending.len() < before

@@ -31,7 +31,7 @@ impl Bent {
     }
 }
 
-impl Device for Bent {
+impl Mechanism for Bent {
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         // The plain device itself minds both.
         let (lbn, at) = (request.lbn.min(90), now.max(Time::from_ns(self.0.ledger(Time::MAX).time_ns[2])));

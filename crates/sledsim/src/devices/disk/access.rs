@@ -11,8 +11,9 @@ use super::pass::{Errand, Pass, Supply, Way};
 use super::resting::Resting;
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
+use crate::convert::trunc_to_u64;
 use crate::devices::powered::Powered;
-use crate::devices::{Device, EnergyLedger, IdlePolicy, Location, Platter, Service};
+use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Platter, Service};
 use crate::fault::Fault;
 use crate::power::Meter;
 use crate::request::{Flags, Op, Request};
@@ -195,7 +196,7 @@ fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, 
     }
     let turn = |zone: &Zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track);
     let skew = p.zones.iter().map(turn).fold(1.0, f64::min);
-    let skew_ns = (skew * mechanics.spindle().period_ns() as f64) as u64;
+    let skew_ns = trunc_to_u64(skew * mechanics.spindle().period_ns() as f64);
     Ok(skew_ns.min(mechanics.seek_ns(Arm::default(), Arm { cylinder: 1, head: 0 }, Op::Read)))
 }
 
@@ -226,7 +227,7 @@ fn policy(p: &DiskParameters) -> Policy {
     }
 }
 
-impl Device for DiskDevice {
+impl Mechanism for DiskDevice {
     fn capacity_blocks(&self) -> u64 {
         self.mechanics.layout().capacity_blocks()
     }

@@ -3,7 +3,7 @@
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::motion::{x_move_s, y_seek};
 use crate::devices::mems::parameters::MemsParameters;
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::fault::Fault;
 use crate::request::Request;
 use crate::time::{ns_to_s, Time};

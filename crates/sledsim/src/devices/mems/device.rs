@@ -6,7 +6,7 @@ use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::subsector::PassesOf;
 use crate::devices::mems::{batch, plans, points, trial};
 use crate::devices::{
-    serve_as_one, serve_in_turn, Condition, Device, IdlePolicy, Location, Plan, Planner, Stance, Trial,
+    serve_as_one, serve_in_turn, Condition, IdlePolicy, Location, Mechanism, Plan, Planner, Stance, Trial,
 };
 use crate::engine::details::Count;
 use crate::power::Meter;
@@ -14,7 +14,7 @@ use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
 
-impl Device for MemsDevice {
+impl Mechanism for MemsDevice {
     fn capacity_blocks(&self) -> u64 {
         self.geometry.capacity_blocks()
     }

@@ -1,6 +1,6 @@
 //! What requests meet on a device some of whose blocks are lost, or computed from others.
 
-use crate::devices::{Condition, Device};
+use crate::devices::{Condition, Mechanism};
 use crate::engine::details::Count;
 use crate::engine::Status;
 use crate::request::{Op, Request};
@@ -17,7 +17,7 @@ pub(super) struct Flaws {
 
 impl Flaws {
     /// Nobody has met with any of a device yet.
-    pub(super) fn of(device: &dyn Device) -> Self {
+    pub(super) fn of(device: &dyn Mechanism) -> Self {
         Self { any: !device.counts().is_empty(), ..Self::default() }
     }
 
@@ -28,7 +28,7 @@ impl Flaws {
 
     /// What comes of a request that is served.
     #[inline]
-    pub(super) fn met(&mut self, request: &Request, device: &dyn Device) -> Status {
+    pub(super) fn met(&mut self, request: &Request, device: &dyn Mechanism) -> Status {
         if !self.any {
             return Status::Served;
         }

@@ -25,7 +25,8 @@ use in_order::Ahead;
 use merging::{Merging, Rule};
 use station::{Look, Station};
 
-use crate::devices::{self, Device};
+use crate::convert::to_usize;
+use crate::devices::{self, Mechanism};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
@@ -75,7 +76,7 @@ impl UnderService {
 
     #[inline]
     fn end(&mut self, tag: u64, context: &mut Context<'_>) {
-        let slot = &mut self.0[tag as usize];
+        let slot = &mut self.0[to_usize(tag)];
         debug_assert!(slot.is_some(), "each service sets one timer, and a power cut takes it away");
         if let Some(completion) = slot {
             context.complete(completion);
@@ -87,7 +88,7 @@ impl UnderService {
 impl Drive {
     /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
     #[must_use]
-    pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
+    pub fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let drive = Self {
             station: Station::new(device, scheduler),
             ahead: Ahead::default(),
@@ -333,7 +334,7 @@ impl Component for Drive {
             DEADLINE => {}
             tag => {
                 let hears = self.station.has_own_scheduler();
-                if let (true, Some(Some(done))) = (hears, self.under_service.0.get(tag as usize)) {
+                if let (true, Some(Some(done))) = (hears, self.under_service.0.get(to_usize(tag))) {
                     if !done.request.is_flush() {
                         self.station.scheduler.completed(context.now(), &done.request);
                     }

@@ -7,7 +7,7 @@ use super::delayed_startup::Delay;
 use super::flaws::Flaws;
 use super::merging::Merging;
 use super::window::Window;
-use crate::devices::{self, Device};
+use crate::devices::{self, Mechanism};
 use crate::engine::component::Measured;
 use crate::engine::Stop;
 use crate::request::Request;
@@ -32,7 +32,7 @@ pub(super) enum Look {
 /// A queue with a mechanism behind it.
 #[derive(Clone)]
 pub(super) struct Station {
-    pub(super) device: Box<dyn Device>,
+    pub(super) device: Box<dyn Mechanism>,
     pub(super) scheduler: Box<dyn Scheduler>,
     pub(super) overhead_ns: u64,
     /// Which requests are served together, if any ever are.
@@ -62,7 +62,7 @@ struct Owned {
 }
 
 impl Station {
-    pub(super) fn new(mut device: Box<dyn Device>, scheduler: Box<dyn Scheduler>) -> Self {
+    pub(super) fn new(mut device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>) -> Self {
         let own_spin_down = device.idle_policy().is_some_and(|policy| policy.is_own());
         Self {
             own: Owned { scheduler: scheduler.is_own(), spin_down: own_spin_down, mechanism: device.is_own() },

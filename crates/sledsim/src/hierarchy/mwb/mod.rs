@@ -42,7 +42,7 @@ use crate::service::Service;
 use crate::time::Time;
 
 pub use header::MAGIC;
-pub use spec::{MwbCleanSpec, MwbSpec};
+pub use spec::{MwbCleanSpec, MwbSpec, KIND};
 
 /// Most blocks of a log of which it is checked after every completion that its table is right.
 const MOST_CHECKED: u32 = 256;

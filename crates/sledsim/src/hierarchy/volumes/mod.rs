@@ -8,11 +8,43 @@ pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 use migration::{Holder, Migration, Range};
 use spec::Extent;
 
+use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use super::parts::{Child, Gather, Tickets};
+use crate::convert::to_u32;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
-use crate::fault::{Fault, Kind};
+use crate::fault::{self, Fault, Faults, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "volumes",
+    description: "Logical volumes, each a range of blocks on one of several components.",
+    children: ChildKeys::Members,
+    parameters: ComponentParameters::of::<VolumesSpec>(),
+};
+
+impl ComponentSpec for VolumesSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Volumes::new(self, children)?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        let note = |each: &MoveSpec| {
+            let volume = self.volumes.iter().find(|volume| volume.name == each.volume);
+            let takes = match (volume, each.mb_per_s) {
+                (Some(volume), Some(rate)) => format!(", for at least {:.3} s", volume.bytes as f64 / (rate * 1e6)),
+                _ => String::new(),
+            };
+            format!("moves {} to members[{}] from {} s on{takes}", each.volume, each.to, each.at_s)
+        };
+        self.moves.iter().map(note).collect()
+    }
+
+    fn path_names(&self, children: usize) -> Vec<String> {
+        self.names(children)
+    }
+}
 
 /// What an access to a member is.
 #[derive(Clone)]
@@ -62,12 +94,18 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// Volumes on `members`, which have blocks of one size.
+    /// Volumes on `members`.
     ///
     /// # Errors
     /// Volumes that do not fit their members, or contradict each other: names both.
     pub fn new(spec: &VolumesSpec, members: &[Child]) -> Result<Self, Fault> {
         let block_bytes = members.first().ok_or_else(|| Fault::missing("members.0"))?.block_bytes;
+        if let Some(other) = members.iter().position(|member| member.block_bytes != block_bytes) {
+            return Err(Fault::at(Kind::Misfit, fault::Path::from("members").step(other))
+                .says(format!(" has blocks of {} B, ", members[other].block_bytes))
+                .key("members.0")
+                .says(format!(" of {block_bytes} B: what they make up needs equal blocks")));
+        }
         let capacities: Vec<u64> = members.iter().map(|member| member.capacity_blocks).collect();
         let extents = spec.place(&capacities, block_bytes)?;
         let moves = spec.check_moves(&extents, &capacities, block_bytes)?;
@@ -139,7 +177,7 @@ impl Volumes {
             let part_bytes = needed_to.min(to).saturating_sub(part_from);
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let (member, lbn) = (self.members[extent.member], extent.first_block + inside);
-            let part = Request { lbn, blocks: blocks as u32, arrival: context.now(), ..request };
+            let part = Request { lbn, blocks: to_u32(blocks), arrival: context.now(), ..request };
             let part = part.needing(first_needed, part_bytes, self.block_bytes);
             if request.op == Op::Read {
                 self.reads[volume] += 1;
@@ -169,7 +207,7 @@ impl Volumes {
     /// Sends a flush to every member: volumes may have blocks anywhere, and a move leaves none behind that it has not made last.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
         let mut gather = Gather::new(request);
-        gather.expect(self.members.len() as u32);
+        gather.expect(to_u32(self.members.len()));
         let whole = self.requests.issue(Pending { gather, volume: 0, lock: None });
         for &member in &self.members {
             let id = self.parts.issue(Part::Write { whole });

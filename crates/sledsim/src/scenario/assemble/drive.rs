@@ -4,7 +4,7 @@ use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
 use crate::devices::own::Own;
 use crate::devices::simple::SimpleDevice;
-use crate::devices::Device;
+use crate::devices::Mechanism;
 use crate::engine::random::Stream;
 use crate::engine::{Component, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
@@ -14,7 +14,6 @@ use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
 use crate::own::{Choice, Maker};
 use crate::power::SpinDownSpec;
-use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
 /// A drive put together.
@@ -30,14 +29,14 @@ pub(super) struct Built {
 #[derive(Default)]
 pub(super) struct Mechanisms<'a> {
     /// By drive, and number of the sled where they differ.
-    kinds: Vec<(&'a DriveSpec, u32, Box<dyn Device>)>,
+    kinds: Vec<(&'a DriveSpec, u32, Box<dyn Mechanism>)>,
     /// Of all drives.
     cylinders: u64,
 }
 
 impl<'a> Mechanisms<'a> {
     /// A new mechanism of a drive: of its sleds the one of that number, where they differ.
-    fn another(&mut self, drive: &'a DriveSpec, sled: u32) -> Result<Box<dyn Device>, Fault> {
+    fn another(&mut self, drive: &'a DriveSpec, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
         let differ = matches!(&drive.device, DeviceSpec::Mems(parameters) if parameters.sleds_differ());
         let sled = if differ { sled } else { 0 };
         let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
@@ -53,7 +52,7 @@ impl<'a> Mechanisms<'a> {
     }
 }
 
-/// Adds a drive to a system.
+/// Adds a drive to a system. A device of several sleds has a queue for each.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
@@ -67,8 +66,7 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
         check_cylinders(known.cylinders)?;
         obey_own(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
-        let scheduler =
-            drive.scheduler.build(device.as_ref()).map_err(|fault| own::within(fault, &"scheduler".into()))?;
+        let scheduler = drive.scheduler.build(device.as_ref()).map_err(|fault| fault.of_key("scheduler"))?;
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
         if let Some(merge) = drive.merge {
             mechanism = mechanism.merging(merge);
@@ -167,7 +165,7 @@ fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
-pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, Fault> {
+pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Mechanism>, Fault> {
     build(spec, None, 0)
 }
 
@@ -211,18 +209,18 @@ fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
 ///
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
-pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, Fault> {
+pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Mechanism>, Fault> {
     sled_with(spec, spin_down, 0)
 }
 
 /// The same of a sled of it.
-fn sled_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Device>, Fault> {
+fn sled_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
     check_policy(spec, spin_down.map(SpinDownSpec::name))?;
     build(spec, spin_down, sled).map_err(|fault| fault.within("device"))
 }
 
 /// The faults are those of the device's own keys.
-fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Device>, Fault> {
+fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
     Ok(match spec {
         DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down, sled)?),
         DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),
@@ -235,7 +233,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         DeviceSpec::Own(parameters) => {
             // What has no path is of no single parameter.
             let at_door = |fault: Fault| match fault.path.is_empty() {
-                true => own::within(fault, &parameters.own.door().into()),
+                true => fault.of_key(parameters.own.door()),
                 false => fault,
             };
             let mechanism = parameters.own.maker().and_then(Maker::device).map_err(at_door)?;
@@ -249,11 +247,10 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
 ///
 /// # Errors
 /// It can't be made, or there is nothing to decide.
-fn obey_own(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
+fn obey_own(drive: &DriveSpec, device: &mut dyn Mechanism) -> Result<(), Fault> {
     let Some(policy) = drive.spin_down.as_ref().and_then(Choice::own) else { return Ok(()) };
     check_policy(&drive.device, Some(policy.title()))?;
-    let policy =
-        policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| own::within(fault, &"spin_down".into()))?;
+    let policy = policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| fault.of_key("spin_down"))?;
     if let Some(idle) = device.idle_policy() {
         idle.obey(policy);
     }
@@ -264,7 +261,7 @@ fn obey_own(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
 ///
 /// # Errors
 /// It can't.
-fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
+fn set_access(drive: &DriveSpec, device: &mut dyn Mechanism) -> Result<(), Fault> {
     if drive.subsector && !device.access_subsectors() {
         let says = format!(
             ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows, without a \

@@ -12,7 +12,7 @@ use super::waiting::Waiting;
 use gathering::Gathering;
 use outlook::Dispatch;
 
-use crate::devices::{Device, Plan, Planner};
+use crate::devices::{Mechanism, Plan, Planner};
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::Service;
@@ -95,7 +95,7 @@ impl Merging {
         now: Time,
         picked: Request,
         scheduler: &mut dyn Scheduler,
-        device: &mut dyn Device,
+        device: &mut dyn Mechanism,
     ) -> bool {
         self.waiting.remove(picked.id);
         debug_assert_eq!(self.waiting.len(), scheduler.len(), "who waits here waits in the scheduler");
@@ -129,7 +129,7 @@ impl Merging {
 
     /// Puts what joins the picked request behind it among the members; the way to serve them, if they are merged on a device
     /// that has a choice.
-    fn gather(&mut self, now: Time, device: &dyn Device) -> Option<Plan> {
+    fn gather(&mut self, now: Time, device: &dyn Mechanism) -> Option<Plan> {
         self.waiting.index();
         let planner = device.planner();
         match (self.rule, planner.filter(|planner| planner.merges() || matches!(self.rule, Rule::Batch(_)))) {
