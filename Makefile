@@ -59,6 +59,7 @@ check-rust: $(STAMPS)/base
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 check-python: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/ruff check $(python_code)
+	$(BIN)/lint-imports
 	$(BIN)/ruff format --check $(python_code)
 	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core

@@ -2,7 +2,7 @@
 
 use super::cylinder_index::{CylinderIndex, Side, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::{Mechanism, Location};
+use crate::devices::{Location, Mechanism};
 use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;

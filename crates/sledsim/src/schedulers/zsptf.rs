@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::to_u32;
 use super::cylinder_index::{CylinderIndex, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
+use crate::convert::to_u32;
 use crate::devices::Mechanism;
 use crate::request::Request;
 use crate::time::Time;
