@@ -137,7 +137,7 @@ pub(super) struct Counts {
     cut: u64,
     oversized: u64,
     warmup: u64,
-    traffic: TrafficCounter,
+    pub(super) traffic: TrafficCounter,
     /// Whether the workload knows what requests took where it was recorded.
     has_responses: bool,
 }

@@ -133,6 +133,7 @@ impl<O: Observer> Session<O> {
         let Desk { ahead, back, .. } = &mut self.desk;
         if let Some(request) = ahead.front() {
             self.standing.work.charge(request);
+            counts.traffic.arrive(request);
             self.system.serve_at_turn(request, &mut |completion| comes_back(back, completion));
             ahead.pop_front();
         }
@@ -196,6 +197,7 @@ impl<O: Observer> Session<O> {
         let under_service: Vec<Completion> = self.desk.back.split_off(self.desk.came_back).into();
         let waiting = self.waiting();
         let waiting: Vec<Request> = self.desk.ahead.drain(..waiting).collect();
+        waiting.iter().for_each(|request| self.standing.counts.traffic.arrive(request));
         self.system.go_on_by_events(&under_service, &waiting);
     }
 }
