@@ -86,7 +86,7 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
     killed = 0
     for turn in range(kills):
         # From the moment that it begins with its runs, or that it has written some of them down.
-        begun = "sweeps/*.json" if turn % 2 else "runs/*.parquet"
+        begun = "sweeps/*.parquet" if turn % 2 else "runs/*.parquet"
         changed = change_of(store, begun)
         with subprocess.Popen([*COMMAND, str(file), "--store", str(store), "--threads", "1"]) as process:
             until(changed, process)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD};
 use super::parts::Child;
-use crate::engine::{Below, Completion, Component, ComponentId, Context};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Instrumentation, PowerLoss};
 use crate::fault::{Fault, Faults, Path};
 use crate::request::Request;
 use crate::time::Time;
@@ -102,11 +102,11 @@ impl Component for Partition {
         let lbn = request.lbn.checked_add(self.first_block)?;
         below.reach_ns(self.child, now, &Request { lbn, ..*request })
     }
-
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        below.may_lose_writes(self.child)
-    }
 }
+
+impl PowerLoss for Partition {}
+
+impl Instrumentation for Partition {}
 
 #[cfg(test)]
 mod tests {

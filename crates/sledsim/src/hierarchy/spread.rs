@@ -8,7 +8,7 @@ use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use super::parts::{Child, Gather, Tickets};
 use crate::convert::{to_u32, to_usize};
 use crate::engine::details::{Details, Path};
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload};
+use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss};
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -314,20 +314,20 @@ impl Component for Spread {
         }
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.children.iter().any(|&child| below.may_lose_writes(child))
-    }
-
     fn part_blocks(&self) -> Option<u64> {
         (self.layout == SpreadLayout::Striped).then_some(self.unit_blocks)
     }
+}
 
+impl PowerLoss for Spread {
     fn power_cut(&mut self, _now: Time) {
         self.gathers.clear();
         self.parts.clear();
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Spread {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.gathers.len(), self.parts.len());
         if at_rest && requests + parts > 0 || requests > parts {
             return Err(format!("{requests} requests under way in {parts} parts, at rest: {at_rest}"));
@@ -459,9 +459,9 @@ mod tests {
     #[test]
     fn a_request_that_is_forgotten_is_told() {
         let mut spread = spread(SpreadLayout::Split);
-        assert_eq!(spread.check(true), Ok(()));
+        assert_eq!(spread.check_invariants(true), Ok(()));
         spread.gathers.issue(Gather::new(request(0, 1)));
-        let told = spread.check(false).expect_err("a request without parts");
+        let told = spread.check_invariants(false).expect_err("a request without parts");
         assert!(told.contains("1 requests under way in 0 parts"), "{told}");
     }
 }

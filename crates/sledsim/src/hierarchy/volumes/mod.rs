@@ -11,7 +11,10 @@ use spec::Extent;
 use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use super::parts::{Child, Gather, Tickets};
 use crate::convert::to_u32;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
+use crate::engine::{
+    Below, Completion, Component, ComponentId, Context, Count, Details, Instrumentation, Path, Payload, PowerLoss,
+    Status,
+};
 use crate::fault::{self, Fault, Faults, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
@@ -313,11 +316,13 @@ impl Component for Volumes {
         below.reach_ns(self.members[extent.member], now, &request)
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.members.iter().any(|&member| below.may_lose_writes(member))
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.move_on(context);
     }
+}
 
-    fn place(&self, request: &Request) -> u64 {
+impl PowerLoss for Volumes {
+    fn absolute_lbn(&self, request: &Request) -> u64 {
         self.find(request).map_or(request.lbn, |(volume, inside)| self.starts[volume] + inside)
     }
 
@@ -331,12 +336,10 @@ impl Component for Volumes {
     fn restart(&mut self, context: &mut Context<'_>) {
         self.wake(context);
     }
+}
 
-    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.move_on(context);
-    }
-
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Volumes {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.requests.len(), self.parts.len());
         let reads: u64 = self.reads.iter().sum();
         if at_rest && (requests + parts > 0 || reads > 0) || requests > parts {
@@ -381,9 +384,9 @@ mod tests {
         for (word, act) in acts {
             let member = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
             let mut volumes = Volumes::new(&spec, &[member]).expect("they fit");
-            assert_eq!(volumes.check(true), Ok(()));
+            assert_eq!(volumes.check_invariants(true), Ok(()));
             act(&mut volumes);
-            let told = volumes.check(true).expect_err(word);
+            let told = volumes.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }
