@@ -42,7 +42,7 @@ def checkout(tmp_path: Path) -> Path:
     for name, words in (("python", ""), ("sledsim", "-c 'from sledsim.cli import main; main()' ")):
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words}"$@"\n')
         (programs / name).chmod(0o755)
-    for name in ("venv", "base", "extension"):
+    for name in ("venv", "base", "extension", "release"):
         (stamps / name).touch()
     return tmp_path
 

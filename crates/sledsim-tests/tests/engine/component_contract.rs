@@ -12,8 +12,9 @@ use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, 
 use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
-    AnticipationSpec, Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition,
-    PartitionSpec, RamCache, Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec,
+    AnticipationSpec, CachingDisk, CachingDiskSpec, Child, DelayedStartupSpec, Drive, MergeSpec, Partition,
+    PartitionSpec, RamCache, Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec, WriteBuffer,
+    WriteBufferSpec,
 };
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Op, Request};
@@ -247,8 +248,8 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drives = [(); 2].map(|()| add_drive(&mut system, spec, fcfs::POLICY.default, 1));
         let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
-        let buffer = MwbSpec { mems_bytes: Some(4 << 20), ..MwbSpec::default() };
-        let buffer = Mwb::new(&buffer, mems, disk).unwrap_or_else(|error| panic!("{error}"));
+        let buffer = WriteBufferSpec { mems_bytes: Some(4 << 20), ..WriteBufferSpec::default() };
+        let buffer = WriteBuffer::new(&buffer, mems, disk).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(buffer), &drives);
         system
     }),
@@ -256,8 +257,8 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drives = [(); 2].map(|()| add_drive(&mut system, spec, fcfs::POLICY.default, 1));
         let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
-        let cache = McdSpec { mems_bytes: Some(4 << 20), ..McdSpec::default() };
-        let cache = Mcd::new(&cache, mems, disk).unwrap_or_else(|error| panic!("{error}"));
+        let cache = CachingDiskSpec { mems_bytes: Some(4 << 20), ..CachingDiskSpec::default() };
+        let cache = CachingDisk::new(&cache, mems, disk).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(cache), &drives);
         system
     }),
