@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sledsim::engine::{Below, Completion, Component, ComponentId, Context, Payload, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, System};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::Time;
 
@@ -147,19 +147,19 @@ impl Component for Planted {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let whose = self.under_way.remove(&completion.request.id).expect("a request of its own comes back once");
         if let Some(request) = whose {
             context.complete_with(&Completion { request, ..*completion }, answer);
         }
     }
+}
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        below.may_lose_writes(self.child)
-    }
-
+impl PowerLoss for Planted {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
     }
 }
+
+impl Instrumentation for Planted {}

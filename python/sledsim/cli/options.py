@@ -210,7 +210,7 @@ class Reading:
     ] = None
     columns: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: where to find what. Repeatable."),
+        typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable."),
     ] = None
     event: Annotated[
         str | None,
@@ -218,7 +218,7 @@ class Reading:
     ] = None
     time_unit: Annotated[
         str | None,
-        typer.Option("--time-unit", metavar="UNIT", help="Of fio's iolog: unit of its times, if not ms; fio has us."),
+        typer.Option("--time-unit", metavar="UNIT", help="Timestamp unit of a fio v3 iolog, if not us."),
     ] = None
 
     def keys(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::engine::component::{Completion, Component, ComponentId, Stop};
 use crate::engine::data::{DataPlane, Payload};
-use crate::engine::ledger::Ledger;
+use crate::engine::invariants::InvariantChecker;
 use crate::engine::queue::EventQueue;
 use crate::request::Request;
 use crate::time::Time;
@@ -19,19 +19,13 @@ pub(super) enum Message {
 
 /// The components added before one, its children among them.
 #[derive(Clone, Copy)]
-pub struct Below<'a>(pub(super) &'a [Box<dyn Component>]);
+pub struct Descendants<'a>(pub(super) &'a [Box<dyn Component>]);
 
-impl Below<'_> {
+impl Descendants<'_> {
     /// See [`Component::reach_ns`] of a child.
     #[must_use]
     pub fn reach_ns(&self, child: ComponentId, now: Time, request: &Request) -> Option<u64> {
         self.0[child.0 as usize].reach_ns(now, request, self)
-    }
-
-    /// See [`Component::may_lose_writes`] of a child.
-    #[must_use]
-    pub fn may_lose_writes(&self, child: ComponentId) -> bool {
-        self.0[child.0 as usize].may_lose_writes(self)
     }
 }
 
@@ -45,10 +39,10 @@ pub struct Context<'a> {
     pub(super) completions: &'a mut VecDeque<Completion>,
     /// Completions of the root.
     pub(super) done: &'a mut Vec<Completion>,
-    pub(super) below: Below<'a>,
+    pub(super) below: Descendants<'a>,
     pub(super) halt: &'a mut Option<Box<(ComponentId, Stop)>>,
     pub(super) data: Option<&'a mut DataPlane>,
-    pub(super) ledger: Option<&'a mut Ledger>,
+    pub(super) ledger: Option<&'a mut InvariantChecker>,
 }
 
 impl Context<'_> {
@@ -93,7 +87,7 @@ impl Context<'_> {
 
     /// In [`Component::completed`]: what a read of a child brought.
     #[must_use]
-    pub fn answer(&mut self, child: ComponentId, completion: &Completion) -> Payload {
+    pub fn read_payload(&mut self, child: ComponentId, completion: &Completion) -> Payload {
         self.data.as_mut().map_or(Payload::NONE, |data| data.take(child, completion.request.id))
     }
 

@@ -307,10 +307,10 @@ impl DataPlane {
             let written = medium.writes.remove(&request.id);
             if request.is_flush() {
                 medium.flushed(request.id);
-            } else if let (true, Some((request, data))) = (completion.served(), written) {
+            } else if let (true, Some((request, data))) = (completion.is_served(), written) {
                 let durable = !medium.volatile || request.flags.contains(Flags::DURABLE);
                 medium.write(&request, u64::from(request.blocks), &data, durable);
-            } else if completion.served() {
+            } else if completion.is_served() {
                 payload = medium.memory.read(request.lbn, u64::from(request.blocks), medium.block_bytes);
             }
         }
@@ -324,12 +324,12 @@ impl DataPlane {
         self.carried.remove(&(component, id)).unwrap_or_default()
     }
 
-    pub(super) fn cut_after(&mut self, calls: u64) {
+    pub(super) fn cut_power_after(&mut self, calls: u64) {
         self.fuse = Some(calls);
         self.cut = calls == 0;
     }
 
-    pub(super) fn is_cut(&self) -> bool {
+    pub(super) fn is_power_off(&self) -> bool {
         self.cut
     }
 

@@ -8,7 +8,7 @@ pub struct Details {
     /// What it counted, in an order of its own.
     pub counts: Vec<Count>,
     /// The ways of the requests that it completed; each took one of them.
-    pub paths: Vec<Path>,
+    pub paths: Vec<ServicePath>,
 }
 
 /// Something that a component counted.
@@ -38,7 +38,7 @@ impl Count {
 
 /// A way that requests take through a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Path {
+pub struct ServicePath {
     /// Which, in kebab case.
     pub name: &'static str,
     /// Requests that took it.
@@ -49,7 +49,7 @@ pub struct Path {
     pub max_ns: u64,
 }
 
-impl Path {
+impl ServicePath {
     /// A way that nobody has taken yet.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
-use crate::engine::details::Path;
+use crate::engine::details::ServicePath;
 use crate::engine::oracle::{stamped, Found, Oracle};
-use crate::engine::run::{Limits, Observer, Progress, Run, Standing};
+use crate::engine::run::{Observer, Progress, Run, RunLimits, RunState};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
 use crate::fault::Fault;
@@ -27,7 +27,7 @@ const STEPS_OF_RECOVERY: u64 = 4096;
 
 /// When power fails in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CutPlan {
+pub struct PowerCutPlan {
     /// At these times, in their order.
     pub times: Vec<Time>,
     /// When so many requests have been submitted, and then between two calls of components, so many calls later; in the order
@@ -37,7 +37,7 @@ pub struct CutPlan {
 
 /// What a power cut did to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct PowerCut {
     /// When power failed and came back.
     pub at: Time,
     /// Requests under way then, which never complete.
@@ -45,9 +45,9 @@ pub struct Cut {
     /// When the system had recovered, if it had before the next cut or the end.
     pub recovered: Option<Time>,
     /// Requests served that arrived before it had recovered.
-    pub during_recovery: Path,
+    pub during_recovery: ServicePath,
     /// Requests served that arrived after that, until the next cut or the end.
-    pub after: Path,
+    pub after: ServicePath,
 }
 
 /// What a power cut took, in blocks.
@@ -65,7 +65,7 @@ pub struct Losses {
 
 /// Which cut is about to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fuse {
+enum PendingPowerCut {
     Out,
     /// The next one at a time.
     Time,
@@ -74,7 +74,7 @@ enum Fuse {
 }
 
 /// A request under way.
-struct UnderWay {
+struct OutstandingRequest {
     request: Request,
     /// Of its first block among all of the system.
     place: u64,
@@ -84,24 +84,24 @@ struct UnderWay {
 }
 
 /// The power cuts of a run, as it goes on.
-pub(super) struct Course {
-    plan: CutPlan,
+pub(super) struct PowerCutRun {
+    plan: PowerCutPlan,
     next_time: usize,
     next_request: usize,
-    fuse: Fuse,
-    pub(super) cuts: Vec<Cut>,
+    fuse: PendingPowerCut,
+    pub(super) cuts: Vec<PowerCut>,
     /// By number.
-    under_way: BTreeMap<u64, UnderWay>,
+    under_way: BTreeMap<u64, OutstandingRequest>,
     /// Reads that have come back, whose bytes nobody needs.
     answered: Vec<u64>,
     is_recovering: bool,
     is_volatile: bool,
     block_bytes: u32,
-    inquiry: Option<Inquiry>,
+    loss_check: Option<LossCheck>,
 }
 
 /// What has to be known to tell what a cut takes.
-struct Inquiry {
+struct LossCheck {
     /// Of which cut, counted from 0.
     cut: usize,
     oracle: Oracle,
@@ -109,20 +109,20 @@ struct Inquiry {
     addresses: BTreeMap<u64, (u64, u32)>,
 }
 
-impl Course {
-    pub(super) fn new(plan: &CutPlan, system: &System) -> Self {
+impl PowerCutRun {
+    pub(super) fn new(plan: &PowerCutPlan, system: &System) -> Self {
         Self {
             plan: plan.clone(),
             next_time: 0,
             next_request: 0,
-            fuse: Fuse::Out,
+            fuse: PendingPowerCut::Out,
             cuts: Vec::new(),
             under_way: BTreeMap::new(),
             answered: Vec::new(),
             is_recovering: false,
             is_volatile: system.may_lose_writes(),
             block_bytes: system.component(system.root()).block_bytes(),
-            inquiry: None,
+            loss_check: None,
         }
     }
 
@@ -134,27 +134,31 @@ impl Course {
     /// Whether power fails soon, now that so many requests have been submitted.
     pub(super) fn is_due(&self, submitted: u64) -> bool {
         let next = self.plan.requests.get(self.next_request);
-        self.fuse == Fuse::Out && next.is_some_and(|&(request, _)| request <= submitted)
+        self.fuse == PendingPowerCut::Out && next.is_some_and(|&(request, _)| request <= submitted)
     }
 
     /// Power fails, at once if it is time for that, or else as many calls later as was planned.
     pub(super) fn light_fuse(&mut self, system: &mut System, is_time: bool) {
         if is_time {
-            self.fuse = Fuse::Time;
-            system.cut_after(0);
+            self.fuse = PendingPowerCut::Time;
+            system.cut_power_after(0);
         } else if let Some(&(_, calls)) = self.plan.requests.get(self.next_request) {
-            self.fuse = Fuse::Request;
-            system.cut_after(calls);
+            self.fuse = PendingPowerCut::Request;
+            system.cut_power_after(calls);
         }
     }
 
     /// A request is submitted; says what it carries.
     pub(super) fn submitted(&mut self, request: &Request, system: &System) -> Payload {
         let root = system.component(system.root());
-        let mut entry =
-            UnderWay { request: *request, place: root.place(request), began: 0, is_in_recovery: self.is_recovering };
-        if let Some(inquiry) = self.inquiry.as_mut().filter(|_| system.refusal(request).is_none()) {
-            entry.began = inquiry.submitted(&entry);
+        let mut entry = OutstandingRequest {
+            request: *request,
+            place: root.absolute_lbn(request),
+            began: 0,
+            is_in_recovery: self.is_recovering,
+        };
+        if let Some(loss_check) = self.loss_check.as_mut().filter(|_| system.refusal(request).is_none()) {
+            entry.began = loss_check.submitted(&entry);
         }
         self.under_way.insert(request.id, entry);
         match request.op {
@@ -173,34 +177,34 @@ impl Course {
         if request.op == Op::Read {
             self.answered.push(request.id);
         }
-        if let (Some(cut), true) = (self.cuts.last_mut(), completion.served()) {
+        if let (Some(cut), true) = (self.cuts.last_mut(), completion.is_served()) {
             let path = if entry.is_in_recovery { &mut cut.during_recovery } else { &mut cut.after };
             path.record(end - request.arrival);
         }
         let since = self.under_way.first_key_value().map(|(_, oldest)| oldest.began);
-        if let Some(inquiry) = &mut self.inquiry {
-            inquiry.completed(&entry, completion, since, (self.is_volatile, self.block_bytes));
+        if let Some(loss_check) = &mut self.loss_check {
+            loss_check.completed(&entry, completion, since, (self.is_volatile, self.block_bytes));
         }
     }
 
     /// Power has failed: says who was under way.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Request> {
         // A time that comes while another cut is near goes first; that one is made later.
-        match std::mem::replace(&mut self.fuse, Fuse::Out) {
-            Fuse::Time => self.next_time += 1,
-            Fuse::Request => self.next_request += 1,
-            Fuse::Out => debug_assert!(false, "nobody has cut power"),
+        match std::mem::replace(&mut self.fuse, PendingPowerCut::Out) {
+            PendingPowerCut::Time => self.next_time += 1,
+            PendingPowerCut::Request => self.next_request += 1,
+            PendingPowerCut::Out => debug_assert!(false, "nobody has cut power"),
         }
         let dead: Vec<Request> = std::mem::take(&mut self.under_way).into_values().map(|entry| entry.request).collect();
-        if let Some(inquiry) = self.inquiry.as_mut().filter(|inquiry| inquiry.cut > self.cuts.len()) {
-            inquiry.oracle.cut();
+        if let Some(loss_check) = self.loss_check.as_mut().filter(|loss_check| loss_check.cut > self.cuts.len()) {
+            loss_check.oracle.cut();
         }
-        self.cuts.push(Cut {
+        self.cuts.push(PowerCut {
             at: now,
             under_way: dead.len() as u64,
             recovered: None,
-            during_recovery: Path::new("during-recovery"),
-            after: Path::new("after"),
+            during_recovery: ServicePath::new("during-recovery"),
+            after: ServicePath::new("after"),
         });
         self.is_recovering = true;
         dead
@@ -218,19 +222,19 @@ impl Course {
 
     /// Whether all is known that was to be found out.
     pub(super) fn is_over(&self) -> bool {
-        self.inquiry.as_ref().is_some_and(|inquiry| inquiry.cut < self.cuts.len())
+        self.loss_check.as_ref().is_some_and(|loss_check| loss_check.cut < self.cuts.len())
     }
 
     /// Drops the bytes that reads have brought.
     pub(super) fn forget_answers(&mut self, system: &mut System) {
-        self.answered.drain(..).for_each(|id| drop(system.take_answer(id)));
+        self.answered.drain(..).for_each(|id| drop(system.take_read_payload(id)));
     }
 }
 
-impl Inquiry {
+impl LossCheck {
     /// A request is submitted; says at which tick.
-    fn submitted(&mut self, entry: &UnderWay) -> u64 {
-        let UnderWay { request, place, .. } = entry;
+    fn submitted(&mut self, entry: &OutstandingRequest) -> u64 {
+        let OutstandingRequest { request, place, .. } = entry;
         let began = self.oracle.tick();
         if request.op == Op::Write {
             for block in 0..u64::from(request.blocks) {
@@ -244,16 +248,16 @@ impl Inquiry {
     /// A request has come back; those still under way began at `since` or later.
     fn completed(
         &mut self,
-        entry: &UnderWay,
+        entry: &OutstandingRequest,
         completion: &Completion,
         since: Option<u64>,
         (is_volatile, block_bytes): (bool, u32),
     ) {
         let tick = self.oracle.tick();
-        let UnderWay { request, place, .. } = entry;
+        let OutstandingRequest { request, place, .. } = entry;
         match request.op {
-            Op::Write if completion.served() => {}
-            Op::Flush if completion.served() => {
+            Op::Write if completion.is_served() => {}
+            Op::Flush if completion.is_served() => {
                 self.oracle.flushed(entry.began, tick);
                 return;
             }
@@ -288,7 +292,7 @@ impl Inquiry {
             while came.get().is_none() && system.next_time().is_some() {
                 system.step(&mut hear);
             }
-            let (came, answer) = (came.get(), system.take_answer(id));
+            let (came, answer) = (came.get(), system.take_read_payload(id));
             if came == Some(Status::Refused) {
                 // A write there was refused, too.
                 continue;
@@ -326,21 +330,21 @@ impl Observer for Nobody {
 pub fn losses(
     system: &mut System,
     workload: &mut dyn Workload,
-    limits: &Limits,
-    plan: &CutPlan,
+    limits: &RunLimits,
+    plan: &PowerCutPlan,
     cut: usize,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Option<Losses>, Fault> {
-    let mut course = Course::new(plan, system);
-    course.inquiry = Some(Inquiry { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
-    let (observer, standing, of_run) = (&mut Nobody, &mut Standing::default(), Some(&mut course));
-    let outcome = Run { system, workload, limits, observer, standing, course: of_run }.go(keep_going)?;
-    if !course.is_over() {
+    let mut power_cuts = PowerCutRun::new(plan, system);
+    power_cuts.loss_check = Some(LossCheck { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
+    let (observer, state, of_run) = (&mut Nobody, &mut RunState::default(), Some(&mut power_cuts));
+    let outcome = Run { system, workload, limits, observer, state, power_cuts: of_run }.go(keep_going)?;
+    if !power_cuts.is_over() {
         return Ok(None);
     }
     let progress = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: None };
     // No rebuild goes on beside recovery and the reads: a scheduler might prefer it to them for as long as it lasts.
-    system.pause();
+    system.pause_background_work();
     let mut steps = 0_u64;
     while system.is_recovering() && system.next_time().is_some() {
         if steps.is_multiple_of(STEPS_OF_RECOVERY) && !keep_going(progress) {
@@ -349,6 +353,6 @@ pub fn losses(
         steps += 1;
         system.step(&mut |_| {});
     }
-    let losses = course.inquiry.and_then(|mut inquiry| inquiry.look(system, &mut || keep_going(progress)));
-    system.stuck().map_or(Ok(losses), |stuck| Err(stuck.fault()))
+    let losses = power_cuts.loss_check.and_then(|mut loss_check| loss_check.look(system, &mut || keep_going(progress)));
+    system.livelock().map_or(Ok(losses), |livelock| Err(livelock.fault()))
 }

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use crate::convert::to_u32;
-use crate::engine::component::{Completion, Component, ComponentId, Stop};
-use crate::engine::context::{Below, Context, Message};
+use crate::engine::component::{Completion, Component, ComponentId, InOrderService, Stop};
+use crate::engine::context::{Context, Descendants, Message};
 use crate::engine::data::{DataPlane, Payload};
-use crate::engine::instant::{Calls, Stuck};
-use crate::engine::ledger::Kept;
-use crate::engine::parts::{Parts, Refusal};
+use crate::engine::guards::{Calls, Livelock};
+use crate::engine::invariants::Kept;
+use crate::engine::outstanding::{OutstandingParts, Refusal};
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
 use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
@@ -21,6 +21,8 @@ pub struct System {
     components: Vec<Box<dyn Component>>,
     /// Parent of each component; the root has none.
     parents: Vec<Option<ComponentId>>,
+    /// Of each component, [`PowerLoss::may_lose_writes`](crate::engine::PowerLoss::may_lose_writes).
+    may_lose_writes: Vec<bool>,
     queue: EventQueue,
     messages: VecDeque<Message>,
     completions: VecDeque<Completion>,
@@ -37,18 +39,18 @@ pub struct System {
     pub(super) data: Option<Box<DataPlane>>,
     /// Blocks of the root.
     capacity_blocks: u64,
-    parts: Parts,
+    parts: OutstandingParts,
     ledger: Kept,
     /// Who has ended the run.
     halt: Option<Box<(ComponentId, Stop)>>,
 }
 
-/// The root of a system, where it serves open arrivals ahead of time, see [`Component::serve_in_order`].
+/// The root of a system that serves open arrivals in order without events, see [`InOrderService`].
 pub struct InOrder<'a> {
-    root: &'a mut dyn Component,
+    root: &'a mut dyn InOrderService,
     id: ComponentId,
     capacity_blocks: u64,
-    parts: &'a Parts,
+    parts: &'a OutstandingParts,
     ledger: &'a mut Kept,
 }
 
@@ -85,6 +87,7 @@ impl System {
     /// If a child was not added before or already has a parent.
     pub fn add(&mut self, component: Box<dyn Component>, children: &[ComponentId]) -> ComponentId {
         let id = ComponentId(to_u32(self.components.len()));
+        let children_may = children.iter().any(|child| self.may_lose_writes[child.0 as usize]);
         for child in children {
             let parent = &mut self.parents[child.0 as usize];
             assert!(parent.is_none(), "component {child:?} has two parents");
@@ -92,26 +95,22 @@ impl System {
         }
         self.capacity_blocks = component.capacity_blocks();
         self.parts.add(component.as_ref());
+        self.may_lose_writes.push(component.may_lose_writes(children_may));
         self.components.push(component);
         self.parents.push(None);
         self.sent.push(0);
         id
     }
 
-    /// Parts that the components added so far may cut so many bytes into.
+    /// OutstandingParts that the components added so far may cut so many bytes into.
     pub(crate) fn parts_of_bytes(&self, bytes: u64) -> u64 {
         self.parts.of_bytes(bytes)
     }
 
-    fn below(&self, id: ComponentId) -> Below<'_> {
-        Below(&self.components[..id.0 as usize])
-    }
-
-    /// Whether writes that the root has completed may be lost when power fails, see [`Component::may_lose_writes`].
+    /// Returns true if writes that the root has completed may be lost in a power cut.
     #[must_use]
     pub fn may_lose_writes(&self) -> bool {
-        let root = self.root();
-        self.component(root).may_lose_writes(&self.below(root))
+        self.may_lose_writes[self.root().0 as usize]
     }
 
     /// How many components it has.
@@ -145,7 +144,7 @@ impl System {
         let medium = |id: ComponentId| {
             let component = self.component(id);
             let is_leaf = self.children(id).next().is_none();
-            (component.block_bytes(), is_leaf.then(|| component.may_lose_writes(&self.below(id))))
+            (component.block_bytes(), is_leaf.then(|| self.may_lose_writes[id.0 as usize]))
         };
         self.data = Some(Box::new(DataPlane::new(self.ids().map(medium), stream)));
         self.parts.hold_data();
@@ -161,30 +160,30 @@ impl System {
         self.data.as_ref().map_or(0, |data| data.under_way_bytes())
     }
 
-    /// From now on components begin no work that only they want and that takes as long as they are large, as rebuilds do.
-    pub(super) fn pause(&mut self) {
-        self.components.iter_mut().for_each(|component| component.pause());
+    /// See [`PowerLoss::pause_background_work`](crate::engine::PowerLoss::pause_background_work).
+    pub(super) fn pause_background_work(&mut self) {
+        self.components.iter_mut().for_each(|component| component.pause_background_work());
     }
 
     /// What a read that the root has completed brought, in a run that holds data.
     #[must_use]
-    pub fn take_answer(&mut self, id: u64) -> Payload {
+    pub fn take_read_payload(&mut self, id: u64) -> Payload {
         let root = self.root();
         self.data.as_mut().map_or(Payload::NONE, |data| data.take(root, id))
     }
 
     /// Cuts power after so many more calls of components, in a run that holds data. Nothing happens from then on until
     /// [`System::restore_power`].
-    pub fn cut_after(&mut self, calls: u64) {
+    pub fn cut_power_after(&mut self, calls: u64) {
         if let Some(data) = &mut self.data {
-            data.cut_after(calls);
+            data.cut_power_after(calls);
         }
     }
 
     /// Whether power is gone.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.data.as_ref().is_some_and(|data| data.is_cut())
+    pub fn is_power_off(&self) -> bool {
+        self.data.as_ref().is_some_and(|data| data.is_power_off())
     }
 
     /// Loses all that does not outlive a power cut and starts again. Requests under way never complete.
@@ -261,8 +260,8 @@ impl System {
     /// The component that goes on in this instant without an end, if one does: then nothing more happens.
     #[inline]
     #[must_use]
-    pub fn stuck(&self) -> Option<Stuck> {
-        self.calls.stuck()
+    pub fn livelock(&self) -> Option<Livelock> {
+        self.calls.livelock()
     }
 
     /// The component that has ended the run, and why, if one has: see [`Context::stop`].
@@ -275,19 +274,19 @@ impl System {
     /// The component requests enter by, if it can serve open arrivals ahead of time.
     pub fn in_order_root(&mut self) -> Option<InOrder<'_>> {
         let (id, capacity_blocks) = (self.root(), self.capacity_blocks);
-        let root = self.components.last_mut()?.as_mut();
-        root.in_order().then_some(InOrder { root, id, capacity_blocks, parts: &self.parts, ledger: &mut self.ledger })
+        let root = self.components.last_mut()?.in_order()?;
+        Some(InOrder { root, id, capacity_blocks, parts: &self.parts, ledger: &mut self.ledger })
     }
 
     /// From now on the rules between components are checked, and the books of each; for a system that has no components yet.
     /// With debug assertions they are from the start, and a breach panics.
-    pub fn check_rules(&mut self) {
+    pub fn enable_checks(&mut self) {
         self.ledger.0.get_or_insert_default();
     }
 
     /// Whether rules are checked.
     #[must_use]
-    pub fn checks_rules(&self) -> bool {
+    pub fn has_checks(&self) -> bool {
         self.ledger.0.is_some()
     }
 
@@ -295,7 +294,7 @@ impl System {
     ///
     /// # Panics
     /// With debug assertions, if one was.
-    pub fn broken_rule(&mut self) -> Option<&str> {
+    pub fn broken_invariant(&mut self) -> Option<&str> {
         let ledger = self.ledger.0.as_mut()?;
         let root = ComponentId(to_u32(self.components.len()) - 1);
         let under_way = ledger.under_way(root);
@@ -307,7 +306,7 @@ impl System {
         }
         let at_rest = ledger.is_at_rest();
         for (id, component) in self.components.iter().enumerate() {
-            if let Err(rule) = component.check(at_rest) {
+            if let Err(rule) = component.check_invariants(at_rest) {
                 ledger.broken(format!("component {id}: {rule}"));
             }
         }
@@ -374,7 +373,7 @@ impl System {
     /// Requests that a component was sent in the measurement window, by events: one that serves arrivals in their order is sent
     /// none.
     #[must_use]
-    pub fn sent(&self, id: ComponentId) -> u64 {
+    pub fn requests_to(&self, id: ComponentId) -> u64 {
         self.sent[id.0 as usize]
     }
 
@@ -393,7 +392,7 @@ impl System {
     }
 
     /// Adds up what the mechanisms have drawn so far, so that meters need not keep it.
-    pub fn settle_power(&mut self) {
+    pub fn accumulate_power(&mut self) {
         let Some(power) = &mut self.power else { return };
         let now = self.now;
         let meters = self.components.iter_mut().filter_map(|component| component.settle_meter(now));
@@ -438,7 +437,7 @@ impl System {
     /// Gives a component a request; a flush only if it has something to lose.
     #[inline]
     fn give(&mut self, id: ComponentId, request: Request) {
-        if request.is_flush() && !self.component(id).may_lose_writes(&self.below(id)) {
+        if request.is_flush() && !self.may_lose_writes[id.0 as usize] {
             self.handle(id, |_, context| context.complete(&Completion::at_once(&request, context.now())));
         } else {
             self.handle(id, |component, context| component.submit(request, context));
@@ -447,7 +446,7 @@ impl System {
 
     #[inline]
     fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
-        if self.data.is_some() && self.is_cut() || !self.calls.is_allowed(id, self.now) {
+        if self.data.is_some() && self.is_power_off() || !self.calls.is_allowed(id, self.now) {
             return;
         }
         let is_root = id == self.root();
@@ -461,7 +460,7 @@ impl System {
             messages: &mut self.messages,
             completions: &mut self.completions,
             done: &mut self.done,
-            below: Below(below),
+            below: Descendants(below),
             halt: &mut self.halt,
             data: self.data.as_deref_mut(),
             ledger: self.ledger.0.as_deref_mut(),
@@ -503,4 +502,3 @@ impl System {
 
 #[cfg(test)]
 mod tests;
-mod turns;

@@ -3,7 +3,6 @@
 use crate::engine::component::Completion;
 use crate::fault::Fault;
 use crate::request::Request;
-use crate::service::Service;
 use crate::time::Time;
 
 /// When the next request comes.
@@ -62,11 +61,6 @@ pub trait Workload: Send {
         None
     }
 
-    /// Hears that `request` has completed at `service.end`, now.
-    fn completed(&mut self, request: &Request, service: &Service);
-
-    /// The same with what came of the request, for those whom it concerns.
-    fn heard(&mut self, completion: &Completion) {
-        self.completed(&completion.request, &completion.service);
-    }
+    /// Handles the completion of a request at the current time, `completion.service.end`.
+    fn completed(&mut self, completion: &Completion);
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
-use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::array::Level;
 use sledsim::hierarchy::{ArraySpec, Drive, RedundantArray};
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -69,7 +69,7 @@ impl Component for Breakable {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         if self.hasty && completion.request.op == Op::Write {
             return;
         }
@@ -78,6 +78,10 @@ impl Component for Breakable {
         context.complete_with(&Completion { status, ..*completion }, answer);
     }
 }
+
+impl PowerLoss for Breakable {}
+
+impl Instrumentation for Breakable {}
 
 /// A system over members that can be broken.
 pub struct Built {
@@ -177,7 +181,7 @@ pub fn saturate(
         }
         system.step(&mut |completion| done.push(*completion));
         over += done.len() as u64;
-        assert!(done.drain(..).all(|completion| completion.served()));
+        assert!(done.drain(..).all(|completion| completion.is_served()));
     }
     system.now() - began
 }

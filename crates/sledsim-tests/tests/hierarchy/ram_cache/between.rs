@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use sledsim::engine::random::Stream;
-use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, Status, System};
+use sledsim::engine::{
+    Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, Status, System,
+};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
@@ -109,7 +111,7 @@ impl Component for Between {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let Some(Some(request)) = self.under_way.remove(&completion.request.id) else { return };
         if self.fails(&request) {
             context.complete(&Completion { request, status: Status::Unreadable, ..*completion });
@@ -123,9 +125,13 @@ impl Component for Between {
             self.pass(request, payload, false, context);
         }
     }
+}
 
+impl PowerLoss for Between {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
     }
 }
+
+impl Instrumentation for Between {}

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Desk, Session};
+use super::{SessionQueue, Session};
 use crate::convert::to_usize;
 use crate::engine::component::Completion;
 use crate::engine::run::{fell_behind, Observer, Progress};
@@ -13,7 +13,7 @@ use crate::limits::PARTS_UNDER_WAY;
 use crate::request::Request;
 use crate::time::Time;
 
-impl Desk {
+impl SessionQueue {
     /// The number of the first request that has not had its turn; where there is none, of the next that is handed in.
     #[inline]
     fn first_ahead(&self) -> u64 {
@@ -44,8 +44,8 @@ impl<O: Observer> Session<O> {
     #[inline]
     pub(super) fn goes_by_turns(&mut self) -> bool {
         if self.has_turns && !self.by_turns {
-            let all_have_turns = self.desk.without_turn <= self.desk.first_ahead();
-            self.by_turns = all_have_turns && self.standing.measured_from.is_some() && self.system.is_at_rest();
+            let all_have_turns = self.queue.without_turn <= self.queue.first_ahead();
+            self.by_turns = all_have_turns && self.state.measured_from.is_some() && self.system.is_at_rest();
         }
         self.by_turns
     }
@@ -53,14 +53,14 @@ impl<O: Observer> Session<O> {
     /// Of the requests that have not had their turn, how many have arrived.
     #[inline]
     fn waiting(&self) -> usize {
-        to_usize(self.standing.counts.submitted - self.desk.first_ahead())
+        to_usize(self.state.counts.submitted - self.queue.first_ahead())
     }
 
     /// The earliest of the next arrival, the next turn and the next end.
     pub(super) fn next_by_turns(&self) -> Option<Time> {
-        let arrival = self.desk.ahead.get(self.waiting()).map(|request| request.arrival);
-        let turn = self.desk.ahead.front().filter(|_| self.waiting() > 0).map(|request| self.system.turn(request));
-        [arrival, turn, self.desk.next_end()].into_iter().flatten().min()
+        let arrival = self.queue.ahead.get(self.waiting()).map(|request| request.arrival);
+        let turn = self.queue.ahead.front().filter(|_| self.waiting() > 0).map(|request| self.system.turn(request));
+        [arrival, turn, self.queue.next_end()].into_iter().flatten().min()
     }
 
     /// See [`Session::advance_watched`].
@@ -83,9 +83,9 @@ impl<O: Observer> Session<O> {
         if !self.serve_until(last, keep_going)? {
             return Ok(false);
         }
-        let (now, desk) = (self.system.now(), &self.desk);
-        let end = match desk.ahead.front() {
-            None => desk.back.back().map_or(now, |completion| completion.service.end.max(now)),
+        let (now, queue) = (self.system.now(), &self.queue);
+        let end = match queue.ahead.front() {
+            None => queue.back.back().map_or(now, |completion| completion.service.end.max(now)),
             Some(request) if request.arrival > last => request.arrival,
             Some(request) => self.system.turn(request),
         };
@@ -93,7 +93,7 @@ impl<O: Observer> Session<O> {
             self.pass(end)?;
             return Ok(true);
         }
-        let begun = self.desk.back.back().map_or(now, |completion| completion.service.start);
+        let begun = self.queue.back.back().map_or(now, |completion| completion.service.start);
         let latest = self.come_and_go(last)?.max(begun);
         self.system.advance(latest);
         self.horizon.reaches(end)?;
@@ -104,18 +104,18 @@ impl<O: Observer> Session<O> {
     #[inline]
     fn serve_until(&mut self, until: Time, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, Fault> {
         // Of one that arrives later nobody can say when its turn comes: there may be no such time.
-        while let Some(request) = self.desk.ahead.front().filter(|request| request.arrival <= until) {
+        while let Some(request) = self.queue.ahead.front().filter(|request| request.arrival <= until) {
             let turn = self.system.turn(request);
             if turn > until {
                 break;
             }
             let may_be_behind = self.under_way() > PARTS_UNDER_WAY.most;
-            let is_due = self.standing.work.is_due();
+            let is_due = self.state.work.is_due();
             if is_due || may_be_behind {
                 self.pass(turn)?;
             }
             if is_due {
-                let progress = Progress { submitted: self.standing.counts.submitted, now: turn, fraction_taken: None };
+                let progress = Progress { submitted: self.state.counts.submitted, now: turn, fraction_taken: None };
                 if !keep_going(progress) {
                     return Ok(false);
                 }
@@ -128,11 +128,11 @@ impl<O: Observer> Session<O> {
     /// Serves the first whose turn it is, which has arrived.
     #[inline]
     fn serve_first(&mut self) {
-        let counts = &mut self.standing.counts;
-        counts.submitted = counts.submitted.max(self.desk.first_ahead() + 1);
-        let Desk { ahead, back, .. } = &mut self.desk;
+        let counts = &mut self.state.counts;
+        counts.submitted = counts.submitted.max(self.queue.first_ahead() + 1);
+        let SessionQueue { ahead, back, .. } = &mut self.queue;
         if let Some(request) = ahead.front() {
-            self.standing.work.charge(request);
+            self.state.work.charge(request);
             self.system.serve_at_turn(request, &mut |completion| comes_back(back, completion));
             ahead.pop_front();
         }
@@ -151,8 +151,8 @@ impl<O: Observer> Session<O> {
     fn come_and_go(&mut self, until: Time) -> Result<Time, Fault> {
         let mut latest = self.system.now();
         loop {
-            let end = self.desk.next_end().filter(|&end| end <= until);
-            let arrival = self.desk.ahead.get(self.waiting()).map(|request| request.arrival);
+            let end = self.queue.next_end().filter(|&end| end <= until);
+            let arrival = self.queue.ahead.get(self.waiting()).map(|request| request.arrival);
             match (end, arrival.filter(|&arrival| arrival <= until)) {
                 // What comes back at an instant does so before others arrive.
                 (Some(end), arrival) if arrival.is_none_or(|arrival| end <= arrival) => {
@@ -171,15 +171,15 @@ impl<O: Observer> Session<O> {
     /// The first of those under service comes back.
     #[inline]
     fn come_back(&mut self) {
-        let completion = &self.desk.back[self.desk.came_back];
+        let completion = &self.queue.back[self.queue.came_back];
         self.system.end_turn(completion);
-        self.standing.counts.book(completion, &mut self.observer);
-        self.desk.came_back += 1;
+        self.state.counts.book(completion, &mut self.observer);
+        self.queue.came_back += 1;
     }
 
     #[inline]
     fn arrive(&mut self, at: Time) -> Result<(), Fault> {
-        self.standing.counts.submitted += 1;
+        self.state.counts.submitted += 1;
         // Each is one part, as it goes on whole.
         if self.system.in_flight() + self.waiting() as u64 > PARTS_UNDER_WAY.most {
             self.system.advance(at);
@@ -193,9 +193,9 @@ impl<O: Observer> Session<O> {
         if !std::mem::replace(&mut self.by_turns, false) {
             return;
         }
-        let under_service: Vec<Completion> = self.desk.back.split_off(self.desk.came_back).into();
+        let under_service: Vec<Completion> = self.queue.back.split_off(self.queue.came_back).into();
         let waiting = self.waiting();
-        let waiting: Vec<Request> = self.desk.ahead.drain(..waiting).collect();
+        let waiting: Vec<Request> = self.queue.ahead.drain(..waiting).collect();
         self.system.go_on_by_events(&under_service, &waiting);
     }
 }

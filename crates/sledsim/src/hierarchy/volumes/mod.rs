@@ -8,10 +8,13 @@ pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 use migration::{Holder, Migration, Range};
 use spec::Extent;
 
+use super::common::{Child, Outstanding, SplitRequest};
 use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
-use super::parts::{Child, Gather, Tickets};
 use crate::convert::to_u32;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
+use crate::engine::{
+    Completion, Component, ComponentId, Context, Count, Descendants, Details, Instrumentation, Payload, PowerLoss,
+    ServicePath, Status,
+};
 use crate::fault::{self, Fault, Faults, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
@@ -63,7 +66,7 @@ enum Part {
 /// A request under way, and the volume in which it begins.
 #[derive(Clone)]
 struct Pending {
-    gather: Gather,
+    split: SplitRequest,
     volume: usize,
     /// Its lock, and on what.
     lock: Option<(u64, Range)>,
@@ -82,10 +85,10 @@ pub struct Volumes {
     origins: Option<Vec<(u32, usize)>>,
     capacity_blocks: u64,
     block_bytes: u32,
-    requests: Tickets<Pending>,
-    parts: Tickets<Part>,
-    paths: Vec<Path>,
-    split: u64,
+    requests: Outstanding<Pending>,
+    parts: Outstanding<Part>,
+    paths: Vec<ServicePath>,
+    split_count: u64,
     /// Moves during the run.
     migration: Migration,
     /// How often each volume has changed its place, and the reads under way at its present one.
@@ -126,10 +129,10 @@ impl Volumes {
             capacity_blocks: if origins.is_some() { largest } else { total },
             origins,
             block_bytes,
-            requests: Tickets::default(),
-            parts: Tickets::default(),
-            paths: vec![Path::new("volume"); extents.len()],
-            split: 0,
+            requests: Outstanding::default(),
+            parts: Outstanding::default(),
+            paths: vec![ServicePath::new("volume"); extents.len()],
+            split_count: 0,
             migration: Migration::new(&spec.moves, &moves, block_bytes),
             places: vec![0; extents.len()],
             reads: vec![0; extents.len()],
@@ -163,7 +166,7 @@ impl Volumes {
     ) {
         let from = self.starts[volume] + inside;
         let lock = lock.map(|lock| (lock, (from, from + u64::from(request.blocks))));
-        let whole = self.requests.issue(Pending { gather: Gather::new(request), volume, lock });
+        let whole = self.requests.insert(Pending { split: SplitRequest::new(request), volume, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
         let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
@@ -182,14 +185,14 @@ impl Volumes {
             if request.op == Op::Read {
                 self.reads[volume] += 1;
                 let place = self.places[volume];
-                let id = self.parts.issue(Part::Read { whole, first, volume, place });
+                let id = self.parts.insert(Part::Read { whole, first, volume, place });
                 context.submit(member, Request { id, ..part });
             } else {
                 let data = payload.slice(first, blocks, self.block_bytes);
-                let id = self.parts.issue(Part::Write { whole });
+                let id = self.parts.insert(Part::Write { whole });
                 context.submit_with(member, Request { id, ..part }, data.clone());
                 if let Some((to, lbn)) = self.migration.double(volume, inside) {
-                    let id = self.parts.issue(Part::Double { whole });
+                    let id = self.parts.insert(Part::Double { whole });
                     let flags = request.flags.with(Flags::DURABLE);
                     context.submit_with(self.members[to], Request { id, lbn, flags, ..part }, data);
                     parts += 1;
@@ -197,20 +200,20 @@ impl Volumes {
             }
             (first, inside, parts) = (first + blocks, 0, parts + 1);
             if first == u64::from(request.blocks) {
-                self.split += u64::from(blocks < u64::from(request.blocks));
+                self.split_count += u64::from(blocks < u64::from(request.blocks));
                 break;
             }
         }
-        self.pending(whole).gather.expect(parts);
+        self.pending(whole).split.add_parts(parts);
     }
 
     /// Sends a flush to every member: volumes may have blocks anywhere, and a move leaves none behind that it has not made last.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
-        let mut gather = Gather::new(request);
-        gather.expect(to_u32(self.members.len()));
-        let whole = self.requests.issue(Pending { gather, volume: 0, lock: None });
+        let mut split = SplitRequest::new(request);
+        split.add_parts(to_u32(self.members.len()));
+        let whole = self.requests.insert(Pending { split, volume: 0, lock: None });
         for &member in &self.members {
-            let id = self.parts.issue(Part::Write { whole });
+            let id = self.parts.insert(Part::Write { whole });
             context.submit(member, Request { id, arrival: context.now(), ..request });
         }
     }
@@ -221,15 +224,15 @@ impl Volumes {
 
     /// A part of a request is over; the last one completes it.
     fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
-        if !self.pending(whole).gather.part(completion) {
+        if !self.pending(whole).split.complete_part(completion) {
             return;
         }
-        let Pending { gather, volume, lock } = self.requests.settle(whole).expect("it was there just now");
+        let Pending { split, volume, lock } = self.requests.remove(whole).expect("it was there just now");
         let now = context.now();
-        if !gather.whole.is_flush() {
-            self.paths[volume].record(now - gather.whole.arrival);
+        if !split.request.is_flush() {
+            self.paths[volume].record(now - split.request.arrival);
         }
-        let (completion, payload) = gather.finish(now);
+        let (completion, payload) = split.finish(now);
         context.complete_with(&completion, payload);
         if let Some((lock, range)) = lock {
             self.migration.release(lock, range);
@@ -286,13 +289,13 @@ impl Component for Volumes {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
-        match self.parts.settle(completion.request.id).expect("what comes back was sent, and comes back once") {
+        let answer = context.read_payload(child, completion);
+        match self.parts.remove(completion.request.id).expect("what comes back was sent, and comes back once") {
             Part::Write { whole } => self.part(whole, completion, context),
             Part::Read { whole, first, volume, place } => {
                 self.read_over(volume, place);
                 let block_bytes = self.block_bytes;
-                self.pending(whole).gather.bring(first, &answer, block_bytes);
+                self.pending(whole).split.store_read(first, &answer, block_bytes);
                 self.part(whole, completion, context);
             }
             Part::Double { whole } => {
@@ -306,18 +309,20 @@ impl Component for Volumes {
         debug_assert!(self.is_sound(), "no two volumes share a place");
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let (volume, inside) = self.find(request)?;
         let extent = &self.extents[volume];
         let request = Request { lbn: extent.first_block + inside, ..*request };
         below.reach_ns(self.members[extent.member], now, &request)
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.members.iter().any(|&member| below.may_lose_writes(member))
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.move_on(context);
     }
+}
 
-    fn place(&self, request: &Request) -> u64 {
+impl PowerLoss for Volumes {
+    fn absolute_lbn(&self, request: &Request) -> u64 {
         self.find(request).map_or(request.lbn, |(volume, inside)| self.starts[volume] + inside)
     }
 
@@ -331,12 +336,10 @@ impl Component for Volumes {
     fn restart(&mut self, context: &mut Context<'_>) {
         self.wake(context);
     }
+}
 
-    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.move_on(context);
-    }
-
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Volumes {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.requests.len(), self.parts.len());
         let reads: u64 = self.reads.iter().sum();
         if at_rest && (requests + parts > 0 || reads > 0) || requests > parts {
@@ -351,13 +354,13 @@ impl Component for Volumes {
     /// A path for each volume, in their order.
     fn details(&self, _now: Time) -> Option<Details> {
         let moves = self.migration.counts(self.block_bytes);
-        let counts = [Count::of("split_requests", self.split)].into_iter().chain(moves).collect();
+        let counts = [Count::of("split_requests", self.split_count)].into_iter().chain(moves).collect();
         Some(Details { kind: "volumes", counts, paths: self.paths.clone() })
     }
 
     fn start_measuring(&mut self, _now: Time) {
-        self.split = 0;
-        self.paths.fill(Path::new("volume"));
+        self.split_count = 0;
+        self.paths.fill(ServicePath::new("volume"));
         self.migration.start_measuring();
     }
 }
@@ -381,9 +384,9 @@ mod tests {
         for (word, act) in acts {
             let member = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
             let mut volumes = Volumes::new(&spec, &[member]).expect("they fit");
-            assert_eq!(volumes.check(true), Ok(()));
+            assert_eq!(volumes.check_invariants(true), Ok(()));
             act(&mut volumes);
-            let told = volumes.check(true).expect_err(word);
+            let told = volumes.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::random::Stream;
-use crate::engine::{Cut, CutPlan, Losses, Path, DATA_BYTES};
+use crate::engine::{Losses, PowerCut, PowerCutPlan, ServicePath, DATA_BYTES};
 use crate::fault::{self, Fault};
 use crate::hierarchy::ComponentSpec;
 use crate::limits::PARTS_OF_A_REQUEST;
@@ -54,7 +54,7 @@ pub struct ServiceAfter {
 }
 
 impl ServiceAfter {
-    fn of(path: &Path) -> Self {
+    fn of(path: &ServicePath) -> Self {
         let is_any = path.count > 0;
         Self {
             requests: path.count,
@@ -65,7 +65,7 @@ impl ServiceAfter {
 }
 
 impl PowerCutReport {
-    pub(in crate::scenario) fn new(cut: &Cut, losses: Option<Losses>) -> Self {
+    pub(in crate::scenario) fn new(cut: &PowerCut, losses: Option<Losses>) -> Self {
         Self {
             at_s: cut.at.seconds(),
             under_way: cut.under_way,
@@ -119,10 +119,10 @@ fn cuts(run: &RunSpec) -> Option<&PowerCutsSpec> {
 }
 
 /// When power fails in the run of a scenario; `None` where it never does.
-pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<CutPlan> {
+pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<PowerCutPlan> {
     let cuts = cuts(&scenario.run)?;
     let mut stream = Stream::new(scenario.seed, "power cuts");
-    let mut plan = CutPlan::default();
+    let mut plan = PowerCutPlan::default();
     plan.times.extend(cuts.times_s.iter().map(|&at_s| Time::from_ns(s_to_ns(at_s))));
     for _ in 0..cuts.random {
         match (scenario.run.requests, scenario.run.time_s) {

@@ -31,10 +31,10 @@ use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
 
 use crate::convert::{to_u32, trunc_to_u64};
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
+use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss};
 use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::Slot;
-use crate::hierarchy::parts::{Gather, Tickets};
+use crate::hierarchy::common::{Outstanding, SplitRequest};
 use crate::limits::PARTS_OF_A_REQUEST;
 use crate::request::{Flags, Op, Request};
 use crate::service::Service;
@@ -50,7 +50,7 @@ const PERIOD: u64 = u64::MAX - 1;
 /// A request from above.
 #[derive(Clone)]
 struct Job {
-    gather: Gather,
+    split: SplitRequest,
     /// What is to be written.
     payload: Payload,
     way: Way,
@@ -106,10 +106,10 @@ pub struct RamCache {
     lines: Lines,
     flush: Flush,
     streams: Option<Streams>,
-    jobs: Tickets<Job>,
+    jobs: Outstanding<Job>,
     /// Flushes under way.
     promises: Vec<Promise>,
-    parts: Tickets<Part>,
+    parts: Outstanding<Part>,
     /// Those that wait for a line that can be evicted.
     stalled: VecDeque<Held>,
     /// Those that wait for a line's blocks to be read or written.
@@ -153,9 +153,9 @@ impl RamCache {
             lines: Lines::new(&spec.policy, slots, line_blocks, block_bytes),
             flush: Flush::new(&spec.flush, slots, block_bytes),
             streams,
-            jobs: Tickets::default(),
+            jobs: Outstanding::default(),
             promises: Vec::new(),
-            parts: Tickets::default(),
+            parts: Outstanding::default(),
             stalled: VecDeque::new(),
             waiting: Vec::new(),
             around: Vec::new(),
@@ -182,7 +182,7 @@ impl RamCache {
 
     /// Goes on with blocks of a job.
     fn pursue(&mut self, held: Held, context: &mut Context<'_>) {
-        self.lines.at(context.now(), Some(self.jobs[held.job].gather.whole.id));
+        self.lines.at(context.now(), Some(self.jobs[held.job].split.request.id));
         match self.jobs[held.job].way {
             Way::ReadHit | Way::ReadMiss => self.read(held, context),
             Way::Write | Way::WriteStalled => self.write(held, context),
@@ -235,7 +235,7 @@ impl RamCache {
 
     /// Something that a job waited for is there; answers when that was all.
     fn release(&mut self, id: u64, context: &mut Context<'_>) {
-        self.lines.halts(Some(&self.jobs[id].gather.whole), context);
+        self.lines.halts(Some(&self.jobs[id].split.request), context);
         let job = &mut self.jobs[id];
         job.left -= 1;
         if job.left > 0 {
@@ -244,10 +244,10 @@ impl RamCache {
         let now = context.now();
         if !job.has_parts {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
-            job.gather.expect(1);
-            job.gather.part(&Completion::of(job.gather.whole, service));
+            job.split.add_parts(1);
+            job.split.complete_part(&Completion::of(job.split.request, service));
         }
-        let (way, blocks) = (job.way, job.gather.whole.blocks);
+        let (way, blocks) = (job.way, job.split.request.blocks);
         let delay_ns = self.own_ns(way, blocks);
         if delay_ns == 0 {
             self.answer(id, context);
@@ -267,7 +267,7 @@ impl RamCache {
     fn answer(&mut self, id: u64, context: &mut Context<'_>) {
         let job = self.jobs.take(id);
         let now = context.now();
-        let (mut completion, payload) = job.gather.finish(now);
+        let (mut completion, payload) = job.split.finish(now);
         // What the child's phases leave is waiting, and the cache's own time at the end.
         let phases = &mut completion.service.phases;
         let own_ns = self.own_ns(job.way, completion.request.blocks).min(phases.background_ns);
@@ -334,11 +334,11 @@ impl RamCache {
         if !context.holds_data() {
             return;
         }
-        let gather = &mut self.jobs[job].gather;
-        let (from, to) = (lbn.max(gather.whole.lbn), end.min(gather.whole.end_lbn()));
+        let split = &mut self.jobs[job].split;
+        let (from, to) = (lbn.max(split.request.lbn), end.min(split.request.end_lbn()));
         if from < to {
-            let first = from - gather.whole.lbn;
-            gather.bring(first, &self.lines.data(from, to - from), self.block_bytes);
+            let first = from - split.request.lbn;
+            split.store_read(first, &self.lines.data(from, to - from), self.block_bytes);
         }
     }
 
@@ -346,14 +346,14 @@ impl RamCache {
     fn take_part(&mut self, job: u64, completion: &Completion) {
         let job = &mut self.jobs[job];
         job.has_parts = true;
-        job.gather.part(completion);
+        job.split.complete_part(completion);
     }
 
     /// Sends a job's own access to the child; gives its id there.
     fn send(&mut self, job: u64, part: Part, request: Request, payload: Payload, context: &mut Context<'_>) -> u64 {
         self.hold(job);
-        self.jobs[job].gather.expect(1);
-        let id = self.parts.issue(part);
+        self.jobs[job].split.add_parts(1);
+        let id = self.parts.insert(part);
         context.submit_with(self.child, Request { id, arrival: context.now(), ..request }, payload);
         id
     }
@@ -378,9 +378,9 @@ impl Component for RamCache {
             return;
         }
         let passes = self.is_too_large(&request) || !self.lines.takes(&request, now);
-        let (way, gather) = (self.way_of(&request, passes), Gather::new(request));
-        let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
-        let (job, end) = (self.jobs.issue(job), request.end_lbn());
+        let (way, split) = (self.way_of(&request, passes), SplitRequest::new(request));
+        let job = Job { split, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
+        let (job, end) = (self.jobs.insert(job), request.end_lbn());
         let held = Held { job, lbn: request.lbn, end, since: now, is_counted: false };
         self.pursue(held, context);
         if way == Way::ReadHit {
@@ -390,7 +390,7 @@ impl Component for RamCache {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let data = context.answer(child, completion);
+        let data = context.read_payload(child, completion);
         match self.parts.take(completion.request.id) {
             Part::Fill { job, lbn, end } => self.filled(job, lbn, end, completion, &data, context),
             Part::Destage { lbn, end } => {
@@ -417,14 +417,16 @@ impl Component for RamCache {
         self.attend(None, context);
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.is_volatile && (!self.writes_through || below.may_lose_writes(self.child))
-    }
-
     fn part_blocks(&self) -> Option<u64> {
         // What touches more than half the lines goes around them whole.
         let most_parts = u64::from(self.lines.capacity() / 2);
         (most_parts > PARTS_OF_A_REQUEST.most).then_some(self.lines.line_blocks)
+    }
+}
+
+impl PowerLoss for RamCache {
+    fn may_lose_writes(&self, children: bool) -> bool {
+        self.is_volatile && (!self.writes_through || children)
     }
 
     fn power_cut(&mut self, now: Time) {
@@ -448,8 +450,10 @@ impl Component for RamCache {
     fn restart(&mut self, context: &mut Context<'_>) {
         self.attend(None, context);
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for RamCache {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (jobs, parts) = (self.jobs.len() + self.promises.len(), self.parts.len());
         let waiting = self.stalled.len() + self.waiting.len() + self.around.len();
         if at_rest && jobs + parts + waiting > 0 {
@@ -486,15 +490,15 @@ mod tests {
                 cache.flush.next(&cache.lines, &[], true).expect("there is something to write");
             }),
             ("at rest with 0 requests, 1 accesses", true, |cache| {
-                cache.parts.issue(Part::Destage { lbn: 0, end: 8 });
+                cache.parts.insert(Part::Destage { lbn: 0, end: 8 });
             }),
         ];
         let spec: RamCacheSpec = serde_json::from_value(serde_json::json!({ "bytes": 1 << 20 })).expect("a spec");
         for (word, at_rest, act) in acts {
             let mut cache = RamCache::new(&spec, ComponentId(0), 100_000, 512).expect("they fit");
-            assert_eq!(cache.check(at_rest), Ok(()));
+            assert_eq!(cache.check_invariants(at_rest), Ok(()));
             act(&mut cache);
-            let told = cache.check(at_rest).expect_err(word);
+            let told = cache.check_invariants(at_rest).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }
