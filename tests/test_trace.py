@@ -133,7 +133,14 @@ def test_parquet_is_a_trace_like_any_other(trace_file: Path) -> None:
 def test_columns_of_parquet_can_be_named(trace_file: Path) -> None:
     query = "SELECT t_ns / 1e6 AS arrives, offset_bytes AS place, bytes AS many, op AS kind, 'x,y' AS remark FROM trace"
     path = parquet_of(trace_file, query)
-    columns = {"time": "arrives", "time_unit": "ms", "offset": "place", "bytes": "many", "length_unit": "bytes", "op": "kind"}
+    columns = {
+        "time": "arrives",
+        "time_unit": "ms",
+        "offset": "place",
+        "bytes": "many",
+        "length_unit": "bytes",
+        "op": "kind",
+    }
     [batch] = list(open_trace(path, columns=columns))
     assert batch["time_ns"].tolist() == [i * 1_000_000 for i in range(50)]
     workload = {"kind": "trace", "path": str(path), "columns": columns}

@@ -39,10 +39,10 @@ impl Driver {
 
     fn collect(&mut self) {
         while let Some(completion) = self.session.completion() {
-            self.workload.heard(&completion);
+            self.workload.completed(&completion);
             if let Some(passage) = &mut self.passages[completion.request.id as usize] {
                 passage.end_ns = Some(completion.service.end.ns());
-                passage.is_served = completion.served();
+                passage.is_served = completion.is_served();
             }
         }
     }

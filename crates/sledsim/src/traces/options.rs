@@ -161,7 +161,8 @@ impl OpCodes {
         if is_in(&self.writes) {
             return Some(Op::Write);
         }
-        let written_as_decimal = whole_decimal(cell).map(|code| code.to_string()).filter(|code| code.as_bytes() != cell);
+        let written_as_decimal =
+            whole_decimal(cell).map(|code| code.to_string()).filter(|code| code.as_bytes() != cell);
         written_as_decimal.and_then(|code| self.op(code.as_bytes()))
     }
 }

@@ -23,7 +23,7 @@ fn responses(system: &mut System, requests: &[(u64, Op, u64, u32)]) -> Vec<u64> 
     while system.next_time().is_some() {
         system.step(&mut |completion| done.push(*completion));
     }
-    assert!(done.len() == requests.len() && done.iter().all(Completion::served), "each is served once");
+    assert!(done.len() == requests.len() && done.iter().all(Completion::is_served), "each is served once");
     done.sort_by_key(|completion| completion.request.id);
     for completion in &done {
         let service = &completion.service;

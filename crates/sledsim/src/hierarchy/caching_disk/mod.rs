@@ -344,7 +344,7 @@ impl Component for CachingDisk {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         self.table.at(context.now(), None);
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let job = self.children.settle(completion);
         if self.children.is_mems(child) && completion.status == Status::Failed && !self.losses.mems_failed {
             self.give_up_mems(context);

@@ -77,7 +77,7 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
         if let Some(anticipation) = drive.anticipation {
             mechanism = mechanism.with_anticipation(anticipation);
         }
-        if system.checks_rules() {
+        if system.has_checks() {
             mechanism = mechanism.checked();
         }
         mechanisms.push(system.add(Box::new(mechanism), &[]));
