@@ -278,7 +278,10 @@ def test_overload_is_told_with_the_rates_offered_and_served() -> None:
     overload = result.overload
     assert overload.served_per_s == result.throughput.requests_per_s
     assert overload.offered_per_s == pytest.approx(2500, rel=0.02)
-    assert overload.note == f"cannot keep up: {overload.offered_per_s:,.0f}/s offered, {overload.served_per_s:,.0f}/s served"
+    assert (
+        overload.note
+        == f"cannot keep up: {overload.offered_per_s:,.0f}/s offered, {overload.served_per_s:,.0f}/s served"
+    )
     lines = str(result.brief()).splitlines()
     assert lines[0].endswith(f" · 20,000 requests, {overload.note}")
     assert "±" not in lines[1]
@@ -287,7 +290,10 @@ def test_overload_is_told_with_the_rates_offered_and_served() -> None:
     assert result.response.ci95_low_ms is None
     assert result.response.ci95_note == overload.note
     assert f"g2, fcfs: {overload.note}" in str(sledsim.compare([result]))
-    for calm in ({"workload.arrival.rate_per_s": 1100}, {"workload": {"arrival": {"kind": "closed", "outstanding": 500}}}):
+    for calm in (
+        {"workload.arrival.rate_per_s": 1100},
+        {"workload": {"arrival": {"kind": "closed", "outstanding": 500}}},
+    ):
         assert sledsim.run(scenario, set=calm).overload is None
 
 

@@ -9,7 +9,15 @@ from sledsim.show.faults import Sentence, brief, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.parts import StoreError
-from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis, without_interval
+from sledsim.sweep.results import (
+    Estimate,
+    Results,
+    common_values,
+    estimate,
+    metric_label,
+    require_axis,
+    without_interval,
+)
 
 __all__ = ["Difference", "PairedComparison", "Side", "compare"]
 

@@ -23,7 +23,16 @@ from sledsim.sweep.tables import Definition
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["DEFAULT_METRICS", "Estimate", "Overload", "Results", "estimate", "metric_label", "results", "without_interval"]
+__all__ = [
+    "DEFAULT_METRICS",
+    "Estimate",
+    "Overload",
+    "Results",
+    "estimate",
+    "metric_label",
+    "results",
+    "without_interval",
+]
 
 #: What tables show unless something else is asked for, as far as it was measured.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
