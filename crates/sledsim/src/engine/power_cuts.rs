@@ -14,7 +14,7 @@ use crate::engine::run::{Observer, Progress, Run, RunLimits, RunState};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
 use crate::fault::Fault;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -276,12 +276,12 @@ impl LossCheck {
     /// Reads every block that was written, one after the other. `None` if `goes_on` says no.
     fn look(&mut self, system: &mut System, goes_on: &mut dyn FnMut() -> bool) -> Option<Losses> {
         let mut losses = Losses::default();
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
         for (id, (&place, &(lbn, origin))) in (FIRST_LOOK..).zip(&self.addresses) {
             if id % BLOCKS_LOOKED_AT == 0 && !goes_on() {
                 return None;
             }
-            let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, spare };
+            let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, padding };
             let came = Cell::new(None);
             let mut hear = |completion: &Completion| {
                 if completion.request.id == id {

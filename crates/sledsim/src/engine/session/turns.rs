@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::{SessionQueue, Session};
+use super::{Session, SessionQueue};
 use crate::convert::to_usize;
 use crate::engine::component::Completion;
 use crate::engine::run::{fell_behind, Observer, Progress};
