@@ -39,7 +39,7 @@ pub struct Spec {
 
 impl PolicySpec for Spec {
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Asptf::new(self.weight, device.cylinders()))
+        Box::new(Asptf::new(self.weight, device.dimensions().cylinders))
     }
 }
 
@@ -83,7 +83,7 @@ impl Asptf {
         let mut best = Best::default();
         let bound_ns = |_, cylinder| device.cylinder_bound_ns(now, cylinder);
         let cost_ns = |it: &Group| self.effective_ns(device.positioning_ns(now, it.location), now, it.ready);
-        let platter = device.platter(now);
+        let platter = device.rotating().and_then(|rotating| rotating.platter(now));
         let by_cylinder = self.pending.outward(self.all, device.cylinder(now), bound_ns);
         // There are at least as many requests as occupied cylinders, so the walk by age is never the first to end.
         for ((cylinder, bound_ns), (ready, aged)) in by_cylinder.zip(self.pending.groups_by_arrival()) {

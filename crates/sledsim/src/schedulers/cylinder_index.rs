@@ -100,7 +100,7 @@ impl CylinderIndex {
             self.arrivals.get_mut(key).older = older;
             group
         } else {
-            self.open_group(ready, location, device.angle(location), key)
+            self.open_group(ready, location, device.rotating().map_or(0, |rotating| rotating.angle(location)), key)
         };
         self.arrivals.get_mut(key).group = group;
     }
@@ -211,7 +211,7 @@ impl CylinderIndex {
 
     /// Removes the request in `span` that the device reaches soonest, the oldest of several.
     pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Request> {
-        let platter = device.platter(now);
+        let platter = device.rotating().and_then(|rotating| rotating.platter(now));
         let next = self.cheapest(
             span,
             device.cylinder(now),

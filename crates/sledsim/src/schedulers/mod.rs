@@ -118,18 +118,14 @@ pub trait Scheduler: DynClone + Send {
         false
     }
 
-    /// Whether it asks a policy of one's own, which is told of completions and may fail.
-    fn is_own(&self) -> bool {
-        false
-    }
-
-    /// A request that it gave out has been served; told where [`Scheduler::is_own`].
+    /// Takes note that a request which [`Scheduler::pop`] returned has been served.
     fn completed(&mut self, now: Time, request: &Request) {
         let _ = (now, request);
     }
 
-    /// Why it gives out nothing any more, though requests are pending.
-    fn stop(&self) -> Option<&Stop> {
+    /// Returns why the run has to stop, if a custom policy failed. [`Scheduler::pop`] returns nothing after that, though requests
+    /// are pending.
+    fn failure(&self) -> Option<&Stop> {
         None
     }
 

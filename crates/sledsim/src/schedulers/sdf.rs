@@ -41,7 +41,7 @@ impl Sdf {
     /// Nothing pending on `device`.
     #[must_use]
     pub fn new(device: &dyn Mechanism) -> Self {
-        let cylinders = device.cylinders();
+        let cylinders = device.dimensions().cylinders;
         let all = Span { first: 0, last: cylinders.saturating_sub(1) };
         let rises = x_m(device, all.first) <= x_m(device, all.last);
         Self { pending: CylinderIndex::new(cylinders), all, x_sign: if rises { 1.0 } else { -1.0 } }
@@ -49,24 +49,24 @@ impl Sdf {
 }
 
 fn x_m(device: &dyn Mechanism, cylinder: u32) -> f64 {
-    device.coordinates_m(Location { cylinder, slot: 0 }).0
+    device.coordinates_m(Location { cylinder, slot: 0 }).x_m
 }
 
 impl Scheduler for Sdf {
     keeps_pending!(by_cylinder);
 
     fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
-        let (at_x_m, at_y_m) = device.position_m(now);
+        let at = device.position_m(now);
         // The position can lie anywhere between cylinders: what is on the far side of it counts as no distance, so
         // that the bound never falls on the way out.
         let bound_m2 = |side, cylinder| {
             let outwards = if side == Side::Above { self.x_sign } else { -self.x_sign };
-            let dx_m = (outwards * (x_m(device, cylinder) - at_x_m)).max(0.0);
+            let dx_m = (outwards * (x_m(device, cylinder) - at.x_m)).max(0.0);
             dx_m * dx_m
         };
         let distance_m2 = |location| {
-            let (x_m, y_m) = device.coordinates_m(location);
-            let (dx_m, dy_m) = (x_m - at_x_m, y_m - at_y_m);
+            let to = device.coordinates_m(location);
+            let (dx_m, dy_m) = (to.x_m - at.x_m, to.y_m - at.y_m);
             dx_m * dx_m + dy_m * dy_m
         };
         let next =

@@ -20,7 +20,7 @@ pub const POLICY: Policy = Policy {
 no_parameters! {
     /// Shortest positioning time first.
     PolicySpec: fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Sptf::new(device.cylinders()))
+        Box::new(Sptf::new(device.dimensions().cylinders))
     }
 }
 

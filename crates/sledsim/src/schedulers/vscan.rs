@@ -37,7 +37,7 @@ pub struct Spec {
 
 impl PolicySpec for Spec {
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Vscan::new(self.r, device.capacity_blocks()))
+        Box::new(Vscan::new(self.r, device.dimensions().capacity_blocks))
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Spec {
 
 impl PolicySpec for Spec {
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Zsptf::new(self.zones, device.cylinders()))
+        Box::new(Zsptf::new(self.zones, device.dimensions().cylinders))
     }
 }
 
