@@ -24,12 +24,13 @@ CODE = ROOT / "crates" / "sledsim-c" / "src"
 # What a type of Rust is in C, but for const, which tells the compiler and not the linker.
 TYPES = {
     "*const c_char": "char *",
-    "*mut c_char": "char *",
     "*const *const c_char": "char **",
-    "*mut u64": "uint64_t *",
-    "*mut u32": "uint32_t *",
-    "*mut usize": "size_t *",
-    "*mut SledsimCompletion": "sledsim_completion_t *",
+    "*mut MaybeUninit<u8>": "char *",
+    "*mut MaybeUninit<SledsimCompletion>": "sledsim_completion_t *",
+    "Place<u64>": "uint64_t *",
+    "Place<u32>": "uint32_t *",
+    "Place<usize>": "size_t *",
+    "Place<SledsimCompletion>": "sledsim_completion_t *",
     "*mut Request": "struct disksim_request *",
     "*mut c_void": "void *",
     "Handle": "struct disksim_interface *",
@@ -74,7 +75,7 @@ def exported() -> dict[str, tuple[str, list[str]]]:
     found = {}
     for path in CODE.rglob("*.rs"):
         for name, takes, returns in re.findall(
-            r'#\[no_mangle\]\npub extern "C" fn (\w+)\(([^)]*)\)(?: -> ([^{]+))? \{', path.read_text()
+            r'#\[no_mangle\]\npub (?:unsafe )?extern "C" fn (\w+)\(([^)]*)\)(?: -> ([^{]+))? \{', path.read_text()
         ):
             types = [each.split(": ")[1] for each in re.split(r",\s*", takes.strip().rstrip(",")) if each]
             found[name] = TYPES[returns] if returns else "void", [TYPES[each] for each in types]

@@ -82,7 +82,8 @@ const char *sledsim_faults(void);
 
 /* Opens a session with the system of a scenario, which is a text in a format: "toml", "yaml" or "json"; null is "toml".
  * Relative paths in it start from a folder; null is the working folder. Settings, such as "device.settle_constants=0", are
- * laid over it; settings_count may be 0. Its workload is left out, and of its run only the warm-up counts. */
+ * laid over it; settings_count may be 0. Its workload is left out, and of its run only the warm-up counts. A scenario that
+ * names a library runs the code of that library in this process: open only scenarios that you trust. */
 int sledsim_open(const char *scenario, const char *format, const char *folder, const char *const *settings,
                  size_t settings_count, sledsim_session *session);
 

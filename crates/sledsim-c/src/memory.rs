@@ -1,124 +1,162 @@
-//! Memory of the caller's: every pointer is read and written here. A null pointer is refused; any other is taken at its word,
-//! which is the one thing that the header asks of whoever calls.
+//! Memory of the C caller: text and arrays are read through pointers here, results are written to places.
+//!
+//! A place for one value is an `Option<&mut MaybeUninit<T>>`, which C passes as a pointer that may be null.
+
+#![allow(unsafe_code)]
 
 use std::ffi::{c_char, CStr};
+use std::mem::MaybeUninit;
 use std::path::PathBuf;
 
 use crate::codes::{Code, Refusal};
+
+/// A place for one value in the caller's memory; `None` for a null pointer.
+pub type Place<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
 fn is_null(what: &str) -> Refusal {
     Refusal::new(Code::Null, format!("{what} is a null pointer"))
 }
 
-/// A text of the caller's.
-pub fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Refusal> {
-    if pointer.is_null() {
-        return Err(is_null(what));
-    }
-    // SAFETY: the caller hands over a text that ends in a zero and stays as it is during the call.
-    let bytes = unsafe { CStr::from_ptr(pointer) };
-    bytes.to_str().map_err(|error| Refusal::new(Code::Text, format!("{what} is not UTF-8: {error}")))
+/// Returns a text.
+///
+/// # Errors
+/// The pointer is null, or the text is not UTF-8.
+///
+/// # Safety
+/// The pointer is null, or points to a text that ends with a zero and is unchanged during `'a`.
+pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Refusal> {
+    // SAFETY: as the caller guarantees.
+    let text = unsafe { optional_text(pointer, what) }?;
+    text.ok_or_else(|| is_null(what))
 }
 
-/// A text that may be left out.
-pub fn optional_text<'a>(pointer: *const c_char, what: &str) -> Result<Option<&'a str>, Refusal> {
+/// Returns a text, or `None` for a null pointer.
+///
+/// # Errors
+/// The text is not UTF-8.
+///
+/// # Safety
+/// The pointer is null, or points to a text that ends with a zero and is unchanged during `'a`.
+pub unsafe fn optional_text<'a>(pointer: *const c_char, what: &str) -> Result<Option<&'a str>, Refusal> {
     if pointer.is_null() {
         return Ok(None);
     }
-    text(pointer, what).map(Some)
+    // SAFETY: as the caller guarantees.
+    let text = unsafe { CStr::from_ptr(pointer) }.to_str();
+    text.map(Some).map_err(|error| Refusal::new(Code::Text, format!("{what} is not UTF-8: {error}")))
 }
 
-/// A path of the caller's: whatever bytes the system allows.
-pub fn path(pointer: *const c_char, what: &str) -> Result<PathBuf, Refusal> {
-    if pointer.is_null() {
-        return Err(is_null(what));
-    }
+/// Returns a path: any bytes that the system allows.
+///
+/// # Errors
+/// The pointer is null, or the path is not UTF-8 on a system where it has to be.
+///
+/// # Safety
+/// The pointer is null, or points to a text that ends with a zero and is unchanged during the call.
+pub unsafe fn path(pointer: *const c_char, what: &str) -> Result<PathBuf, Refusal> {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
-        // SAFETY: as for `text`.
+        if pointer.is_null() {
+            return Err(is_null(what));
+        }
+        // SAFETY: as the caller guarantees.
         let bytes = unsafe { CStr::from_ptr(pointer) }.to_bytes();
         Ok(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
     }
     #[cfg(not(unix))]
-    text(pointer, what).map(PathBuf::from)
+    // SAFETY: as the caller guarantees.
+    unsafe { text(pointer, what) }.map(PathBuf::from)
 }
 
-/// Texts of the caller's, one after the other.
-pub fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Result<Vec<String>, Refusal> {
+/// Returns the texts of an array of `count` pointers, which may be null if `count` is 0.
+///
+/// # Errors
+/// A pointer is null, or a text is not UTF-8.
+///
+/// # Safety
+/// The pointer is null, or points to `count` pointers. Each of them is null, or points to a text that ends with a zero. All this is
+/// unchanged during the call.
+pub unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Result<Vec<String>, Refusal> {
     if count == 0 {
         return Ok(Vec::new());
     }
     if pointer.is_null() {
         return Err(is_null(what));
     }
-    // SAFETY: the caller hands over so many pointers, each of which is checked in its turn.
-    let each = |index| unsafe { *pointer.add(index) };
-    (0..count).map(|index| text(each(index), &format!("{what}[{index}]")).map(str::to_owned)).collect()
+    // SAFETY: as the caller guarantees.
+    let pointers = unsafe { std::slice::from_raw_parts(pointer, count) };
+    let each = pointers.iter().enumerate().map(|(index, &pointer)| {
+        // SAFETY: as the caller guarantees.
+        let text = unsafe { text(pointer, &format!("{what}[{index}]")) };
+        text.map(str::to_owned)
+    });
+    each.collect()
 }
 
-/// What is wanted of something of the caller's.
-pub fn get<T, R>(pointer: *const T, what: &str, wanted: impl FnOnce(&T) -> R) -> Result<R, Refusal> {
+/// Returns a copy of the caller's value.
+///
+/// # Errors
+/// The pointer is null.
+///
+/// # Safety
+/// The pointer is null, or points to a `T` that is unchanged during the call.
+pub unsafe fn read<T: Copy>(pointer: *const T, what: &str) -> Result<T, Refusal> {
     if pointer.is_null() {
         return Err(is_null(what));
     }
-    // SAFETY: the caller hands over one of these, which stays as it is during the call. Nothing of it is kept.
-    Ok(wanted(unsafe { &*pointer }))
+    // SAFETY: as the caller guarantees.
+    Ok(unsafe { pointer.read() })
 }
 
-/// Refuses a place that nothing can be written to.
-pub fn writable<T>(pointer: *mut T, what: &str) -> Result<(), Refusal> {
-    if pointer.is_null() {
-        return Err(is_null(what));
-    }
-    Ok(())
+/// Returns a place that has to be there.
+///
+/// # Errors
+/// The pointer was null.
+pub fn required<'a, T>(place: Place<'a, T>, what: &str) -> Result<&'a mut MaybeUninit<T>, Refusal> {
+    place.ok_or_else(|| is_null(what))
 }
 
-/// Writes an answer to the caller's place for it.
-pub fn put<T>(pointer: *mut T, what: &str, value: T) -> Result<(), Refusal> {
-    writable(pointer, what)?;
-    // SAFETY: the caller hands over a place for one of these, aligned as C aligns it.
-    unsafe { pointer.write(value) };
-    Ok(())
-}
-
-/// Writes an answer where the caller wants it.
-pub fn put_if_wanted<T>(pointer: *mut T, value: T) {
-    if !pointer.is_null() {
-        // SAFETY: as for `put`.
-        unsafe { pointer.write(value) };
+/// Writes a value if there is a place for it.
+pub fn put_if_wanted<T>(place: Place<'_, T>, value: T) {
+    if let Some(place) = place {
+        place.write(value);
     }
 }
 
-/// Writes answers to the caller's places, as long as there are both.
-pub fn put_all<T>(
-    pointer: *mut T,
-    capacity: usize,
+/// Returns the `count` places of an array, which may be null if `count` is 0.
+///
+/// # Errors
+/// The pointer is null and `count` is not 0.
+///
+/// # Safety
+/// The pointer is null, or points to `count` places that nothing else uses during `'a`.
+pub unsafe fn places<'a, T>(
+    pointer: *mut MaybeUninit<T>,
+    count: usize,
     what: &str,
-    mut values: impl FnMut() -> Option<T>,
-) -> Result<usize, Refusal> {
-    if capacity > 0 {
-        writable(pointer, what)?;
+) -> Result<&'a mut [MaybeUninit<T>], Refusal> {
+    if count == 0 {
+        return Ok(&mut []);
     }
-    for index in 0..capacity {
-        let Some(value) = values() else { return Ok(index) };
-        // SAFETY: the caller has `capacity` places from `pointer` on.
-        unsafe { pointer.add(index).write(value) };
+    if pointer.is_null() {
+        return Err(is_null(what));
     }
-    Ok(capacity)
+    // SAFETY: as the caller guarantees.
+    Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
 }
 
-/// Writes a text with a zero after it, if there is room; nothing otherwise.
-pub fn put_text(pointer: *mut c_char, capacity: usize, what: &str, text: &[u8]) -> Result<(), Refusal> {
-    if capacity <= text.len() {
-        let says = format!("{what} has room for {capacity} bytes, and {} are needed", text.len() + 1);
+/// Writes a text and a zero after it.
+///
+/// # Errors
+/// There are too few places; nothing is written then.
+pub fn put_text(places: &mut [MaybeUninit<u8>], what: &str, text: &str) -> Result<(), Refusal> {
+    if places.len() <= text.len() {
+        let says = format!("{what} has room for {} bytes, and {} are needed", places.len(), text.len() + 1);
         return Err(Refusal::new(Code::Space, says));
     }
-    writable(pointer, what)?;
-    // SAFETY: the caller has `capacity` bytes from `pointer` on, more than the text is long; nobody else has them.
-    unsafe {
-        std::ptr::copy_nonoverlapping(text.as_ptr(), pointer.cast::<u8>(), text.len());
-        pointer.add(text.len()).write(0);
+    for (place, byte) in places.iter_mut().zip(text.bytes().chain([0])) {
+        place.write(byte);
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! Sessions from C. What each function does stands in `include/sledsim.h`.
 
-#![allow(missing_docs)] // The header documents them, for whoever calls them.
+#![allow(missing_docs)] // `sledsim.h` documents these functions.
+#![allow(unsafe_code)]
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int};
-use std::path::Path;
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
 
 use sledsim::engine::{Completion, Status};
 use sledsim::request::{Flags, Op, Request};
@@ -13,7 +15,7 @@ use sledsim::time::Time;
 
 use crate::codes::{self, answered, Code, Refusal};
 use crate::handles::Table;
-use crate::memory::{optional_text, path, put, put_all, put_if_wanted, put_text, text, texts, writable};
+use crate::memory::{optional_text, path, places, put_if_wanted, put_text, required, text, texts, Place};
 use crate::opening::{open, open_file, Opened};
 use crate::taken::Taken;
 
@@ -148,39 +150,48 @@ pub extern "C" fn sledsim_faults() -> *const c_char {
     codes::faults()
 }
 
+/// # Safety
+/// The pointers are null, or point to what `sledsim.h` says, unchanged during the call.
 #[no_mangle]
-pub extern "C" fn sledsim_open(
+pub unsafe extern "C" fn sledsim_open(
     scenario: *const c_char,
     format: *const c_char,
     folder: *const c_char,
     settings: *const *const c_char,
     settings_count: usize,
-    session: *mut u64,
+    session: Place<u64>,
 ) -> c_int {
     answered(|| {
-        writable(session, "session")?;
-        let written = text(scenario, "scenario")?;
-        let notation = Notation::named(optional_text(format, "format")?.unwrap_or("toml"))?;
-        let folder = if folder.is_null() { Path::new("").to_owned() } else { path(folder, "folder")? };
-        let settings = texts(settings, settings_count, "settings")?;
+        let session = required(session, "session")?;
+        // SAFETY: as the caller guarantees.
+        let written = unsafe { text(scenario, "scenario") }?;
+        // SAFETY: as the caller guarantees.
+        let notation = Notation::named(unsafe { optional_text(format, "format") }?.unwrap_or("toml"))?;
+        // SAFETY: as the caller guarantees.
+        let folder = if folder.is_null() { PathBuf::new() } else { unsafe { path(folder, "folder") }? };
+        // SAFETY: as the caller guarantees.
+        let settings = unsafe { texts(settings, settings_count, "settings") }?;
         let held = Held::new(open(written, notation, "scenario", &folder, settings)?);
-        put(session, "session", SESSIONS.put(held)?)?;
+        session.write(SESSIONS.put(held)?);
         Ok(Code::Ok)
     })
 }
 
+/// # Safety
+/// The pointers are null, or point to what `sledsim.h` says, unchanged during the call.
 #[no_mangle]
-pub extern "C" fn sledsim_open_file(
+pub unsafe extern "C" fn sledsim_open_file(
     file: *const c_char,
     settings: *const *const c_char,
     settings_count: usize,
-    session: *mut u64,
+    session: Place<u64>,
 ) -> c_int {
     answered(|| {
-        writable(session, "session")?;
-        let file = path(file, "file")?;
-        let held = Held::new(open_file(&file, texts(settings, settings_count, "settings")?)?);
-        put(session, "session", SESSIONS.put(held)?)?;
+        let session = required(session, "session")?;
+        // SAFETY: as the caller guarantees.
+        let (file, settings) = unsafe { (path(file, "file")?, texts(settings, settings_count, "settings")?) };
+        let held = Held::new(open_file(&file, settings)?);
+        session.write(SESSIONS.put(held)?);
         Ok(Code::Ok)
     })
 }
@@ -191,7 +202,7 @@ pub extern "C" fn sledsim_close(session: u64) -> c_int {
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_size(session: u64, blocks: *mut u64, block_bytes: *mut u32) -> c_int {
+pub extern "C" fn sledsim_size(session: u64, blocks: Place<u64>, block_bytes: Place<u32>) -> c_int {
     with(session, |held| {
         put_if_wanted(blocks, held.session.capacity_blocks());
         put_if_wanted(block_bytes, held.session.block_bytes());
@@ -200,23 +211,23 @@ pub extern "C" fn sledsim_size(session: u64, blocks: *mut u64, block_bytes: *mut
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_now(session: u64, now_ns: *mut u64) -> c_int {
+pub extern "C" fn sledsim_now(session: u64, now_ns: Place<u64>) -> c_int {
     with(session, |held| {
-        put(now_ns, "now_ns", held.session.now().ns())?;
+        required(now_ns, "now_ns")?.write(held.session.now().ns());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_under_way(session: u64, requests: *mut u64) -> c_int {
+pub extern "C" fn sledsim_under_way(session: u64, requests: Place<u64>) -> c_int {
     with(session, |held| {
-        put(requests, "requests", held.session.under_way())?;
+        required(requests, "requests")?.write(held.session.under_way());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int, at_ns: u64, id: *mut u64) -> c_int {
+pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int, at_ns: u64, id: Place<u64>) -> c_int {
     moving(session, |held| {
         let transfer = Request::read(lbn, blocks);
         let request = match op {
@@ -240,11 +251,11 @@ pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int,
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_next_event(session: u64, at_ns: *mut u64) -> c_int {
+pub extern "C" fn sledsim_next_event(session: u64, at_ns: Place<u64>) -> c_int {
     with(session, |held| {
-        writable(at_ns, "at_ns")?;
+        let at_ns = required(at_ns, "at_ns")?;
         let Some(next) = held.session.next_event() else { return Ok(Code::Nothing) };
-        put(at_ns, "at_ns", next.ns())?;
+        at_ns.write(next.ns());
         Ok(Code::Ok)
     })
 }
@@ -274,46 +285,56 @@ pub extern "C" fn sledsim_drain(session: u64) -> c_int {
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_completion(session: u64, completion: *mut SledsimCompletion) -> c_int {
+pub extern "C" fn sledsim_completion(session: u64, completion: Place<SledsimCompletion>) -> c_int {
     with(session, |held| {
-        writable(completion, "completion")?;
+        let completion = required(completion, "completion")?;
         let Some(done) = held.completion() else { return Ok(Code::Nothing) };
-        put(completion, "completion", done.into())?;
+        completion.write(done.into());
         Ok(Code::Ok)
     })
 }
 
+/// # Safety
+/// `completions` is null, or points to `capacity` places.
 #[no_mangle]
-pub extern "C" fn sledsim_completions(
+pub unsafe extern "C" fn sledsim_completions(
     session: u64,
-    completions: *mut SledsimCompletion,
+    completions: *mut MaybeUninit<SledsimCompletion>,
     capacity: usize,
-    count: *mut usize,
+    count: Place<usize>,
 ) -> c_int {
     with(session, |held| {
-        writable(count, "count")?;
-        let fetched = put_all(completions, capacity, "completions", || held.completion().map(Into::into))?;
-        put(count, "count", fetched)?;
+        let count = required(count, "count")?;
+        // SAFETY: as the caller guarantees.
+        let places = unsafe { places(completions, capacity, "completions") }?;
+        let mut fetched = 0;
+        // A completion is fetched only when there is a place for it.
+        while let Some(place) = places.get_mut(fetched) {
+            let Some(done) = held.completion() else { break };
+            place.write(done.into());
+            fetched += 1;
+        }
+        count.write(fetched);
         Ok(if fetched == 0 { Code::Nothing } else { Code::Ok })
     })
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_completion_of(session: u64, id: u64, completion: *mut SledsimCompletion) -> c_int {
+pub extern "C" fn sledsim_completion_of(session: u64, id: u64, completion: Place<SledsimCompletion>) -> c_int {
     with(session, |held| {
-        writable(completion, "completion")?;
+        let completion = required(completion, "completion")?;
         let Some(done) = held.completion_of(id)? else { return Ok(Code::Nothing) };
-        put(completion, "completion", done.into())?;
+        completion.write(done.into());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
-pub extern "C" fn sledsim_snapshot(session: u64, snapshot: *mut u64) -> c_int {
+pub extern "C" fn sledsim_snapshot(session: u64, snapshot: Place<u64>) -> c_int {
     answered(|| {
-        writable(snapshot, "snapshot")?;
+        let snapshot = required(snapshot, "snapshot")?;
         let copy = SESSIONS.with(session, |held| Ok(held.clone()))?;
-        put(snapshot, "snapshot", SESSIONS.put(copy)?)?;
+        snapshot.write(SESSIONS.put(copy)?);
         Ok(Code::Ok)
     })
 }
@@ -330,8 +351,15 @@ pub extern "C" fn sledsim_restore(session: u64, snapshot: u64) -> c_int {
     })
 }
 
+/// # Safety
+/// `json` is null, or points to `capacity` bytes.
 #[no_mangle]
-pub extern "C" fn sledsim_result(session: u64, json: *mut c_char, capacity: usize, length: *mut usize) -> c_int {
+pub unsafe extern "C" fn sledsim_result(
+    session: u64,
+    json: *mut MaybeUninit<u8>,
+    capacity: usize,
+    length: Place<usize>,
+) -> c_int {
     with(session, |held| {
         let result = held.result()?;
         put_if_wanted(length, result.len());
@@ -339,7 +367,8 @@ pub extern "C" fn sledsim_result(session: u64, json: *mut c_char, capacity: usiz
         if json.is_null() && capacity == 0 {
             return Ok(Code::Ok);
         }
-        put_text(json, capacity, "json", result.as_bytes())?;
+        // SAFETY: as the caller guarantees.
+        put_text(unsafe { places(json, capacity, "json") }?, "json", result)?;
         Ok(Code::Ok)
     })
 }

@@ -1,5 +1,5 @@
-//! Policies and mechanisms of one's own that are compiled: functions of a shared library that a scenario names, or at addresses of
-//! the program at hand. `sledsim_policy.h` says what they are given, and what they answer.
+//! Compiled policies and mechanisms: functions of shared libraries that a scenario names, or at addresses of this process.
+//! `sledsim_policy.h` documents their arguments and return values.
 
 mod libraries;
 mod opened;

@@ -1,19 +1,39 @@
-//! The door to shared libraries: finds the functions that a scenario names.
+//! Loads compiled policies: finds the functions that a scenario names.
 
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use serde_json::Value;
 use sledsim::fault::{Fault, Faults, Kind};
-use sledsim::own::{Door, Opened, OwnSpec, Role};
+use sledsim::own::{Door, Maker, Opened, OwnSpec, Role};
 
 use crate::opened::opened;
-use crate::policies::Compiled;
+use crate::policies::{
+    CompiledMechanism, CompiledMirror, CompiledReplacement, CompiledScheduler, CompiledSpinDown, Policy,
+};
 use crate::raw::{Function, Memory};
 
-/// Brings in what is in shared libraries, and nothing else.
+/// Loads policies from shared libraries, and nothing else.
 #[derive(Debug)]
-pub struct Libraries;
+pub struct Libraries {
+    _trusted: (),
+}
+
+impl Libraries {
+    /// Returns a loader of the shared libraries that scenarios name.
+    ///
+    /// # Safety
+    /// Scenarios resolved with this loader are trusted as programs are. Every library that they name has sound initialisers. Every
+    /// function that they name has the signature that `sledsim_policy.h` gives for its key and role, may be called from any thread,
+    /// reads only what its argument points to, writes only to the `state` there, keeps no pointer and does not unwind.
+    pub unsafe fn trusted() -> Self {
+        Self { _trusted: () }
+    }
+}
 
 impl Door for Libraries {
     fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults> {
@@ -28,34 +48,45 @@ impl Door for Libraries {
             return Err(Fault::at(Kind::Conflict, doors[1]).says(says).into());
         }
         let (path, folder) = found(name, wanted.folder.as_deref(), base)?;
-        let unreadable = |error: String| told(Fault::of(Kind::Unreadable, "library", name.as_str()).says(error));
-        let (library, digest) = opened(&path).map_err(unreadable)?;
-        let function = |key: &str, symbol: &Option<String>| -> Result<Option<Function>, Fault> {
+        // SAFETY: the caller of `trusted` guarantees that the library's initialisers are sound.
+        let opened = unsafe { opened(&path) };
+        let (library, digest) =
+            opened.map_err(|error| told(Fault::of(Kind::Unreadable, "library", name.as_str()).says(error)))?;
+        let address = |key: &str, symbol: &Option<String>| -> Result<Option<NonNull<c_void>>, Fault> {
             let Some(symbol) = symbol else { return Ok(None) };
             let missing = || {
                 let says = format!("no function {symbol} in {}", path.display());
                 told(Fault::of(Kind::UnknownName, key, symbol.as_str()).says(says))
             };
-            library.function(symbol).ok_or_else(missing).map(Some)
+            library.address_of(symbol).ok_or_else(missing).map(Some)
         };
-        let policy = compiled(role, wanted)?;
-        let decide = function("symbol", &wanted.symbol)?
+        let settings = Settings::new(role, wanted)?;
+        let decide = address("symbol", &wanted.symbol)?
             .ok_or_else(|| Fault::missing("symbol").says(": the function of the library that decides"))?;
-        let (arrived, completed) = (function("arrived", &wanted.arrived)?, function("completed", &wanted.completed)?);
-        let policy = Compiled { decide, arrived, completed, ..policy };
+        let arrived = address("arrived", &wanted.arrived)?;
+        let completed = address("completed", &wanted.completed)?;
+        // SAFETY: the library stays open until the process ends, and the caller of `trusted` guarantees the rest.
+        let maker = unsafe { settings.maker(role, Addresses { decide, arrived, completed }) };
         let (folder, source) = (Some(folder.display().to_string()), Some(digest));
-        Ok(Opened { folder, source, parameters: wanted.parameters.clone(), maker: Arc::new(policy) })
+        Ok(Opened { folder, source, parameters: wanted.parameters.clone(), maker })
     }
 }
 
-/// What is at an address of this process, which whoever hands it in keeps in place.
+/// Returns the compiled policy whose function is at an address of this process.
 ///
 /// # Errors
-/// Its parameters are no numbers, or a key is of another role.
-pub fn at_address(role: Role, wanted: &OwnSpec, address: usize) -> Result<Opened, Faults> {
-    let policy = Compiled { decide: Function(address), ..compiled(role, wanted)? };
-    let parameters = wanted.parameters.clone();
-    Ok(Opened { folder: None, source: None, parameters, maker: Arc::new(policy) })
+/// The address is 0, a parameter is not a number, or a key belongs to another role.
+///
+/// # Safety
+/// A function is at `address` until the process ends. It has the signature that `sledsim_policy.h` gives for the role, may be called
+/// from any thread, reads only what its argument points to, writes only to the `state` there, keeps no pointer and does not unwind.
+pub unsafe fn at_address(role: Role, wanted: &OwnSpec, address: usize) -> Result<Opened, Faults> {
+    let settings = Settings::new(role, wanted)?;
+    let decide = NonNull::new(address as *mut c_void)
+        .ok_or_else(|| Fault::of(Kind::OutOfRange, "address", 0).says(": expected the address of a function"))?;
+    // SAFETY: as the caller guarantees.
+    let maker = unsafe { settings.maker(role, Addresses { decide, arrived: None, completed: None }) };
+    Ok(Opened { folder: None, source: None, parameters: wanted.parameters.clone(), maker })
 }
 
 /// A fault whose words are the whole sentence.
@@ -82,38 +113,89 @@ fn found(name: &str, known: Option<&str>, base: &Path) -> Result<(PathBuf, PathB
     Err(told(Fault::of(Kind::Unreadable, "library", name).says(says)))
 }
 
-/// A policy whose functions are still to be found, with the parameters in the order of their names.
-fn compiled(role: Role, wanted: &OwnSpec) -> Result<Compiled, Faults> {
-    let no_number = |(name, value): (&String, &Value)| {
-        let allowed = "a number: compiled policies have no others";
-        (!value.is_number()).then(|| Fault::wrong_type(name.as_str(), value.clone(), allowed))
-    };
-    let mut faults: Vec<Fault> = wanted.parameters.iter().filter_map(no_number).collect();
-    let takes_hooks = matches!(role, Role::Scheduler | Role::Mirror);
-    let keys = [
-        ("arrived", wanted.arrived.is_some(), takes_hooks, Role::Scheduler),
-        ("completed", wanted.completed.is_some(), takes_hooks, Role::Scheduler),
-        ("positioning", wanted.positioning.is_some(), takes_hooks, Role::Scheduler),
-        ("slot_bytes", wanted.slot_bytes.is_some(), role == Role::Replacement, Role::Replacement),
-    ];
-    faults.extend(keys.iter().filter(|(_, is_given, is_taken, _)| *is_given && !is_taken).map(|(key, .., other)| {
-        let says = format!(": is of a compiled {}, not of a {}", other.name(), role.name());
-        Fault::at(Kind::Conflict, *key).says(says)
-    }));
-    if !faults.is_empty() {
-        return Err(faults.into_iter().collect());
+/// Addresses of the functions of a policy.
+struct Addresses {
+    decide: NonNull<c_void>,
+    arrived: Option<NonNull<c_void>>,
+    completed: Option<NonNull<c_void>>,
+}
+
+/// A compiled policy without its functions.
+struct Settings {
+    policy: Policy,
+    uses_positioning: bool,
+    slot_bytes: usize,
+}
+
+impl Settings {
+    /// Reads the settings of a policy; parameters are in the order of their names.
+    ///
+    /// # Errors
+    /// A parameter is not a number, or a key belongs to another role.
+    fn new(role: Role, wanted: &OwnSpec) -> Result<Self, Faults> {
+        let no_number = |(name, value): (&String, &Value)| {
+            let allowed = "a number: compiled policies have no others";
+            (!value.is_number()).then(|| Fault::wrong_type(name.as_str(), value.clone(), allowed))
+        };
+        let mut faults: Vec<Fault> = wanted.parameters.iter().filter_map(no_number).collect();
+        let takes_hooks = matches!(role, Role::Scheduler | Role::Mirror);
+        let keys = [
+            ("arrived", wanted.arrived.is_some(), takes_hooks, Role::Scheduler),
+            ("completed", wanted.completed.is_some(), takes_hooks, Role::Scheduler),
+            ("positioning", wanted.positioning.is_some(), takes_hooks, Role::Scheduler),
+            ("slot_bytes", wanted.slot_bytes.is_some(), role == Role::Replacement, Role::Replacement),
+        ];
+        faults.extend(keys.iter().filter(|(_, is_given, is_taken, _)| *is_given && !is_taken).map(
+            |(key, .., other)| {
+                let says = format!(": is of a compiled {}, not of a {}", other.name(), role.name());
+                Fault::at(Kind::Conflict, *key).says(says)
+            },
+        ));
+        if !faults.is_empty() {
+            return Err(faults.into_iter().collect());
+        }
+        let mut numbers: Vec<(&String, f64)> =
+            wanted.parameters.iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect();
+        numbers.sort_by_key(|(name, _)| *name);
+        let numbers = numbers.into_iter().map(|(_, number)| number).collect();
+        let memory = Memory::new(numbers, wanted.state_bytes.unwrap_or(0) as usize);
+        Ok(Self {
+            policy: Policy { name: wanted.title().to_owned(), memory },
+            uses_positioning: wanted.positioning != Some(false),
+            slot_bytes: wanted.slot_bytes.unwrap_or(0) as usize,
+        })
     }
-    let mut numbers: Vec<(&String, f64)> =
-        wanted.parameters.iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect();
-    numbers.sort_by_key(|(name, _)| *name);
-    let numbers = numbers.into_iter().map(|(_, number)| number).collect();
-    Ok(Compiled {
-        name: wanted.title().to_owned(),
-        positioning: wanted.positioning != Some(false),
-        decide: Function(0),
-        arrived: None,
-        completed: None,
-        memory: Memory::new(numbers, wanted.state_bytes.unwrap_or(0) as usize),
-        slot_bytes: wanted.slot_bytes.unwrap_or(0) as usize,
-    })
+
+    /// Returns the policy with its functions.
+    ///
+    /// # Safety
+    /// The functions have the signatures that `sledsim_policy.h` gives for the role, and satisfy the contract of [`Function::at`].
+    unsafe fn maker(self, role: Role, addresses: Addresses) -> Arc<dyn Maker> {
+        let Self { policy, uses_positioning, slot_bytes } = self;
+        let Addresses { decide, arrived, completed } = addresses;
+        // SAFETY: the caller guarantees the signatures for the role.
+        unsafe {
+            match role {
+                Role::Scheduler => Arc::new(CompiledScheduler {
+                    policy,
+                    pick: Function::at(decide),
+                    arrived: arrived.map(|address| Function::at(address)),
+                    completed: completed.map(|address| Function::at(address)),
+                    uses_positioning,
+                }),
+                Role::Mirror => Arc::new(CompiledMirror {
+                    policy,
+                    choose: Function::at(decide),
+                    arrived: arrived.map(|address| Function::at(address)),
+                    completed: completed.map(|address| Function::at(address)),
+                    uses_positioning,
+                }),
+                Role::Replacement => {
+                    Arc::new(CompiledReplacement { policy, replace: Function::at(decide), slot_bytes, slots: 0 })
+                }
+                Role::SpinDown => Arc::new(CompiledSpinDown { policy, rest: Function::at(decide) }),
+                Role::Device => Arc::new(CompiledMechanism::new(policy, Function::at(decide))),
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Libraries that this process has opened: each is read and hashed once, until its file is another one.
 
+#![allow(unsafe_code)]
+
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -44,11 +46,14 @@ static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// How many names copies have had: the system would know one again, though its file is gone.
 static COPIES: AtomicU64 = AtomicU64::new(0);
 
-/// The library at a path, and the SHA-256 of its file.
+/// Returns the library at a path, and the SHA-256 of its file.
 ///
 /// # Errors
-/// It can't be read, or is none that fits this machine.
-pub fn opened(path: &Path) -> Result<(Library, String), String> {
+/// The file can't be read, or is not a shared library for this machine.
+///
+/// # Safety
+/// The initialisers of the library are sound.
+pub unsafe fn opened(path: &Path) -> Result<(Library, String), String> {
     let stamp = Stamp::from(&std::fs::metadata(path).map_err(|error| error.to_string())?);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = known.iter().find(|known| known.path == path && known.stamp == stamp) {
@@ -57,19 +62,33 @@ pub fn opened(path: &Path) -> Result<(Library, String), String> {
     let content = std::fs::read(path).map_err(|error| error.to_string())?;
     // The system takes a file for one that is open by its name or its number, whatever has become of it since.
     let is_taken = known.iter().any(|known| known.path == path || known.stamp.inode == stamp.inode);
-    let library = if is_taken { opened_as_copy(&content)? } else { Library::open(path)? };
+    // SAFETY: as the caller guarantees.
+    let library = unsafe {
+        if is_taken {
+            open_copy(&content)?
+        } else {
+            Library::open(path)?
+        }
+    };
     let digest: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
     known.retain(|known| known.path != path);
     known.push(Known { path: path.to_owned(), stamp, library, digest: digest.clone() });
     Ok((library, digest))
 }
 
-/// Opens what stood in a file by a name that no library had before.
-fn opened_as_copy(content: &[u8]) -> Result<Library, String> {
+/// Opens a library from the content of its file, by a path that no library had before.
+///
+/// # Errors
+/// No file can be written, or the content is not a shared library for this machine.
+///
+/// # Safety
+/// The initialisers of the library are sound.
+unsafe fn open_copy(content: &[u8]) -> Result<Library, String> {
     let (path, mut file) = new_file().map_err(|error| error.to_string())?;
     let library = file.write_all(content).map_err(|error| error.to_string()).and_then(|()| {
         drop(file);
-        Library::open(&path)
+        // SAFETY: as the caller guarantees.
+        unsafe { Library::open(&path) }
     });
     // What is open stays so without its name; where a system does not allow that, the file stays.
     let _ = std::fs::remove_file(&path);

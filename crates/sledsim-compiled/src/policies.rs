@@ -1,4 +1,4 @@
-//! Policies of one's own that are compiled: functions at addresses.
+//! The roles of compiled policies and mechanisms. One whose functions have not been called yet makes others.
 
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Kind};
@@ -7,172 +7,203 @@ use sledsim::power::Mode;
 use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 
-use crate::raw::{Event, Function, Memory, Motion, Rest};
+use crate::raw::{
+    CacheEvent, CacheKeys, Choose, Hear, IdleEvent, Mechanism, Memory, Note, Pick, Question, Replace, Rest, Target,
+};
 
-/// A compiled policy: one to which nothing has happened makes others.
+/// The name of a compiled policy in messages, its parameters and its state.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct Policy {
     pub name: String,
-    pub positioning: bool,
-    pub decide: Function,
-    pub arrived: Option<Function>,
-    pub completed: Option<Function>,
     pub memory: Memory,
-    /// What it remembers of each slot of a cache, bytes.
-    pub slot_bytes: usize,
 }
 
-impl Maker for Compiled {
-    fn scheduler(&self) -> Result<Box<dyn OwnScheduler>, Fault> {
-        Ok(Box::new(self.clone()))
-    }
-
-    fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
-        let Self { name, decide, memory, slot_bytes, .. } = self.clone();
-        let memory = memory.and_for(slots, slot_bytes)?;
-        Ok(Box::new(CompiledReplacement { name, decide, memory, slots }))
-    }
-
-    fn mirror(&self) -> Result<Box<dyn OwnMirror>, Fault> {
-        Ok(Box::new(self.clone()))
-    }
-
-    fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
-        Ok(Box::new(self.clone()))
-    }
-
-    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
-        let Self { name, decide, memory, .. } = self.clone();
-        let mut device = CompiledDevice { name, decide, memory, capacity_blocks: 0, block_bytes: BLOCK_BYTES };
-        let mut size = |what| device.decide.moves(what, Time::ZERO, (0, 0, true), &mut device.memory);
-        let (blocks, bytes) = (size(Motion::CapacityBlocks), size(Motion::BlockBytes));
-        // Sizes beyond those of any device the device itself refuses.
-        device.capacity_blocks = u64::try_from(blocks).map_err(|_| device.no_size(Motion::CapacityBlocks, blocks))?;
-        if bytes != 0 {
-            device.block_bytes = u32::try_from(bytes).map_err(|_| device.no_size(Motion::BlockBytes, bytes))?;
-        }
-        Ok(Box::new(device))
-    }
-}
-
-impl Compiled {
-    /// The row that the function returned; whoever asked sees to it that it is one of so many.
+impl Policy {
+    /// Converts the row that a function returned; the caller checks that it is below `count`.
     fn row(&self, row: i64, count: usize) -> Result<usize, Stop> {
         usize::try_from(row)
             .map_err(|_| Stop::of_policy(format!("{} returned {row}: expected from 0 to {}", self.name, count - 1)))
     }
 }
 
-impl OwnScheduler for Compiled {
+/// A compiled scheduling policy.
+#[derive(Clone)]
+pub struct CompiledScheduler {
+    pub policy: Policy,
+    pub pick: Pick,
+    pub arrived: Option<Hear>,
+    pub completed: Option<Hear>,
+    pub uses_positioning: bool,
+}
+
+impl Maker for CompiledScheduler {
+    fn scheduler(&self) -> Result<Box<dyn OwnScheduler>, Fault> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl OwnScheduler for CompiledScheduler {
     fn name(&self) -> &str {
-        &self.name
+        &self.policy.name
     }
 
     fn looks_at_positioning(&self) -> bool {
-        self.positioning
+        self.uses_positioning
     }
 
     fn pick(&mut self, now: Time, pending: &mut Pending) -> Result<usize, Stop> {
-        let row = self.decide.pick(now, pending, &mut self.memory);
-        self.row(row, pending.len())
+        let row = self.pick.pick(now, pending, &mut self.policy.memory);
+        self.policy.row(row, pending.len())
     }
 
     fn arrived(&mut self, ready: Time, request: &Request) -> Result<(), Stop> {
         if let Some(arrived) = self.arrived {
-            arrived.tell(ready, request, &mut self.memory);
+            arrived.hear(ready, request, &mut self.policy.memory);
         }
         Ok(())
     }
 
     fn completed(&mut self, now: Time, request: &Request) -> Result<(), Stop> {
         if let Some(completed) = self.completed {
-            completed.tell(now, request, &mut self.memory);
+            completed.hear(now, request, &mut self.policy.memory);
         }
         Ok(())
     }
 }
 
-impl OwnMirror for Compiled {
+/// A compiled choice of the copy that serves a read.
+#[derive(Clone)]
+pub struct CompiledMirror {
+    pub policy: Policy,
+    pub choose: Choose,
+    pub arrived: Option<Note>,
+    pub completed: Option<Note>,
+    pub uses_positioning: bool,
+}
+
+impl Maker for CompiledMirror {
+    fn mirror(&self) -> Result<Box<dyn OwnMirror>, Fault> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl OwnMirror for CompiledMirror {
     fn name(&self) -> &str {
-        &self.name
+        &self.policy.name
     }
 
     fn looks_at_positioning(&self) -> bool {
-        self.positioning
+        self.uses_positioning
     }
 
     fn pick(&mut self, now: Time, request: &Request, copies: &mut Copies) -> Result<usize, Stop> {
-        let row = self.decide.choose(now, request, copies, &mut self.memory);
-        self.row(row, copies.len())
+        let row = self.choose.choose(now, request, copies, &mut self.policy.memory);
+        self.policy.row(row, copies.len())
     }
 
     fn arrived(&mut self, now: Time, member: u32, access: &Request) -> Result<(), Stop> {
         if let Some(arrived) = self.arrived {
-            arrived.tell_of_member(now, member, access, &mut self.memory);
+            arrived.note(now, member, access, &mut self.policy.memory);
         }
         Ok(())
     }
 
     fn completed(&mut self, now: Time, member: u32, access: &Request) -> Result<(), Stop> {
         if let Some(completed) = self.completed {
-            completed.tell_of_member(now, member, access, &mut self.memory);
+            completed.note(now, member, access, &mut self.policy.memory);
         }
         Ok(())
     }
 }
 
-impl OwnSpinDown for Compiled {
+/// A compiled spin-down policy.
+#[derive(Clone)]
+pub struct CompiledSpinDown {
+    pub policy: Policy,
+    pub rest: Rest,
+}
+
+impl Maker for CompiledSpinDown {
+    fn spin_down(&self) -> Result<Box<dyn OwnSpinDown>, Fault> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl OwnSpinDown for CompiledSpinDown {
     fn name(&self) -> &str {
-        &self.name
+        &self.policy.name
     }
 
     fn after_ns(&mut self, now: Time, mode: usize, modes: &[Mode]) -> Result<Option<u64>, Stop> {
-        // Anything below nothing is never.
-        Ok(u64::try_from(self.decide.rest(now, Rest::After(mode), modes, &mut self.memory)).ok())
+        // A negative answer means that the device never enters the mode.
+        Ok(u64::try_from(self.rest.rest(now, IdleEvent::After(mode), modes, &mut self.policy.memory)).ok())
     }
 
     fn ended(&mut self, now: Time, idle_ns: u64, modes: &[Mode]) -> Result<(), Stop> {
-        self.decide.rest(now, Rest::Ended(idle_ns), modes, &mut self.memory);
+        self.rest.rest(now, IdleEvent::Ended(idle_ns), modes, &mut self.policy.memory);
         Ok(())
     }
 
     fn served(&mut self, now: Time, request: &Request) -> Result<(), Stop> {
-        self.decide.rest(now, Rest::Served(request), &[], &mut self.memory);
+        self.rest.rest(now, IdleEvent::Served(request), &[], &mut self.policy.memory);
         Ok(())
     }
 }
 
-/// Size of a block where a mechanism does not say.
+/// Block size of a mechanism that answers 0, bytes.
 const BLOCK_BYTES: u32 = 512;
 
 /// A compiled mechanism.
 #[derive(Clone)]
-struct CompiledDevice {
-    name: String,
-    decide: Function,
-    memory: Memory,
+pub struct CompiledMechanism {
+    policy: Policy,
+    mechanism: Mechanism,
+    /// 0 until the mechanism has been made.
     capacity_blocks: u64,
     block_bytes: u32,
 }
 
-impl CompiledDevice {
-    fn no_size(&self, what: Motion, answer: i64) -> Fault {
-        let says = format!("{} returned {answer} as its {}: expected at least 1", self.name, what.word());
-        Fault::new(Kind::Policy).says(says)
+impl Maker for CompiledMechanism {
+    fn device(&self) -> Result<Box<dyn OwnDevice>, Fault> {
+        let mut made = self.clone();
+        // The scenario rejects sizes that no device has.
+        made.capacity_blocks = made.size(Question::CapacityBlocks)?;
+        match made.size(Question::BlockBytes)? {
+            0 => {}
+            bytes => made.block_bytes = bytes,
+        }
+        Ok(Box::new(made))
+    }
+}
+
+impl CompiledMechanism {
+    /// Returns a mechanism whose sizes are not known yet.
+    pub fn new(policy: Policy, mechanism: Mechanism) -> Self {
+        Self { policy, mechanism, capacity_blocks: 0, block_bytes: BLOCK_BYTES }
     }
 
-    fn time_ns(&mut self, what: Motion, now: Time, told: (u64, u32, bool)) -> Result<u64, Stop> {
-        let ns = self.decide.moves(what, now, told, &mut self.memory);
+    fn size<T: TryFrom<i64>>(&mut self, question: Question) -> Result<T, Fault> {
+        let target = Target { lbn: 0, blocks: 0, is_read: true };
+        let answer = self.mechanism.ask(question, Time::ZERO, target, &mut self.policy.memory);
+        T::try_from(answer).map_err(|_| {
+            let (name, size) = (&self.policy.name, question.answer_name());
+            Fault::new(Kind::Policy).says(format!("{name} returned {answer} as its {size}: expected at least 1"))
+        })
+    }
+
+    fn time_ns(&mut self, question: Question, now: Time, target: Target) -> Result<u64, Stop> {
+        let ns = self.mechanism.ask(question, now, target, &mut self.policy.memory);
         u64::try_from(ns).map_err(|_| {
-            let says = format!("{} returned {ns} ns as its {}: expected at least 0", self.name, what.word());
+            let (name, time) = (&self.policy.name, question.answer_name());
+            let says = format!("{name} returned {ns} ns as its {time}: expected at least 0");
             Stop::of_policy(says)
         })
     }
 }
 
-impl OwnDevice for CompiledDevice {
+impl OwnDevice for CompiledMechanism {
     fn name(&self) -> &str {
-        &self.name
+        &self.policy.name
     }
 
     fn capacity_blocks(&self) -> u64 {
@@ -184,33 +215,44 @@ impl OwnDevice for CompiledDevice {
     }
 
     fn positioning_ns(&mut self, now: Time, lbn: u64, read: bool) -> Result<u64, Stop> {
-        self.time_ns(Motion::Positioning, now, (lbn, 0, read))
+        self.time_ns(Question::Positioning, now, Target { lbn, blocks: 0, is_read: read })
     }
 
     fn serve(&mut self, now: Time, request: &Request) -> Result<u64, Stop> {
-        self.time_ns(Motion::Serve, now, (request.lbn, request.blocks, request.op == Op::Read))
+        let target = Target { lbn: request.lbn, blocks: request.blocks, is_read: request.op == Op::Read };
+        self.time_ns(Question::Serve, now, target)
     }
 }
 
 /// A compiled replacement policy.
 #[derive(Clone)]
-struct CompiledReplacement {
-    name: String,
-    decide: Function,
-    memory: Memory,
-    slots: u32,
+pub struct CompiledReplacement {
+    pub policy: Policy,
+    pub replace: Replace,
+    /// State of each slot, bytes.
+    pub slot_bytes: usize,
+    /// Slots of the cache; 0 until the policy belongs to one.
+    pub slots: u32,
+}
+
+impl Maker for CompiledReplacement {
+    fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
+        let Policy { name, memory } = self.policy.clone();
+        let policy = Policy { name, memory: memory.with_slots(slots, self.slot_bytes)? };
+        Ok(Box::new(Self { policy, slots, ..*self }))
+    }
 }
 
 impl CompiledReplacement {
     #[inline]
-    fn call(&mut self, event: Event, slot: Option<u32>, key: u64, evicted: Option<u64>) -> i64 {
-        self.decide.replace(event, (slot, key, evicted), self.slots, &mut self.memory)
+    fn call(&mut self, event: CacheEvent, slot: Option<u32>, key: u64, evicted: Option<u64>) -> i64 {
+        self.replace.replace(event, CacheKeys { slot, key, evicted }, self.slots, &mut self.policy.memory)
     }
 }
 
 impl OwnReplacement for CompiledReplacement {
     fn name(&self) -> &str {
-        &self.name
+        &self.policy.name
     }
 
     fn chooses_admissions(&self) -> bool {
@@ -218,11 +260,11 @@ impl OwnReplacement for CompiledReplacement {
     }
 
     fn admits(&mut self, key: u64) -> Result<bool, Stop> {
-        match self.call(Event::Refuses, None, key, None) {
+        match self.call(CacheEvent::Refuses, None, key, None) {
             0 => Ok(true),
             1 => Ok(false),
             answer => {
-                let name = &self.name;
+                let name = &self.policy.name;
                 let says = format!("{name} returned {answer} when asked whether it refuses a key: expected 0 or 1");
                 Err(Stop::of_policy(says))
             }
@@ -230,25 +272,25 @@ impl OwnReplacement for CompiledReplacement {
     }
 
     fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {
-        let slot = self.call(Event::Victim, after, key, None);
+        let slot = self.call(CacheEvent::Victim, after, key, None);
         u32::try_from(slot).ok().filter(|&slot| slot < self.slots).ok_or_else(|| {
-            let says = format!("{} returned {slot}: expected a slot from 0 to {}", self.name, self.slots - 1);
+            let says = format!("{} returned {slot}: expected a slot from 0 to {}", self.policy.name, self.slots - 1);
             Stop::of_policy(says)
         })
     }
 
     fn admitted(&mut self, slot: u32, key: u64, evicted: Option<u64>) -> Result<(), Stop> {
-        self.call(Event::Admitted, Some(slot), key, evicted);
+        self.call(CacheEvent::Admitted, Some(slot), key, evicted);
         Ok(())
     }
 
     fn hit(&mut self, slot: u32, key: u64) -> Result<(), Stop> {
-        self.call(Event::Hit, Some(slot), key, None);
+        self.call(CacheEvent::Hit, Some(slot), key, None);
         Ok(())
     }
 
     fn removed(&mut self, slot: u32, key: u64) -> Result<(), Stop> {
-        self.call(Event::Removed, Some(slot), key, None);
+        self.call(CacheEvent::Removed, Some(slot), key, None);
         Ok(())
     }
 }

@@ -1,7 +1,14 @@
-//! All that Rust can't check: the one file with `unsafe` code. Everything here is said in safe terms to the rest.
+//! Calls of compiled functions: the argument structs of `sledsim_policy.h`, and the only `unsafe` code of this crate.
+//!
+//! A [`Function`] is made by an `unsafe` constructor, whose caller guarantees its signature and behaviour. Its methods are safe: they
+//! fill an argument struct from borrowed data and call the function with it.
+
+#![allow(unsafe_code)]
 
 use std::ffi::c_void;
+use std::fmt;
 use std::path::Path;
+use std::ptr::NonNull;
 
 use sledsim::fault::{Fault, Kind};
 use sledsim::own::{Copies, Pending};
@@ -10,9 +17,9 @@ use sledsim::request::{Op, Request};
 use sledsim::service::MODES;
 use sledsim::time::Time;
 
-/// `struct sledsim_pending` of `sledsim_policy.h`: what a compiled policy picks from.
+/// `struct sledsim_pending` of `sledsim_policy.h`: the pending requests, a column for each quantity.
 #[repr(C)]
-struct PendingColumns {
+pub struct PickArguments {
     now_ns: u64,
     count: u64,
     id: *const u64,
@@ -21,24 +28,24 @@ struct PendingColumns {
     read: *const u8,
     age_ns: *const u64,
     positioning_ns: *const u64,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// `struct sledsim_request` of `sledsim_policy.h`: what a compiled policy is told of.
+/// `struct sledsim_request` of `sledsim_policy.h`: a request that arrived or was served.
 #[repr(C)]
-struct RequestOf {
+pub struct RequestArguments {
     at_ns: u64,
     id: u64,
     lbn: u64,
     blocks: u32,
     read: u32,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// What a replacement policy is told, or asked: the numbers of `sledsim_policy.h`.
+/// `enum sledsim_what` of `sledsim_policy.h`: the events and questions of a replacement policy.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
-pub enum Event {
+pub enum CacheEvent {
     /// `SLEDSIM_HIT`
     Hit,
     /// `SLEDSIM_VICTIM`
@@ -51,20 +58,20 @@ pub enum Event {
     Refuses,
 }
 
-/// `struct sledsim_cache` of `sledsim_policy.h`: what a compiled replacement policy is told, or asked.
+/// `struct sledsim_cache` of `sledsim_policy.h`: an event or question of a cache.
 #[repr(C)]
-struct CacheOf {
+pub struct ReplaceArguments {
     what: u32,
     slot: u32,
     key: u64,
     evicted: u64,
     slots: u64,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// `struct sledsim_copies` of `sledsim_policy.h`: what a compiled choice of a copy chooses from.
+/// `struct sledsim_copies` of `sledsim_policy.h`: the copies that can serve a read.
 #[repr(C)]
-struct CopyColumns {
+pub struct ChooseArguments {
     now_ns: u64,
     count: u64,
     copy: *const u32,
@@ -77,35 +84,35 @@ struct CopyColumns {
     lbn: u64,
     blocks: u32,
     read: u32,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// `struct sledsim_access` of `sledsim_policy.h`: what a compiled choice of a copy is told of.
+/// `struct sledsim_access` of `sledsim_policy.h`: an access of a mirror's member.
 #[repr(C)]
-struct AccessOf {
+pub struct AccessArguments {
     at_ns: u64,
     id: u64,
     lbn: u64,
     blocks: u32,
     read: u32,
     member: u64,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// What a spin-down policy is asked, or told.
+/// `enum sledsim_rest_what` of `sledsim_policy.h`: the events and questions of a spin-down policy.
 #[derive(Clone, Copy, Debug)]
-pub enum Rest<'a> {
-    /// `SLEDSIM_AFTER`: of a mode.
+pub enum IdleEvent<'a> {
+    /// `SLEDSIM_AFTER`, with the mode.
     After(usize),
-    /// `SLEDSIM_ENDED`: after so many nanoseconds.
+    /// `SLEDSIM_ENDED`, with the length of the idle interval, ns.
     Ended(u64),
-    /// `SLEDSIM_SERVED`: a request.
+    /// `SLEDSIM_SERVED`, with the request.
     Served(&'a Request),
 }
 
-/// `struct sledsim_idle` of `sledsim_policy.h`: what a compiled spin-down policy is told, or asked.
+/// `struct sledsim_idle` of `sledsim_policy.h`: an event or question of a device with idle modes.
 #[repr(C)]
-struct IdleOf {
+pub struct IdleArguments {
     what: u32,
     mode: u32,
     now_ns: u64,
@@ -119,13 +126,13 @@ struct IdleOf {
     after_ns: *const u64,
     wake_ns: *const u64,
     wake_w: *const f64,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// What a mechanism is asked: the numbers of `sledsim_policy.h`.
+/// `enum sledsim_asked` of `sledsim_policy.h`: the questions of a mechanism.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
-pub enum Motion {
+pub enum Question {
     /// `SLEDSIM_CAPACITY_BLOCKS`
     CapacityBlocks,
     /// `SLEDSIM_BLOCK_BYTES`
@@ -136,9 +143,9 @@ pub enum Motion {
     Serve,
 }
 
-impl Motion {
-    /// What messages call what it answers.
-    pub const fn word(self) -> &'static str {
+impl Question {
+    /// Returns the name of the answer in messages.
+    pub const fn answer_name(self) -> &'static str {
         match self {
             Self::CapacityBlocks => "capacity",
             Self::BlockBytes => "size of a block",
@@ -148,46 +155,46 @@ impl Motion {
     }
 }
 
-/// `struct sledsim_motion` of `sledsim_policy.h`: what a compiled mechanism is asked.
+/// `struct sledsim_motion` of `sledsim_policy.h`: a question of a mechanism.
 #[repr(C)]
-struct MotionOf {
+pub struct MechanismArguments {
     what: u32,
     read: u32,
     now_ns: u64,
     lbn: u64,
     blocks: u64,
-    memory: MemoryOf,
+    memory: MemoryArguments,
 }
 
-/// What all end in: parameters, and what the policy remembers.
+/// The last members of each argument struct: the policy's parameters and state.
 #[repr(C)]
-struct MemoryOf {
+struct MemoryArguments {
     parameters: *const f64,
     parameter_count: u64,
     state: *mut c_void,
     state_bytes: u64,
 }
 
-/// What a compiled policy is given beside requests. Its state is in whole words, so that anything may stand in it.
+/// Parameters and state of a compiled policy. The state is made of 64-bit words, so that it is aligned for every C type.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// Its parameters, in their order.
+    /// Parameters, in the order of their names.
     pub parameters: Vec<f64>,
-    /// What it remembers, nothing at first.
+    /// State, all zero at first.
     pub state: Vec<u64>,
 }
 
 impl Memory {
-    /// Parameters, and so many bytes that are all zero.
+    /// Returns these parameters and a zeroed state of at least `state_bytes`.
     pub fn new(parameters: Vec<f64>, state_bytes: usize) -> Self {
         Self { parameters, state: vec![0; state_bytes.div_ceil(size_of::<u64>())] }
     }
 
-    /// The same with room for so many slots of a cache.
+    /// Extends the state by `slot_bytes` for each of `slots` slots of a cache.
     ///
     /// # Errors
-    /// There is no such memory.
-    pub fn and_for(mut self, slots: u32, slot_bytes: usize) -> Result<Self, Fault> {
+    /// The memory can't be allocated.
+    pub fn with_slots(mut self, slots: u32, slot_bytes: usize) -> Result<Self, Fault> {
         let words = (slots as usize).saturating_mul(slot_bytes).div_ceil(size_of::<u64>());
         self.state.try_reserve_exact(words).map_err(|_| {
             let says = format!("there is no memory for {slot_bytes} bytes of each of {slots} slots");
@@ -197,8 +204,8 @@ impl Memory {
         Ok(self)
     }
 
-    fn lent(&mut self) -> MemoryOf {
-        MemoryOf {
+    fn arguments(&mut self) -> MemoryArguments {
+        MemoryArguments {
             parameters: self.parameters.as_ptr(),
             parameter_count: self.parameters.len() as u64,
             state: self.state.as_mut_ptr().cast(),
@@ -207,128 +214,208 @@ impl Memory {
     }
 }
 
-/// A shared library, which stays open.
+/// A shared library, open until the process ends.
 #[derive(Clone, Copy)]
 pub struct Library(&'static libloading::Library);
 
 impl Library {
-    /// Opens one: its own start may run.
+    /// Opens the shared library at `path`.
     ///
     /// # Errors
-    /// It is none, or does not fit this machine.
-    pub fn open(path: &Path) -> Result<Self, String> {
-        // What a library does when it is opened nobody can check: a scenario that names one is trusted as a program is.
+    /// The file can't be read, or is not a shared library for this machine.
+    ///
+    /// # Safety
+    /// The initialisers of the library, which run now, are sound.
+    pub unsafe fn open(path: &Path) -> Result<Self, String> {
+        // SAFETY: the caller guarantees that the initialisers are sound. The finalisers never run, as the library is leaked.
         let opened = unsafe { libloading::Library::new(path) };
         opened.map(|library| Self(Box::leak(Box::new(library)))).map_err(|error| error.to_string())
     }
 
-    /// A function of it, which stays where it is as the library does.
-    pub fn function(&self, symbol: &str) -> Option<Function> {
-        // Only the address is taken; that a function is there, and of which type, the user says.
-        let address = unsafe { self.0.get::<*const c_void>(symbol.as_bytes()) };
-        address.ok().map(|address| Function(*address as usize))
+    /// Returns the address of a symbol, or `None` if the library does not define it.
+    pub fn address_of(&self, symbol: &str) -> Option<NonNull<c_void>> {
+        // SAFETY: any symbol's address is a valid `*mut c_void`; it is not dereferenced here.
+        let address = unsafe { self.0.get::<*mut c_void>(symbol.as_bytes()) };
+        NonNull::new(*address.ok()?)
     }
 }
 
-/// The address of a function of a compiled policy, which whoever handed it in keeps in place.
-#[derive(Clone, Copy, Debug)]
-pub struct Function(pub usize);
+/// A C function that takes a pointer to an `A` and returns an `R`.
+pub struct Function<A, R> {
+    function: unsafe extern "C" fn(*const A) -> R,
+}
 
-impl Function {
-    /// Asks the function which row to dispatch.
-    pub fn pick(self, now: Time, pending: &Pending, memory: &mut Memory) -> i64 {
-        let none = pending.positioning_ns.is_empty();
-        let columns = PendingColumns {
-            now_ns: now.ns(),
-            count: pending.len() as u64,
-            id: pending.id.as_ptr(),
-            lbn: pending.lbn.as_ptr(),
-            blocks: pending.blocks.as_ptr(),
-            read: pending.read.as_ptr(),
-            age_ns: pending.age_ns.as_ptr(),
-            positioning_ns: if none { std::ptr::null() } else { pending.positioning_ns.as_ptr() },
-            memory: memory.lent(),
-        };
-        // The user says that a function of this type is there, and writes nowhere but to the state: what a library can do
-        // wrong nobody can check. The columns outlive the call.
-        let function: extern "C" fn(*const PendingColumns) -> i64 = unsafe { std::mem::transmute(self.0) };
-        function(&raw const columns)
+/// `sledsim_pick`: returns the row of the request to dispatch.
+pub type Pick = Function<PickArguments, i64>;
+/// `sledsim_hear`: notes an arrival or a completion.
+pub type Hear = Function<RequestArguments, ()>;
+/// `sledsim_replace`: replacement policy of a cache.
+pub type Replace = Function<ReplaceArguments, i64>;
+/// `sledsim_choose`: returns the row of the copy that serves a read.
+pub type Choose = Function<ChooseArguments, i64>;
+/// `sledsim_note`: notes an access of a mirror's member.
+pub type Note = Function<AccessArguments, ()>;
+/// `sledsim_rest`: spin-down policy.
+pub type Rest = Function<IdleArguments, i64>;
+/// `sledsim_mechanism`: a mechanism.
+pub type Mechanism = Function<MechanismArguments, i64>;
+
+impl<A, R> Clone for Function<A, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A, R> Copy for Function<A, R> {}
+
+impl<A, R> fmt::Debug for Function<A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&(self.function as *const ())).finish()
+    }
+}
+
+impl<A, R> Function<A, R> {
+    /// Returns the function at an address.
+    ///
+    /// # Safety
+    /// A C function with the signature `R function(const A *)` is at `address` until the process ends. Called from any thread, it reads
+    /// only what its argument points to, writes only to the `state` there, keeps no pointer and does not unwind.
+    pub unsafe fn at(address: NonNull<c_void>) -> Self {
+        // SAFETY: the caller guarantees that the address is that of a function of this type.
+        let function = unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*const A) -> R>(address) };
+        Self { function }
     }
 
-    /// Tells the function what happens in a cache, or asks it: with a slot, a key, and a key that left, where it has them.
     #[inline]
-    pub fn replace(
-        self,
-        event: Event,
-        (slot, key, evicted): (Option<u32>, u64, Option<u64>),
-        slots: u32,
-        memory: &mut Memory,
-    ) -> i64 {
-        let told = CacheOf {
-            what: event as u32,
-            slot: slot.unwrap_or(u32::MAX),
-            key,
-            evicted: evicted.unwrap_or(u64::MAX),
-            slots: slots.into(),
-            memory: memory.lent(),
-        };
-        // As above.
-        let function: extern "C" fn(*const CacheOf) -> i64 = unsafe { std::mem::transmute(self.0) };
-        function(&raw const told)
+    fn call(self, arguments: &A) -> R {
+        // SAFETY: by the contract of `at` the function takes an `A`. This module fills in every `A`: its pointers are to borrowed data
+        // that outlive the call, as long as the counts beside them say.
+        unsafe { (self.function)(arguments) }
     }
+}
 
-    /// Asks the function which copy serves a read.
-    pub fn choose(self, now: Time, request: &Request, copies: &Copies, memory: &mut Memory) -> i64 {
-        let none = copies.positioning_ns.is_empty();
-        let columns = CopyColumns {
+impl Pick {
+    /// Returns the row to dispatch.
+    ///
+    /// # Panics
+    /// The columns of `pending` have different lengths.
+    pub fn pick(self, now: Time, pending: &Pending, memory: &mut Memory) -> i64 {
+        let Pending { id, lbn, blocks, read, age_ns, positioning_ns } = pending;
+        let count = id.len();
+        assert_eq!([lbn.len(), blocks.len(), read.len(), age_ns.len()], [count; 4], "columns of one length");
+        self.call(&PickArguments {
             now_ns: now.ns(),
-            count: copies.len() as u64,
-            copy: copies.copy.as_ptr(),
-            member: copies.member.as_ptr(),
-            pending: copies.pending.as_ptr(),
-            pending_blocks: copies.pending_blocks.as_ptr(),
-            next_lbn: copies.next_lbn.as_ptr(),
-            positioning_ns: if none { std::ptr::null() } else { copies.positioning_ns.as_ptr() },
+            count: count as u64,
+            id: id.as_ptr(),
+            lbn: lbn.as_ptr(),
+            blocks: blocks.as_ptr(),
+            read: read.as_ptr(),
+            age_ns: age_ns.as_ptr(),
+            positioning_ns: optional_column(positioning_ns, count),
+            memory: memory.arguments(),
+        })
+    }
+}
+
+impl Hear {
+    /// Passes on an arrival or a completion.
+    pub fn hear(self, at: Time, request: &Request, memory: &mut Memory) {
+        self.call(&RequestArguments {
+            at_ns: at.ns(),
             id: request.id,
             lbn: request.lbn,
             blocks: request.blocks,
             read: u32::from(request.op == Op::Read),
-            memory: memory.lent(),
-        };
-        // As above.
-        let function: extern "C" fn(*const CopyColumns) -> i64 = unsafe { std::mem::transmute(self.0) };
-        function(&raw const columns)
+            memory: memory.arguments(),
+        });
     }
+}
 
-    /// Tells the function of an access of a member.
-    pub fn tell_of_member(self, at: Time, member: u32, access: &Request, memory: &mut Memory) {
-        let told = AccessOf {
+/// Slot and keys of a [`CacheEvent`], where it has them.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheKeys {
+    pub slot: Option<u32>,
+    pub key: u64,
+    /// The key that left.
+    pub evicted: Option<u64>,
+}
+
+impl Replace {
+    /// Passes on an event of a cache with `slots` slots, and returns the answer.
+    #[inline]
+    pub fn replace(self, event: CacheEvent, keys: CacheKeys, slots: u32, memory: &mut Memory) -> i64 {
+        self.call(&ReplaceArguments {
+            what: event as u32,
+            slot: keys.slot.unwrap_or(u32::MAX),
+            key: keys.key,
+            evicted: keys.evicted.unwrap_or(u64::MAX),
+            slots: slots.into(),
+            memory: memory.arguments(),
+        })
+    }
+}
+
+impl Choose {
+    /// Returns the row of the copy that serves a read.
+    ///
+    /// # Panics
+    /// The columns of `copies` have different lengths.
+    pub fn choose(self, now: Time, request: &Request, copies: &Copies, memory: &mut Memory) -> i64 {
+        let Copies { copy, member, pending, pending_blocks, next_lbn, positioning_ns } = copies;
+        let count = copy.len();
+        let lengths = [member.len(), pending.len(), pending_blocks.len(), next_lbn.len()];
+        assert_eq!(lengths, [count; 4], "columns of one length");
+        self.call(&ChooseArguments {
+            now_ns: now.ns(),
+            count: count as u64,
+            copy: copy.as_ptr(),
+            member: member.as_ptr(),
+            pending: pending.as_ptr(),
+            pending_blocks: pending_blocks.as_ptr(),
+            next_lbn: next_lbn.as_ptr(),
+            positioning_ns: optional_column(positioning_ns, count),
+            id: request.id,
+            lbn: request.lbn,
+            blocks: request.blocks,
+            read: u32::from(request.op == Op::Read),
+            memory: memory.arguments(),
+        })
+    }
+}
+
+impl Note {
+    /// Passes on an access of a member.
+    pub fn note(self, at: Time, member: u32, access: &Request, memory: &mut Memory) {
+        self.call(&AccessArguments {
             at_ns: at.ns(),
             id: access.id,
             lbn: access.lbn,
             blocks: access.blocks,
             read: u32::from(access.op == Op::Read),
             member: member.into(),
-            memory: memory.lent(),
-        };
-        // As above.
-        let function: extern "C" fn(*const AccessOf) = unsafe { std::mem::transmute(self.0) };
-        function(&raw const told);
+            memory: memory.arguments(),
+        });
     }
+}
 
-    /// Asks the function when a device stops, or tells it what happened.
-    pub fn rest(self, now: Time, what: Rest<'_>, modes: &[Mode], memory: &mut Memory) -> i64 {
-        let of = |value: fn(&Mode) -> u64| std::array::from_fn::<u64, MODES, _>(|at| modes.get(at).map_or(0, value));
-        let watts =
+impl Rest {
+    /// Passes on an event of a device with idle modes, and returns the answer.
+    ///
+    /// # Panics
+    /// There are more than [`MODES`] modes.
+    pub fn rest(self, now: Time, event: IdleEvent<'_>, modes: &[Mode], memory: &mut Memory) -> i64 {
+        assert!(modes.len() <= MODES, "{} modes, at most {MODES}", modes.len());
+        let times = |value: fn(&Mode) -> u64| std::array::from_fn::<u64, MODES, _>(|at| modes.get(at).map_or(0, value));
+        let powers =
             |value: fn(&Mode) -> f64| std::array::from_fn::<f64, MODES, _>(|at| modes.get(at).map_or(0.0, value));
-        let (power_w, wake_w) = (watts(|mode| mode.power_w), watts(|mode| mode.wake_w));
-        let (after_ns, wake_ns) = (of(|mode| mode.after_ns.unwrap_or(u64::MAX)), of(|mode| mode.wake_ns));
-        let (number, mode, idle_ns, request) = match what {
-            Rest::After(mode) => (0, mode as u32, 0, None),
-            Rest::Ended(idle_ns) => (1, 0, idle_ns, None),
-            Rest::Served(request) => (2, 0, 0, Some(request)),
+        let (power_w, wake_w) = (powers(|mode| mode.power_w), powers(|mode| mode.wake_w));
+        let (after_ns, wake_ns) = (times(|mode| mode.after_ns.unwrap_or(u64::MAX)), times(|mode| mode.wake_ns));
+        let (number, mode, idle_ns, request) = match event {
+            IdleEvent::After(mode) => (0, mode as u32, 0, None),
+            IdleEvent::Ended(idle_ns) => (1, 0, idle_ns, None),
+            IdleEvent::Served(request) => (2, 0, 0, Some(request)),
         };
-        let told = IdleOf {
+        self.call(&IdleArguments {
             what: number,
             mode,
             now_ns: now.ns(),
@@ -342,40 +429,38 @@ impl Function {
             after_ns: after_ns.as_ptr(),
             wake_ns: wake_ns.as_ptr(),
             wake_w: wake_w.as_ptr(),
-            memory: memory.lent(),
-        };
-        // As above.
-        let function: extern "C" fn(*const IdleOf) -> i64 = unsafe { std::mem::transmute(self.0) };
-        function(&raw const told)
+            memory: memory.arguments(),
+        })
     }
+}
 
-    /// Asks the function about a motion: to which block, of how many from there on, and whether they are read.
-    pub fn moves(self, what: Motion, now: Time, (lbn, blocks, read): (u64, u32, bool), memory: &mut Memory) -> i64 {
-        let asked = MotionOf {
-            what: what as u32,
-            read: read.into(),
+/// The block and direction that a mechanism is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub lbn: u64,
+    pub blocks: u32,
+    pub is_read: bool,
+}
+
+impl Mechanism {
+    /// Asks the mechanism a question, and returns the answer.
+    pub fn ask(self, question: Question, now: Time, target: Target, memory: &mut Memory) -> i64 {
+        self.call(&MechanismArguments {
+            what: question as u32,
+            read: target.is_read.into(),
             now_ns: now.ns(),
-            lbn,
-            blocks: blocks.into(),
-            memory: memory.lent(),
-        };
-        // As above.
-        let function: extern "C" fn(*const MotionOf) -> i64 = unsafe { std::mem::transmute(self.0) };
-        function(&raw const asked)
+            lbn: target.lbn,
+            blocks: target.blocks.into(),
+            memory: memory.arguments(),
+        })
     }
+}
 
-    /// Tells the function of a request.
-    pub fn tell(self, at: Time, request: &Request, memory: &mut Memory) {
-        let told = RequestOf {
-            at_ns: at.ns(),
-            id: request.id,
-            lbn: request.lbn,
-            blocks: request.blocks,
-            read: u32::from(request.op == Op::Read),
-            memory: memory.lent(),
-        };
-        // As above.
-        let function: extern "C" fn(*const RequestOf) = unsafe { std::mem::transmute(self.0) };
-        function(&raw const told);
+/// Returns a pointer to a column of `count` values, or null for an empty one, which the policy does without.
+fn optional_column(column: &[u64], count: usize) -> *const u64 {
+    if column.is_empty() {
+        return std::ptr::null();
     }
+    assert_eq!(column.len(), count, "columns of one length");
+    column.as_ptr()
 }

@@ -1,6 +1,8 @@
 //! What the machine is asked for beyond the standard library: the end by a signal, a turn before others, processors that are awake, a
 //! file for oneself, a send that does not wait.
 
+#![allow(unsafe_code)]
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,8 +1,11 @@
 //! A guard against Python code of one's own that does not come back: after a while it is made to raise, and where that does not
 //! help a process that says so is ended.
 
+#![allow(unsafe_code)]
+
 use std::fmt;
 use std::io::Write;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -133,13 +136,14 @@ impl Guard {
     ) -> PyResult<T> {
         let (thread, began) = (raw::thread(), Instant::now());
         *self.under_way() = Some(Call { method, place, thread, began, over_since: None, is_fired: false });
-        let answer = call();
+        // A panic must not leave a record of a thread that may end.
+        let answer = catch_unwind(AssertUnwindSafe(call));
         let ended = self.under_way().take();
         // Whoever made it raise held the interpreter, as this thread does now: nothing comes between.
         if ended.is_some_and(|call| call.is_fired) {
             raw::raise_in(thread, None, python);
         }
-        answer
+        answer.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// That a call took too long.
@@ -174,8 +178,8 @@ impl Guard {
         let (signal, thread) = (WAKING.0.load(Ordering::Relaxed), WAKING.1.load(Ordering::Relaxed));
         let under_way = self.under_way();
         if signal != 0 && under_way.as_ref().is_some_and(|call| call.over_since.is_some() && call.thread == thread) {
-            // The call can't end, nor its thread, as long as this holds it.
-            raw::signal(thread, signal);
+            // SAFETY: the thread is in a call, which can't return while this holds its lock.
+            unsafe { raw::signal(thread, signal) };
         }
     }
 
@@ -195,7 +199,8 @@ impl Guard {
         let _ = std::io::stderr().write_all(says.as_bytes());
         let signal = ENDING.1.load(Ordering::Relaxed);
         if signal != 0 {
-            raw::signal(call.thread, signal);
+            // SAFETY: the thread is in this call, which can't return while this holds its lock.
+            unsafe { raw::signal(call.thread, signal) };
             std::thread::sleep(SHOWING);
         }
         raw::exit(STATUS);

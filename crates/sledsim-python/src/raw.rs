@@ -1,4 +1,6 @@
-//! All that Rust can't check: the one file with `unsafe` code. Everything here is said in safe terms to the rest.
+//! Calls of the system and of Python's C interface: the only `unsafe` code of this crate beside the loading of compiled policies.
+
+#![allow(unsafe_code)]
 
 use std::ffi::c_long;
 
@@ -6,36 +8,45 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// The number by which Python knows this thread.
+/// Returns Python's identifier of this thread.
 pub fn thread() -> u64 {
-    // Asks the system; there is nothing to get wrong. As wide as the system's own numbers, on some not as this one.
+    // SAFETY: the function has no preconditions.
     let ident = unsafe { ffi::PyThread_get_thread_ident() };
+    // The C type is `unsigned long`, which has 32 bits on some systems.
     #[allow(clippy::useless_conversion)]
     ident.into()
 }
 
-/// Has a thread of Python raise an exception at its next step, or no longer raise the one that it was to.
+/// Makes a Python thread raise `exception` at its next step; `None` cancels an exception that is still pending. No effect if the thread
+/// has ended.
 pub fn raise_in(thread: u64, exception: Option<&Bound<'_, PyType>>, _python: Python<'_>) {
-    let raised = exception.map_or(std::ptr::null_mut(), Bound::as_ptr);
-    // Whoever calls holds the interpreter; a thread that has ended is not found, and the type is kept by Python itself.
-    unsafe { ffi::PyThreadState_SetAsyncExc(thread as c_long, raised) };
+    let exception = exception.map_or(std::ptr::null_mut(), Bound::as_ptr);
+    // SAFETY: `_python` proves that this thread is attached to the interpreter. Python looks the thread up by its identifier, and takes a
+    // reference of its own to the exception.
+    unsafe { ffi::PyThreadState_SetAsyncExc(thread as c_long, exception) };
 }
 
-/// Sends a thread that has not ended a signal.
+/// Sends a signal to a thread. The system rejects a signal that does not exist.
+///
+/// # Safety
+/// `thread` is what [`thread`] returned in a thread that has not ended.
 #[cfg(unix)]
-pub fn signal(thread: u64, signal: i32) {
-    // Whoever calls keeps the thread from ending; a signal that there is none of is refused.
+pub unsafe fn signal(thread: u64, signal: i32) {
+    // SAFETY: the caller guarantees that the thread exists; its identifier is its `pthread_t` on systems with POSIX threads.
     unsafe { libc::pthread_kill(thread as libc::pthread_t, signal) };
 }
 
-/// Elsewhere threads have no signals.
+/// Does nothing, as threads have no signals on this system.
+///
+/// # Safety
+/// Always safe; the signature is that of other systems.
 #[cfg(not(unix))]
-pub fn signal(_thread: u64, _signal: i32) {}
+pub unsafe fn signal(_thread: u64, _signal: i32) {}
 
-/// Ends the process at once: what would run at its end may wait for ever for a thread that is stuck.
+/// Ends the process at once, without exit handlers, which could wait for ever for a stuck thread.
 pub fn exit(status: i32) -> ! {
-    // It takes nothing and gives nothing back.
     #[cfg(unix)]
+    // SAFETY: the function has no preconditions and does not return.
     unsafe {
         libc::_exit(status)
     };

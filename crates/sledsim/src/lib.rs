@@ -4,6 +4,8 @@
 //! `workloads`, `traces`, `metrics` and `reliability` stand beside each other on top of it; `hierarchy` nests components;
 //! only `scenario` knows concrete names.
 
+#![forbid(unsafe_code)]
+
 pub mod devices;
 pub mod engine;
 pub mod fault;

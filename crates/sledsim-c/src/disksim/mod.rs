@@ -7,7 +7,8 @@
 //! These functions have no way to answer an error. As in DiskSim, a message goes to standard error and the program ends with
 //! status 1.
 
-#![allow(missing_docs, non_snake_case)] // The headers document what they declare, for whoever calls it.
+#![allow(missing_docs, non_snake_case)] // The headers document these functions.
+#![allow(unsafe_code)]
 
 mod interface;
 mod output;
@@ -23,6 +24,7 @@ use crate::memory;
 use interface::{instant, ms, Interface, Model, Step, INTERFACES};
 
 /// A request, as `disksim_interface.h` has it. Programs may have more behind it, which stays theirs.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Request {
     flags: c_int,
@@ -40,18 +42,19 @@ const BLOCK_BYTES: c_int = 512;
 const READ: c_int = 1;
 
 type Handle = *mut c_void;
-type Complete = extern "C" fn(f64, *mut Request, *mut c_void);
+type Complete = unsafe extern "C" fn(f64, *mut Request, *mut c_void);
 type Callback = extern "C" fn(Handle, f64, *mut c_void);
-type Schedule = extern "C" fn(Callback, f64, *mut c_void);
-type Deschedule = extern "C" fn(f64, *mut c_void);
+type Schedule = unsafe extern "C" fn(Callback, f64, *mut c_void);
+type Deschedule = unsafe extern "C" fn(f64, *mut c_void);
 
-/// What a program wants to be told, and with what.
+/// The program's callbacks. The caller of [`disksim_interface_initialize`] guarantees that they can be called until the interface is
+/// freed.
 #[derive(Clone, Copy)]
 struct Calls {
     complete: Option<Complete>,
     schedule: Option<Schedule>,
     deschedule: Option<Deschedule>,
-    /// Handed back with every call: an address of the program's, which nobody here looks at.
+    /// The last argument of every call: an address of the program's.
     context: usize,
 }
 
@@ -75,7 +78,8 @@ fn let_pass(handle: Handle, until: Time) -> Result<(), Refusal> {
         match INTERFACES.with(number(handle), |interface| interface.step(until))? {
             Step::Back { at_ms, request, calls } => {
                 if let Some(complete) = calls.complete {
-                    complete(at_ms, request as *mut Request, calls.context as *mut c_void);
+                    // SAFETY: the callback can be called, see `Calls`; the request is the one that the program handed in.
+                    unsafe { complete(at_ms, request as *mut Request, calls.context as *mut c_void) };
                 }
             }
             Step::Further => {}
@@ -88,13 +92,17 @@ fn let_pass(handle: Handle, until: Time) -> Result<(), Refusal> {
 fn schedule(handle: Handle) -> Result<(), Refusal> {
     let (calls, next) = INTERFACES.with(number(handle), |interface| Ok((interface.calls, interface.next_event())))?;
     if let (Some(schedule), Some(next)) = (calls.schedule, next) {
-        schedule(disksim_interface_internal_event, ms(next), calls.context as *mut c_void);
+        // SAFETY: the callback can be called, see `Calls`.
+        unsafe { schedule(disksim_interface_internal_event, ms(next), calls.context as *mut c_void) };
     }
     Ok(())
 }
 
+/// # Safety
+/// The pointers to texts are null, or point to what `disksim_interface.h` says. The callbacks can be called with `context`, from the
+/// functions of this interface, until [`disksim_free_disksim`] is called.
 #[no_mangle]
-pub extern "C" fn disksim_interface_initialize(
+pub unsafe extern "C" fn disksim_interface_initialize(
     pfile: *const c_char,
     ofile: *const c_char,
     complete: Option<Complete>,
@@ -105,9 +113,10 @@ pub extern "C" fn disksim_interface_initialize(
     argv: *const *const c_char,
 ) -> Handle {
     done("disksim_interface_initialize", || {
-        let parameters = memory::path(pfile, "pfile")?;
-        let output = memory::path(ofile, "ofile")?;
-        let words = memory::texts(argv, usize::try_from(argc).unwrap_or(0), "argv")?;
+        // SAFETY: as the caller guarantees.
+        let (parameters, output) = unsafe { (memory::path(pfile, "pfile")?, memory::path(ofile, "ofile")?) };
+        // SAFETY: as the caller guarantees.
+        let words = unsafe { memory::texts(argv, usize::try_from(argc).unwrap_or(0), "argv") }?;
         if words.len() % 3 != 0 {
             let says = format!("argc = {argc}: expected a component, a parameter and a value for each override");
             return Err(Refusal::new(Code::Argument, says));
@@ -124,20 +133,25 @@ pub extern "C" fn disksim_interface_initialize(
     })
 }
 
+/// # Safety
+/// `request` is null, or points to a request that the program keeps until it has been completed.
 #[no_mangle]
-pub extern "C" fn disksim_interface_request_arrive(handle: Handle, time: f64, request: *mut Request) {
+pub unsafe extern "C" fn disksim_interface_request_arrive(handle: Handle, time: f64, request: *mut Request) {
     done("disksim_interface_request_arrive", || {
-        let asked = memory::get(request, "requestdesc", |request| interface::Asked {
-            device: request.devno,
-            block: request.blkno,
-            blocks: request.bytecount / BLOCK_BYTES,
-            is_read: request.flags & READ != 0,
-        })?;
+        // SAFETY: as the caller guarantees.
+        let Request { flags, devno, blkno, bytecount, .. } = unsafe { memory::read(request, "requestdesc") }?;
+        let asked = interface::Asked {
+            device: devno,
+            block: blkno,
+            blocks: bytecount / BLOCK_BYTES,
+            is_read: flags & READ != 0,
+        };
         let (calls, was_due, at) = INTERFACES.with(number(handle), |interface| {
             Ok((interface.calls, interface.next_event().is_some(), interface.arrival(instant(time)?)?))
         })?;
         if let Some(deschedule) = calls.deschedule.filter(|_| was_due) {
-            deschedule(0.0, calls.context as *mut c_void);
+            // SAFETY: the callback can be called, see `Calls`.
+            unsafe { deschedule(0.0, calls.context as *mut c_void) };
         }
         // What is due by then happens before it arrives.
         let_pass(handle, at)?;
