@@ -114,7 +114,7 @@ impl Bench {
 
 fn capacity_blocks(scenario: &Scenario) -> u64 {
     let SystemSpec::Drive(drive) = &scenario.system else { panic!("a drive alone") };
-    scenario::device(&drive.device).expect("a device").capacity_blocks()
+    scenario::device(&drive.device).expect("a device").dimensions().capacity_blocks
 }
 
 fn requests_of(scenario: &Scenario) -> u64 {
