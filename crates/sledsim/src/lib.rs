@@ -5,7 +5,10 @@
 //! only `scenario` knows concrete names.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
+mod convert;
 pub mod devices;
 pub mod engine;
 pub mod fault;

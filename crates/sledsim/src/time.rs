@@ -4,6 +4,9 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u64;
+use crate::units::NS_PER_MS;
+
 /// Nanoseconds in a second.
 pub const NS_PER_S: u64 = 1_000_000_000;
 
@@ -76,7 +79,13 @@ impl Sub for Time {
 pub fn s_to_ns(seconds: f64) -> u64 {
     debug_assert!(seconds >= 0.0 && seconds.is_finite(), "{seconds} s");
     // Truncation after adding a half is round-half-up: exact and much faster than `round`.
-    (seconds * 1e9 + 0.5) as u64
+    trunc_to_u64(seconds * 1e9 + 0.5)
+}
+
+/// Milliseconds (non-negative, finite) to the nearest nanosecond.
+#[must_use]
+pub fn ms_to_ns(ms: f64) -> u64 {
+    trunc_to_u64((ms * NS_PER_MS).round())
 }
 
 /// Nanoseconds to seconds.

@@ -1,5 +1,7 @@
 //! The layout of a device of which only LBNs are known: cylinders are equal ranges of LBNs, evenly spaced along one metre.
 
+use crate::convert::to_u32;
+
 use super::{Coordinates, Dimensions, Location};
 
 /// Greatest number of cylinders, unless a cylinder would then have more slots than a [`Location`] can distinguish.
@@ -20,7 +22,7 @@ impl EqualCylinders {
     /// A layout for at least one block, with at most `most_slots` blocks in a cylinder.
     pub(super) fn new(capacity_blocks: u64, block_bytes: u32, most_slots: u64) -> Self {
         let blocks_per_cylinder = capacity_blocks.div_ceil(MOST_CYLINDERS).min(most_slots);
-        let cylinders = capacity_blocks.div_ceil(blocks_per_cylinder) as u32;
+        let cylinders = to_u32(capacity_blocks.div_ceil(blocks_per_cylinder));
         Self { capacity_blocks, block_bytes, cylinders, blocks_per_cylinder, next_lbn: 0 }
     }
 
@@ -34,7 +36,7 @@ impl EqualCylinders {
     #[inline]
     pub(super) fn location(&self, lbn: u64) -> Location {
         let (cylinder, slot) = (lbn / self.blocks_per_cylinder, lbn % self.blocks_per_cylinder);
-        Location { cylinder: cylinder as u32, slot: slot as u32 }
+        Location { cylinder: to_u32(cylinder), slot: to_u32(slot) }
     }
 
     /// Returns the block at a location.

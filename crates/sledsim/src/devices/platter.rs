@@ -1,5 +1,7 @@
 //! The rotation of a platter, as far as it bounds positioning times.
 
+use crate::convert::to_u64;
+
 /// The platter at an instant: gives a lower bound, to within a few nanoseconds, on the time until an angle passes under a head.
 ///
 /// Angles are fractions of a revolution in units of 2^-64, counted from any fixed mark in the order in which they pass under a
@@ -29,7 +31,7 @@ impl Platter {
     /// Returns `part / whole` in units of 2^-64; `part` is below `whole`.
     #[must_use]
     pub fn fraction(part: u64, whole: u64) -> u64 {
-        ((u128::from(part) << 64) / u128::from(whole)) as u64
+        to_u64((u128::from(part) << 64) / u128::from(whole))
     }
 
     /// Returns a lower bound on the time until `angle` passes under a head that is on its track `on_track_ns` from now or later.

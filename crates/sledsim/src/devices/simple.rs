@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u64;
 use crate::devices::equal_cylinders::EqualCylinders;
 use crate::devices::history::ActivityHistory;
 use crate::devices::power_account::Work;
@@ -134,7 +135,7 @@ impl SimpleDevice {
     #[inline]
     fn time_ns(&self, distance_blocks: u64) -> u64 {
         // Truncation after adding a half is round-half-up.
-        self.nearest_ns + (self.ns_per_block * distance_blocks as f64 + 0.5) as u64
+        self.nearest_ns + trunc_to_u64(self.ns_per_block * distance_blocks as f64 + 0.5)
     }
 }
 

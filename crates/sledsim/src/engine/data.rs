@@ -12,6 +12,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::convert::to_usize;
 use crate::engine::component::{Completion, ComponentId};
 use crate::engine::random::Stream;
 use crate::request::{Flags, Op, Request};
@@ -51,7 +52,7 @@ impl Payload {
     /// If it has bytes, but fewer.
     #[must_use]
     pub fn slice(&self, first: u64, blocks: u64, block_bytes: u32) -> Self {
-        let (first, blocks, size) = (first as usize, blocks as usize, block_bytes as usize);
+        let (first, blocks, size) = (to_usize(first), to_usize(blocks), block_bytes as usize);
         Self(self.0.as_ref().map(|bytes| bytes[first * size..(first + blocks) * size].into()))
     }
 
@@ -80,14 +81,14 @@ impl Memory {
         let Some(bytes) = payload.bytes() else { return };
         let size = block_bytes as usize;
         for (page, from, part) in parts(lbn, (bytes.len() / size) as u64) {
-            let (first, blocks) = (part.start as usize, (part.end - part.start) as usize);
+            let (first, blocks) = (to_usize(part.start), to_usize(part.end - part.start));
             let written = &bytes[first * size..][..blocks * size];
             let whole = match self.pages.entry(page) {
                 Entry::Vacant(_) if written.iter().all(|&byte| byte == 0) => continue,
-                Entry::Vacant(vacant) => vacant.insert(vec![0; PAGE_BLOCKS as usize * size].into()),
+                Entry::Vacant(vacant) => vacant.insert(vec![0; to_usize(PAGE_BLOCKS) * size].into()),
                 Entry::Occupied(page) => page.into_mut(),
             };
-            whole[from as usize * size..][..blocks * size].copy_from_slice(written);
+            whole[to_usize(from) * size..][..blocks * size].copy_from_slice(written);
         }
     }
 
@@ -100,11 +101,12 @@ impl Memory {
     #[must_use]
     pub fn read(&self, lbn: u64, blocks: u64, block_bytes: u32) -> Payload {
         let size = block_bytes as usize;
-        let mut bytes = vec![0; blocks as usize * size];
+        let mut bytes = vec![0; to_usize(blocks) * size];
         for (page, from, part) in parts(lbn, blocks) {
             if let Some(whole) = self.pages.get(&page) {
-                let (first, blocks) = (part.start as usize, (part.end - part.start) as usize);
-                bytes[first * size..][..blocks * size].copy_from_slice(&whole[from as usize * size..][..blocks * size]);
+                let (first, blocks) = (to_usize(part.start), to_usize(part.end - part.start));
+                bytes[first * size..][..blocks * size]
+                    .copy_from_slice(&whole[to_usize(from) * size..][..blocks * size]);
             }
         }
         Payload(Some(bytes.into()))
@@ -114,46 +116,10 @@ impl Memory {
     pub fn erase(&mut self, lbn: u64, blocks: u64) {
         for (page, from, part) in parts(lbn, blocks) {
             if let Some(whole) = self.pages.get_mut(&page) {
-                let (size, blocks) = (whole.len() / PAGE_BLOCKS as usize, (part.end - part.start) as usize);
-                whole[from as usize * size..][..blocks * size].fill(0);
+                let (size, blocks) = (whole.len() / to_usize(PAGE_BLOCKS), to_usize(part.end - part.start));
+                whole[to_usize(from) * size..][..blocks * size].fill(0);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::time::Time;
-
-    #[test]
-    fn zeroes_where_nothing_is_take_no_room_and_elsewhere_count() {
-        let mut memory = Memory::default();
-        memory.write(5, &Payload::of(&[0; 512 * 100]), 512);
-        assert_eq!(memory.held_bytes(512), 0);
-        memory.write(20, &Payload::of(&[7; 512]), 512);
-        assert_eq!(memory.held_bytes(512), 512 * PAGE_BLOCKS);
-        memory.write(16, &Payload::of(&[0; 512 * 5]), 512);
-        assert_eq!(memory.read(16, 8, 512), Payload::of(&[0; 512 * 8]));
-    }
-
-    #[test]
-    fn what_is_under_way_counts_at_each_component_until_it_is_over() {
-        let components = [(512, Some(false)), (4096, None)];
-        let mut data = DataPlane::new(components.into_iter(), Stream::new(1, "data"));
-        let [leaf, root] = [0, 1].map(ComponentId);
-        let read = |id, blocks| Request { id, ..Request::read(0, blocks) };
-        data.submitted(root, &read(7, 1), Payload::NONE);
-        data.submitted(leaf, &read(0, 8), Payload::NONE);
-        data.submitted(leaf, &Request { id: 1, ..Request::flush() }, Payload::NONE);
-        assert_eq!(data.under_way_bytes(), 2 * 4096);
-        data.completed(leaf, &Completion::at_once(&read(0, 8), Time::ZERO), Payload::NONE);
-        assert_eq!(data.under_way_bytes(), 4096);
-        data.completed(root, &Completion::refused(&read(7, 1), Time::ZERO), Payload::NONE);
-        assert_eq!(data.under_way_bytes(), 0);
-        data.submitted(root, &read(8, 3), Payload::NONE);
-        data.lose_power();
-        assert_eq!(data.under_way_bytes(), 0);
     }
 }
 
@@ -221,7 +187,7 @@ impl Medium {
         self.flushes.clear();
         let mut writes: Vec<(Request, Payload)> = std::mem::take(&mut self.writes).into_values().collect();
         while !writes.is_empty() {
-            let (request, payload) = writes.swap_remove(stream.below(writes.len() as u64) as usize);
+            let (request, payload) = writes.swap_remove(to_usize(stream.below(writes.len() as u64)));
             let made = stream.below(u64::from(request.blocks) + 1);
             self.write(&request, made, &payload, true);
         }
@@ -383,5 +349,41 @@ impl DataPlane {
         for medium in self.media.iter_mut().flatten() {
             medium.lose_power(&mut self.stream);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+
+    #[test]
+    fn zeroes_where_nothing_is_take_no_room_and_elsewhere_count() {
+        let mut memory = Memory::default();
+        memory.write(5, &Payload::of(&[0; 512 * 100]), 512);
+        assert_eq!(memory.held_bytes(512), 0);
+        memory.write(20, &Payload::of(&[7; 512]), 512);
+        assert_eq!(memory.held_bytes(512), 512 * PAGE_BLOCKS);
+        memory.write(16, &Payload::of(&[0; 512 * 5]), 512);
+        assert_eq!(memory.read(16, 8, 512), Payload::of(&[0; 512 * 8]));
+    }
+
+    #[test]
+    fn what_is_under_way_counts_at_each_component_until_it_is_over() {
+        let components = [(512, Some(false)), (4096, None)];
+        let mut data = DataPlane::new(components.into_iter(), Stream::new(1, "data"));
+        let [leaf, root] = [0, 1].map(ComponentId);
+        let read = |id, blocks| Request { id, ..Request::read(0, blocks) };
+        data.submitted(root, &read(7, 1), Payload::NONE);
+        data.submitted(leaf, &read(0, 8), Payload::NONE);
+        data.submitted(leaf, &Request { id: 1, ..Request::flush() }, Payload::NONE);
+        assert_eq!(data.under_way_bytes(), 2 * 4096);
+        data.completed(leaf, &Completion::at_once(&read(0, 8), Time::ZERO), Payload::NONE);
+        assert_eq!(data.under_way_bytes(), 4096);
+        data.completed(root, &Completion::refused(&read(7, 1), Time::ZERO), Payload::NONE);
+        assert_eq!(data.under_way_bytes(), 0);
+        data.submitted(root, &read(8, 3), Payload::NONE);
+        data.lose_power();
+        assert_eq!(data.under_way_bytes(), 0);
     }
 }

@@ -5,6 +5,7 @@
 //! Samples are drawn by inversion, one number per sample, wherever that is possible: two runs that differ in a rate
 //! or a mean then stay in step. Transcendental functions come from `libm`, because those of the platform differ.
 
+use crate::convert::{to_usize, wide_product};
 use std::f64::consts::LN_2;
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -66,14 +67,14 @@ impl Stream {
     /// is needed with probability `n` / 2^64 only.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        let mut product = u128::from(self.bits()) * u128::from(n);
-        if (product as u64) < n {
+        let (mut high, mut low) = wide_product(self.bits(), n);
+        if low < n {
             let threshold = n.wrapping_neg() % n;
-            while (product as u64) < threshold {
-                product = u128::from(self.bits()) * u128::from(n);
+            while low < threshold {
+                (high, low) = wide_product(self.bits(), n);
             }
         }
-        (product >> 64) as u64
+        high
     }
 
     /// Exponential with mean 1, by inversion.
@@ -116,7 +117,7 @@ impl Stream {
     /// Puts `items` into an order drawn uniformly from all orders (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let chosen = self.below(last as u64 + 1) as usize;
+            let chosen = to_usize(self.below(last as u64 + 1));
             items.swap(chosen, last);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::convert::to_u32;
 use crate::engine::component::{Completion, Component, ComponentId, Stop};
 use crate::engine::context::{Below, Context, Message};
 use crate::engine::data::{DataPlane, Payload};
@@ -83,7 +84,7 @@ impl System {
     /// # Panics
     /// If a child was not added before or already has a parent.
     pub fn add(&mut self, component: Box<dyn Component>, children: &[ComponentId]) -> ComponentId {
-        let id = ComponentId(self.components.len() as u32);
+        let id = ComponentId(to_u32(self.components.len()));
         for child in children {
             let parent = &mut self.parents[child.0 as usize];
             assert!(parent.is_none(), "component {child:?} has two parents");
@@ -119,28 +120,34 @@ impl System {
         self.components.len() as u64
     }
 
-    /// The component requests enter by.
+    /// The component that requests enter by: the last one added.
+    ///
+    /// # Panics
+    /// The system has no components.
     #[must_use]
     pub fn root(&self) -> ComponentId {
-        ComponentId(self.components.len() as u32 - 1)
+        self.ids().next_back().expect("the system has a component")
+    }
+
+    fn ids(&self) -> impl DoubleEndedIterator<Item = ComponentId> + use<> {
+        (0..to_u32(self.components.len())).map(ComponentId)
     }
 
     /// The children of a component, in the order in which they were added.
     pub fn children(&self, id: ComponentId) -> impl Iterator<Item = ComponentId> + '_ {
-        let has_parent = move |&(_, parent): &(usize, &Option<ComponentId>)| *parent == Some(id);
-        self.parents.iter().enumerate().filter(has_parent).map(|(child, _)| ComponentId(child as u32))
+        let has_parent = move |&(_, parent): &(ComponentId, &Option<ComponentId>)| *parent == Some(id);
+        self.ids().zip(&self.parents).filter(has_parent).map(|(child, _)| child)
     }
 
     /// From now on every component without children holds real bytes, see [`crate::engine::data`]; `stream` decides what a
     /// power cut leaves. To be called before the first request.
     pub fn hold_data(&mut self, stream: Stream) {
-        let ids = (0..self.components.len() as u32).map(ComponentId);
         let medium = |id: ComponentId| {
             let component = self.component(id);
             let is_leaf = self.children(id).next().is_none();
             (component.block_bytes(), is_leaf.then(|| component.may_lose_writes(&self.below(id))))
         };
-        self.data = Some(Box::new(DataPlane::new(ids.map(medium), stream)));
+        self.data = Some(Box::new(DataPlane::new(self.ids().map(medium), stream)));
         self.parts.hold_data();
     }
 
@@ -196,7 +203,7 @@ impl System {
         if let Some(data) = &mut self.data {
             data.lose_power();
         }
-        for id in (0..self.components.len() as u32).map(ComponentId) {
+        for id in self.ids() {
             self.handle(id, |component, context| component.restart(context));
         }
         self.deliver(completed);
@@ -290,7 +297,7 @@ impl System {
     /// With debug assertions, if one was.
     pub fn broken_rule(&mut self) -> Option<&str> {
         let ledger = self.ledger.0.as_mut()?;
-        let root = ComponentId(self.components.len() as u32 - 1);
+        let root = ComponentId(to_u32(self.components.len()) - 1);
         let under_way = ledger.under_way(root);
         if under_way != self.in_flight {
             ledger.broken(format!("{} requests are counted as under way, but {under_way} are", self.in_flight));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::parts::{BlockSet, Tickets};
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::fault::{Fault, Kind};
@@ -116,7 +117,8 @@ impl Faulty {
     fn add_latent(&mut self, mean_blocks: f64, stream: &mut Stream) {
         let mut at = stream.exponential() * mean_blocks;
         while at < self.capacity_blocks as f64 {
-            self.unreadable.insert(at as u64, at as u64 + 1);
+            let lbn = trunc_to_u64(at);
+            self.unreadable.insert(lbn, lbn + 1);
             at += stream.exponential() * mean_blocks;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::array;
 use super::parts::{Gather, Tickets};
+use crate::convert::{to_u32, to_usize};
 use crate::engine::details::{Details, Path};
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload};
 use crate::fault::{Fault, Kind};
@@ -136,7 +137,7 @@ impl Spread {
                 let unit = lbn / self.unit_blocks;
                 let inside = lbn % self.unit_blocks;
                 let count = self.children.len() as u64;
-                ((unit % count) as usize, unit / count * self.unit_blocks + inside, self.unit_blocks - inside)
+                (to_usize(unit % count), unit / count * self.unit_blocks + inside, self.unit_blocks - inside)
             }
         }
     }
@@ -180,7 +181,7 @@ impl Spread {
             }
             part.pieces.push((first, blocks));
             part.needed_bytes += needed_bytes;
-            part.blocks += blocks as u32;
+            part.blocks += to_u32(blocks);
         }
         if self.needed_only {
             parts.retain(|part| part.needed_bytes > 0);
@@ -202,7 +203,7 @@ impl Component for Spread {
         let now = context.now();
         if request.is_flush() {
             let mut gather = Gather::new(request);
-            gather.expect(self.children.len() as u32);
+            gather.expect(to_u32(self.children.len()));
             let whole = self.gathers.issue(gather);
             for &child in &self.children {
                 let id = self.parts.issue((whole, Vec::new()));
@@ -212,7 +213,7 @@ impl Component for Spread {
         }
         let (parts, payload) = (self.split(&request), context.payload(&request));
         let mut gather = Gather::new(request);
-        gather.expect(parts.len() as u32);
+        gather.expect(to_u32(parts.len()));
         let whole = self.gathers.issue(gather);
         for part in parts {
             let pieces = part.pieces.iter().map(|&(first, blocks)| payload.slice(first, blocks, self.block_bytes));

@@ -1,6 +1,7 @@
 //! Confidence intervals for the mean of a correlated sequence: batch means in constant memory.
 
 use super::interval::mean_interval;
+use crate::convert::to_usize;
 use crate::engine::random::normal_quantile;
 
 /// Batches kept at most; when they are full, neighbours are merged and the batch size doubles.
@@ -107,7 +108,7 @@ impl BatchMeans {
     /// When the sequence is too short to tell.
     pub fn interval95(&self) -> Result<Interval, NoInterval> {
         let most_merged = self.sums.len() / MIN_BATCHES;
-        let mut merged = MIN_BATCH_VALUES.div_ceil(self.batch_values) as usize;
+        let mut merged = to_usize(MIN_BATCH_VALUES.div_ceil(self.batch_values));
         let mut verdict = NoInterval::TooFew { count: self.count() };
         while merged <= most_merged {
             let means = self.means_ns(merged);

@@ -1,14 +1,18 @@
 //! Histogram of nanoseconds with a bounded relative bucket width.
 
+use crate::convert::{to_usize, trunc_to_u64};
+
 /// Base-2 logarithm of [`SUB_BUCKETS`].
 const SUB_BITS: u32 = 9;
 /// Buckets per octave.
 pub const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+/// Columns of a row.
+const COLUMNS: usize = 1 << SUB_BITS;
 /// Rows of buckets: the values below [`SUB_BUCKETS`], then one per octave up to 2^64.
 const ROWS: usize = 64 - SUB_BITS as usize + 1;
 
 /// Counts of one row.
-type Row = [u64; SUB_BUCKETS as usize];
+type Row = [u64; COLUMNS];
 
 /// Log-linear histogram of `u64` nanoseconds: 512 equal buckets in each octave, so a bucket is narrower than 0.2 % of
 /// its values, and values below 1024 ns have one bucket each.
@@ -41,10 +45,11 @@ fn bucket(value_ns: u64) -> (usize, usize) {
     // Setting a low bit puts every value below 512 into row 0.
     let row = (64 - SUB_BITS) - (value_ns | (SUB_BUCKETS - 1)).leading_zeros();
     let column = (value_ns >> row.saturating_sub(1)) & (SUB_BUCKETS - 1);
-    (row as usize, column as usize)
+    (row as usize, to_usize(column))
 }
 
 /// Base-2 logarithm of the bucket width in a row.
+#[expect(clippy::cast_possible_truncation, reason = "there are 56 rows")]
 const fn width_bits(row: usize) -> u32 {
     row.saturating_sub(1) as u32
 }
@@ -97,7 +102,7 @@ impl Histogram {
         let mut buckets = self.filled();
         let (mut below, mut current) = (0, buckets.next()?);
         for (p, estimate) in ps.into_iter().zip(&mut estimates) {
-            let rank = ((p.clamp(0.0, 1.0) * total as f64).ceil() as u64).clamp(1, total);
+            let rank = trunc_to_u64((p.clamp(0.0, 1.0) * total as f64).ceil()).clamp(1, total);
             while below + current.2 < rank {
                 below += current.2;
                 current = buckets.next()?;
@@ -114,8 +119,8 @@ impl Histogram {
     /// the range below; from the first to the last that are not empty.
     #[must_use]
     pub fn bins(&self, per_octave: u32) -> Bins {
-        let per_octave = per_octave.clamp(1, SUB_BUCKETS as u32).next_power_of_two() as usize;
-        let group = SUB_BUCKETS as usize / per_octave;
+        let per_octave = (per_octave as usize).clamp(1, COLUMNS).next_power_of_two();
+        let group = COLUMNS / per_octave;
         let mut bins = Bins::default();
         let mut empty_tail = 0;
         for (row, counts) in self.rows.iter().enumerate() {
@@ -158,7 +163,7 @@ impl Histogram {
 /// A row of zeros. Kept out of line: it runs once per octave, recording millions of times.
 #[cold]
 fn new_row() -> Box<Row> {
-    Box::new([0; SUB_BUCKETS as usize])
+    Box::new([0; COLUMNS])
 }
 
 #[cfg(test)]

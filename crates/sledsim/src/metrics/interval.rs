@@ -2,6 +2,7 @@
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
+use crate::convert::to_u32;
 use crate::engine::random::normal_quantile;
 
 /// From so many degrees of freedom on the normal distribution stands for Student's t, of which the 0.975-quantile is then wider
@@ -24,7 +25,7 @@ fn students_t(probability: f64, degrees_of_freedom: u64) -> f64 {
     if degrees_of_freedom >= NORMAL_FROM {
         return normal_quantile(0.5 + 0.5 * probability);
     }
-    let degrees_of_freedom = degrees_of_freedom.max(1) as u32;
+    let degrees_of_freedom = to_u32(degrees_of_freedom.max(1));
     let (mut low, mut high) = (0.0, FRAC_PI_2);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -1,5 +1,7 @@
 //! Count, mean, variance and extremes of integer nanoseconds, exactly.
 
+use crate::convert::{to_u64, wide_product};
+
 /// Running moments of a sequence of `u64` nanoseconds.
 ///
 /// The sums are exact integers, so neither the order of the values nor the way they were merged shows in a result; only
@@ -31,9 +33,9 @@ impl Wide {
 
     /// `factor * term`.
     fn product(factor: u64, term: u128) -> Self {
-        let upper = u128::from(factor) * (term >> 64);
-        let mut product = Self { high: (upper >> 64) as u64, low: upper << 64 };
-        product.add(u128::from(factor) * u128::from(term as u64));
+        let (high, middle) = wide_product(factor, to_u64(term >> 64));
+        let mut product = Self { high, low: u128::from(middle) << 64 };
+        product.add(u128::from(factor) * (term & u128::from(u64::MAX)));
         product
     }
 
@@ -124,7 +126,7 @@ impl Moments {
         // integer, and those from the mean q + r/n to r²/n less.
         let count = u128::from(self.count);
         let (quotient, remainder) = (self.sum / count, self.sum % count);
-        let about_quotient = self.squares.minus(Wide::product(quotient as u64, self.sum + remainder));
+        let about_quotient = self.squares.minus(Wide::product(to_u64(quotient), self.sum + remainder));
         let correction = remainder as f64 * (remainder as f64 / self.count as f64);
         (about_quotient.to_f64() - correction).max(0.0)
     }

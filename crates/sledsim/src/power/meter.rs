@@ -11,6 +11,10 @@ use crate::time::Time;
 /// Number of activities: what is not idle, and the idle modes.
 pub const ACTIVITIES: usize = 5 + MODES;
 
+/// The number of idle modes.
+#[expect(clippy::cast_possible_truncation, reason = "there are a few modes")]
+const IDLE_MODES: u8 = MODES as u8;
+
 /// What a mechanism does: a state, or one of its idle modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Activity(u8);
@@ -21,16 +25,17 @@ impl Activity {
     /// The idle mode in which a device is ready.
     pub const READY: Self = Self::idle(0);
     /// Positioning.
-    pub const SEEK: Self = Self(1 + MODES as u8);
+    pub const SEEK: Self = Self(1 + IDLE_MODES);
     /// Waiting on track for a sector.
-    pub const ROTATION: Self = Self(2 + MODES as u8);
+    pub const ROTATION: Self = Self(2 + IDLE_MODES);
     /// Servo bursts.
-    pub const SERVO: Self = Self(3 + MODES as u8);
+    pub const SERVO: Self = Self(3 + IDLE_MODES);
     /// Data bits.
-    pub const DATA: Self = Self(4 + MODES as u8);
+    pub const DATA: Self = Self(4 + IDLE_MODES);
 
     /// Idle mode `mode`, which is below [`MODES`].
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "there are a few modes")]
     pub const fn idle(mode: usize) -> Self {
         assert!(mode < MODES);
         Self(1 + mode as u8)
@@ -44,6 +49,7 @@ impl Activity {
     }
 
     /// The activity at a place among [`ACTIVITIES`].
+    #[expect(clippy::cast_possible_truncation, reason = "there are a few activities")]
     pub(super) const fn of_index(index: usize) -> Self {
         assert!(index < ACTIVITIES);
         Self(index as u8)
@@ -279,7 +285,7 @@ impl Meter {
     /// Enters them in a ledger.
     pub fn book_entries(&self, ledger: &mut EnergyLedger) {
         ledger.entered = [0; STATES.len()];
-        for activity in (0..ACTIVITIES as u8).map(Activity) {
+        for activity in (0..ACTIVITIES).map(Activity::of_index) {
             let entered = self.entered[activity.index()];
             ledger.entered[activity.state() as usize] += entered;
             if let Some(mode) = activity.mode() {

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Ladder, Mode};
 use crate::fault::Fault;
 use crate::service::STATES;
-use crate::time::s_to_ns;
-use crate::units::NS_PER_MS;
+use crate::time::{ms_to_ns, s_to_ns};
 
 /// An idle mode of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,7 +97,7 @@ impl PowerParameters {
                 } else {
                     mode.after_s.map(s_to_ns)
                 },
-                wake_ns: (mode.wake_ms * NS_PER_MS).round() as u64,
+                wake_ns: ms_to_ns(mode.wake_ms),
                 wake_w: mode.wake_w.unwrap_or(ready_w),
             });
         }

@@ -16,6 +16,7 @@
 //! expert could have taken above the lowest mode in that period: it lies from 0 to 1.
 
 use super::Ladder;
+use crate::convert::trunc_to_u64;
 use crate::units::NS_PER_MS;
 
 /// Longest timeout in break-even times. The average of all timeouts is in force, so long ones weigh heavily in it; and a
@@ -106,8 +107,8 @@ impl Share {
         let count = experts.max(2) as usize;
         let filled = || vec![0.0; count.next_multiple_of(LANES)].into_boxed_slice();
         let mut timeout_ns = filled();
-        for (halvings, timeout_ns) in timeout_ns[1..count].iter_mut().rev().enumerate() {
-            *timeout_ns = libm::scalbn(longest_ns, -(halvings as i32));
+        for (halvings, timeout_ns) in (0..).zip(timeout_ns[1..count].iter_mut().rev()) {
+            *timeout_ns = libm::scalbn(longest_ns, -halvings);
         }
         let mut share = Self {
             rates: Rates { learning: learning_rate, sharing: -libm::log1p(-sharing) },
@@ -160,7 +161,7 @@ impl Share {
     #[must_use]
     pub fn timeout_ns(&self) -> u64 {
         // Rounding must not carry the average beyond what it is the average of.
-        (self.average_ns.min(self.longest_ns()) + 0.5) as u64
+        trunc_to_u64(self.average_ns.min(self.longest_ns()) + 0.5)
     }
 
     /// Learns from an idle period that a request ended after so long.

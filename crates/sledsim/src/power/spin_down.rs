@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ladder, Share};
 use crate::service::MODES;
-use crate::units::NS_PER_MS;
+use crate::time::ms_to_ns;
 
 /// When a device without work stops to save power: enters the lowest of its idle modes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -107,7 +107,7 @@ impl SpinDown {
         match spec {
             None => {}
             Some(SpinDownSpec::Immediate {}) => policy.stop_after(0),
-            Some(SpinDownSpec::Timeout { after_ms }) => policy.stop_after((after_ms * NS_PER_MS).round() as u64),
+            Some(SpinDownSpec::Timeout { after_ms }) => policy.stop_after(ms_to_ns(*after_ms)),
             Some(SpinDownSpec::Never {}) => policy.after_ns[1..=lowest].fill(u64::MAX),
             Some(&SpinDownSpec::Adaptive { experts, longest_ms, learning_rate, sharing }) => {
                 let share = Share::new(&policy.ladder, experts, longest_ms, learning_rate, sharing);

@@ -5,6 +5,7 @@
 //! need be, so a timeline covers the whole run, however long, in bounded memory; times and energies stay exact sums.
 
 use super::meter::{Activity, ACTIVITIES};
+use crate::convert::to_usize;
 use crate::time::Time;
 
 /// A stretch of time of one activity at one power.
@@ -139,7 +140,7 @@ impl Slots {
         let mut at = span.from - self.start;
         let end = span.to - self.start;
         while at < end {
-            let slot = (at / self.width_ns) as usize;
+            let slot = to_usize(at / self.width_ns);
             let ns = (end - at).min(self.width_ns - at % self.width_ns);
             if slot >= self.shares.len() {
                 self.shares.resize(slot + 1, [Share::default(); ACTIVITIES]);

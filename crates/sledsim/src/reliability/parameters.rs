@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Kind};
 use crate::limits::ENCLOSURE_DEVICES;
@@ -249,7 +250,7 @@ impl DeviceLife {
         let Some(tips) = &self.tips else { return 1 };
         let most = f64::from(tips.spares) + f64::from(tips.tolerated) + 1.0;
         let expected = f64::from(tips.count) * (within_h.min(self.mttf_h) / tips.mttf_h);
-        1 + expected.min(most) as u64
+        1 + trunc_to_u64(expected.min(most))
     }
 
     fn faults(&self) -> Vec<Fault> {

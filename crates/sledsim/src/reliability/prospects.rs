@@ -6,6 +6,7 @@
 use super::enclosure::{in_use, State};
 use super::lifetime::Law;
 use super::parameters::{Enclosure, Sparing};
+use crate::convert::trunc_to_usize;
 use crate::fault::{Fault, Kind};
 use crate::limits::FORCED_LOSSES;
 
@@ -90,7 +91,7 @@ impl Prospects {
         if place <= 0.0 {
             return self.losses[0][index] * (left_h / self.first_h).max(0.0);
         }
-        let step = (place as usize).min(STEPS - 2);
+        let step = trunc_to_usize(place).min(STEPS - 2);
         let beyond = (place - step as f64).min(1.0);
         self.losses[step][index] * (1.0 - beyond) + self.losses[step + 1][index] * beyond
     }

@@ -1,5 +1,7 @@
 //! Pending items in the order of their arrival, each removable through its key.
 
+use crate::convert::to_u32;
+
 /// Key of an item in an [`ArrivalList`]; free to be given to another item once its own is removed.
 ///
 /// 32 bits keep the links small: four billion pending requests would not fit in memory anyway.
@@ -43,7 +45,7 @@ impl<T: Copy> ArrivalList<T> {
         self.next_seq += 1;
         let key = if self.free == NONE {
             self.nodes.push(node);
-            (self.nodes.len() - 1) as Key
+            to_u32(self.nodes.len() - 1)
         } else {
             let key = self.free;
             self.free = self.nodes[key as usize].newer;

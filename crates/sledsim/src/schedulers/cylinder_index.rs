@@ -3,6 +3,7 @@
 
 use super::arrival_list::{ArrivalList, Key, NONE};
 use super::cylinder_set::CylinderSet;
+use crate::convert::to_u32;
 use crate::devices::{Location, Mechanism, Platter};
 use crate::request::Request;
 use crate::time::Time;
@@ -111,7 +112,7 @@ impl CylinderIndex {
         let group = Group { location, angle, oldest: key, seq: self.arrivals.seq(key), ready, newest: key, next };
         let index = if self.free_group == NONE {
             self.groups.push(group);
-            (self.groups.len() - 1) as u32
+            to_u32(self.groups.len() - 1)
         } else {
             let index = self.free_group;
             self.free_group = std::mem::replace(&mut self.groups[index as usize], group).next;

@@ -78,6 +78,7 @@ impl CylinderSet {
     }
 
     /// From a set bit of level `depth` down to a cylinder, taking in each word the bit that `pick` names.
+    #[expect(clippy::cast_possible_truncation, reason = "a member is below the limit, which has 32 bits")]
     fn descend(&self, depth: usize, mut bit: usize, pick: impl Fn(u64) -> u32) -> u32 {
         for level in self.levels[..depth].iter().rev() {
             bit = bit << WORD_SHIFT | pick(level[bit]) as usize;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::to_u32;
 use super::cylinder_index::{CylinderIndex, Span};
 use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
@@ -75,7 +76,7 @@ impl Zsptf {
         let (zones, cylinders) = (u64::from(self.zones), u64::from(self.cylinders));
         let zone = u64::from(cylinder) * zones / cylinders;
         // The first cylinder of zone z is the lowest c with floor(c * zones / cylinders) = z.
-        let first_of = |zone: u64| (zone * cylinders).div_ceil(zones) as u32;
+        let first_of = |zone: u64| to_u32((zone * cylinders).div_ceil(zones));
         Span { first: first_of(zone), last: first_of(zone + 1) - 1 }
     }
 }

@@ -229,9 +229,8 @@ impl Totals {
     fn gaps(&self) -> Vec<GapBin> {
         let used = |decade: &usize| self.gaps[*decade] > 0;
         let (Some(first), Some(last)) = ((0..DECADES).find(used), (0..DECADES).rfind(used)) else { return Vec::new() };
-        (first..=last)
-            .map(|decade| GapBin { to_s: 10_f64.powi(decade as i32) / 1e9, gaps: self.gaps[decade] })
-            .collect()
+        let bins = (0..).zip(self.gaps).take(last + 1).skip(first);
+        bins.map(|(decade, gaps)| GapBin { to_s: 10_f64.powi(decade) / 1e9, gaps }).collect()
     }
 
     fn info(&self, reader: &TraceReader) -> TraceInfo {

@@ -11,6 +11,7 @@ use super::format::Built;
 use super::options::TraceOptions;
 use super::source::Input;
 use super::{RecordParser, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use crate::convert::trunc_to_u64;
 use crate::fault::Fault;
 use crate::request::Op;
 
@@ -197,7 +198,7 @@ fn whole_float(text: &[u8]) -> Option<u64> {
     if text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return text.first().filter(|first| first.is_ascii_digit()).and_then(|_| {
             let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-            (value.fract() == 0.0 && (0.0..MOST_EXACT).contains(&value)).then_some(value as u64)
+            (value.fract() == 0.0 && (0.0..MOST_EXACT).contains(&value)).then_some(trunc_to_u64(value))
         });
     }
     let point = text.iter().position(|&byte| byte == b'.')?;
@@ -333,7 +334,7 @@ fn exponential(text: &[u8], shift: u32) -> Option<u64> {
     }
     let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     let scaled = value * 10_u64.pow(shift) as f64;
-    (scaled.is_finite() && (0.0..MOST_EXACT).contains(&scaled)).then_some((scaled + 0.5) as u64)
+    (scaled.is_finite() && (0.0..MOST_EXACT).contains(&scaled)).then_some(trunc_to_u64(scaled + 0.5))
 }
 
 /// `R`, `W`, `read`, `write` in any case.

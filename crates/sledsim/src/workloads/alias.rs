@@ -1,5 +1,6 @@
 //! Choice among weighted items in constant time.
 
+use crate::convert::{to_u32, to_usize, trunc_to_u64, wide_product};
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Kind, Range};
 
@@ -43,7 +44,7 @@ impl AliasTable {
         while let (Some(&lesser), Some(&greater)) = (small.last(), large.last()) {
             small.pop();
             let share = shares[lesser as usize];
-            columns[lesser as usize] = Column { threshold: (share * TWO_POW_64) as u64, alias: greater };
+            columns[lesser as usize] = Column { threshold: trunc_to_u64(share * TWO_POW_64), alias: greater };
             shares[greater as usize] -= 1.0 - share;
             if shares[greater as usize] < 1.0 {
                 large.pop();
@@ -53,7 +54,7 @@ impl AliasTable {
         // What is left in `small` is short of a full column only by rounding, unless it can't be drawn at all.
         if let Some(heaviest) = weights.iter().position(|&weight| weight == largest) {
             for item in small.into_iter().filter(|&item| weights[item as usize] == 0.0) {
-                columns[item as usize] = Column { threshold: 0, alias: heaviest as u32 };
+                columns[item as usize] = Column { threshold: 0, alias: to_u32(heaviest) };
             }
         }
         Ok(Self { columns })
@@ -62,10 +63,10 @@ impl AliasTable {
     /// An index, from one number of the stream.
     #[inline]
     pub(super) fn sample(&self, stream: &mut Stream) -> usize {
-        let product = u128::from(stream.bits()) * self.columns.len() as u128;
-        let index = (product >> 64) as usize;
+        let (index, below) = wide_product(stream.bits(), self.columns.len() as u64);
+        let index = to_usize(index);
         let column = self.columns[index];
-        if (product as u64) < column.threshold || column.alias as usize == index {
+        if below < column.threshold || column.alias as usize == index {
             index
         } else {
             column.alias as usize

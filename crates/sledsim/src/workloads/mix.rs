@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::to_u32;
 use super::distribution::above;
 use super::synthetic::one;
 use super::{Next, SourceSpec, Synthetic, SyntheticSpec, Workload};
@@ -164,7 +165,7 @@ impl Workload for Mix {
         self.next_id += 1;
         let request = self.streams[index].take();
         self.find_next();
-        Request { id, origin: index as u32, ..request }
+        Request { id, origin: to_u32(index), ..request }
     }
 
     fn is_open(&self) -> bool {

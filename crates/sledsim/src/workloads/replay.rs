@@ -9,6 +9,7 @@ use super::arrival::LAST_ARRIVAL_NS;
 use super::chosen::{Cursor, Found, Reach, Survey};
 use super::needs::Needs;
 use super::trace::{options, TraceSpec};
+use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind, Range};
 use crate::request::{Op, Request, Spare};
@@ -96,7 +97,7 @@ impl Responses {
     }
 
     fn forget(&mut self, id: u64) {
-        if let Some(taken) = id.checked_sub(self.first_id).and_then(|place| self.taken.get_mut(place as usize)) {
+        if let Some(taken) = id.checked_sub(self.first_id).and_then(|place| self.taken.get_mut(to_usize(place))) {
             *taken = None;
         }
         while self.taken.front() == Some(&None) {
@@ -277,7 +278,7 @@ impl Replay {
             spare: Spare::NONE,
         };
         let inside = record.offset_bytes - first * self.block_bytes;
-        let mut request = request.needing(inside, record.bytes, self.block_bytes as u32);
+        let mut request = request.needing(inside, record.bytes, to_u32(self.block_bytes));
         self.needs.settle(self.cursor.reader.records(), &mut request);
         Ok(Some(request))
     }
@@ -288,7 +289,7 @@ impl Replay {
         match (self.spec.fit, self.extent_blocks) {
             (Fit::Scale, Some(extent)) => {
                 let scaled = u128::from(first) * u128::from(self.capacity_blocks) / u128::from(extent.max(1));
-                Some((scaled as u64).min(last_start))
+                Some(u64::try_from(scaled).unwrap_or(u64::MAX).min(last_start))
             }
             (Fit::Wrap, _) => Some((first % self.capacity_blocks).min(last_start)),
             _ => Some(first).filter(|&first| first <= last_start),
@@ -399,7 +400,7 @@ fn scaled(ns: u64, factor: f64) -> u64 {
     if factor == 1.0 {
         ns
     } else {
-        (ns as f64 * factor).round() as u64
+        trunc_to_u64((ns as f64 * factor).round())
     }
 }
 

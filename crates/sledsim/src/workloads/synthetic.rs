@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u32;
 use super::arrival::Arrivals;
 use super::continuation::{ContinuationSpec, Operations};
 use super::distribution::{above, within};
@@ -310,12 +311,11 @@ impl Sizes {
 fn whole_blocks(bytes: f64, block_bytes: u32, max_blocks: u32) -> Size {
     let block = f64::from(block_bytes);
     let blocks = bytes / block;
-    // Truncates and saturates.
-    let floor = blocks as u32;
+    let floor = trunc_to_u32(blocks);
     let up = u32::from(f64::from(floor) < blocks);
     let blocks = floor.saturating_add(up).clamp(1, max_blocks);
-    // Truncates to whole spare bytes, and to none where the size was cut; a request needs at least a byte.
-    let spare_bytes = (f64::from(blocks) * block - bytes) as u32;
+    // Negative, and so 0, where the size was cut; a request needs at least a byte.
+    let spare_bytes = trunc_to_u32(f64::from(blocks) * block - bytes);
     Size { blocks, spare_bytes: spare_bytes.min(block_bytes - 1) }
 }
 

@@ -11,6 +11,7 @@ use super::pass::{Errand, Pass, Supply, Way};
 use super::resting::Resting;
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
+use crate::convert::trunc_to_u64;
 use crate::devices::power_account::PowerAccount;
 use crate::devices::{
     Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Platter, Powered, Rotating, Service, VolatileCache,
@@ -201,7 +202,7 @@ fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, 
     }
     let turn = |zone: &Zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track);
     let skew = p.zones.iter().map(turn).fold(1.0, f64::min);
-    let skew_ns = (skew * mechanics.spindle().period_ns() as f64) as u64;
+    let skew_ns = trunc_to_u64(skew * mechanics.spindle().period_ns() as f64);
     Ok(skew_ns.min(mechanics.seek_ns(Arm::default(), Arm { cylinder: 1, head: 0 }, Op::Read)))
 }
 

@@ -1,5 +1,6 @@
 //! Handing data over to the host while the medium still delivers it.
 
+use crate::convert::to_u64;
 use crate::time::Time;
 
 /// Blocks that come into the buffer evenly, one after the other.
@@ -21,7 +22,7 @@ impl Chunk {
             return self.last;
         }
         let span = u128::from(self.last.saturating_since(self.first)) * u128::from(index);
-        self.first + span.div_ceil(u128::from(self.blocks - 1)) as u64
+        self.first + to_u64(span.div_ceil(u128::from(self.blocks - 1)))
     }
 
     /// How many of it are there at `now`.
@@ -35,7 +36,7 @@ impl Chunk {
         }
         let span = u128::from(self.last.saturating_since(self.first).max(1));
         let passed = u128::from(now.saturating_since(self.first)) * u128::from(self.blocks - 1) / span;
-        (passed as u64 + 1).min(self.blocks)
+        (to_u64(passed) + 1).min(self.blocks)
     }
 }
 

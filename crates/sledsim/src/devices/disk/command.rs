@@ -3,9 +3,7 @@
 use super::{DiskParameters, FastWrite};
 use crate::fault::{Fault, Range};
 use crate::request::Op;
-
-/// Nanoseconds in a millisecond.
-const NS_PER_MS: f64 = 1e6;
+use crate::time::ms_to_ns;
 
 /// Milliseconds to nanoseconds.
 ///
@@ -13,7 +11,7 @@ const NS_PER_MS: f64 = 1e6;
 /// A time outside 0 to a million ms: names the parameter.
 pub(super) fn ns(name: &str, ms: f64) -> Result<u64, Fault> {
     if (0.0..=1e6).contains(&ms) {
-        Ok((ms * NS_PER_MS).round() as u64)
+        Ok(ms_to_ns(ms))
     } else {
         Err(Fault::out_of_range(name, ms, Range::from_to(0.0, 1e6)))
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::divisor::Divisor;
 use super::sparing::Slots;
 use super::{DiskParameters, Mapping, Zone};
+use crate::convert::{to_u32, to_usize};
 use crate::fault::{Fault, Range};
 
 /// Most cylinders for which the zone of each is kept in a table.
@@ -114,7 +115,7 @@ impl Layout {
         let end_lbns: Vec<u64> = zones.iter().map(|zone| zone.first_lbn + zone.slots.blocks()).collect();
         // As many guesses as there are at most; the end of the last zone is above 0.
         let guess_bits = (u64::BITS - (next_lbn - 1).leading_zeros()).saturating_sub(GUESSES.ilog2());
-        let guess = |part: u64| end_lbns.partition_point(|end| *end <= part << guess_bits) as u32;
+        let guess = |part: u64| to_u32(end_lbns.partition_point(|end| *end <= part << guess_bits));
         Ok(Self {
             guesses: (0..=(next_lbn - 1) >> guess_bits).map(guess).collect(),
             guess_bits,
@@ -147,7 +148,9 @@ impl Layout {
     }
 
     /// Data surfaces.
+    #[inline]
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the divisor was made of 32 bits")]
     pub fn surfaces(&self) -> u32 {
         self.surfaces.value() as u32
     }
@@ -166,6 +169,7 @@ impl Layout {
     /// Sectors on a track of a zone.
     #[inline]
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the divisor was made of 32 bits")]
     pub fn sectors_per_track(&self, zone: usize) -> u32 {
         self.zones[zone].sectors_per_track.value() as u32
     }
@@ -203,7 +207,7 @@ impl Layout {
     #[inline]
     fn zone_of_lbn(&self, lbn: u64) -> usize {
         debug_assert!(lbn < self.mapped_blocks(), "LBN {lbn} of {}", self.mapped_blocks());
-        let mut zone = self.guesses[(lbn >> self.guess_bits) as usize] as usize;
+        let mut zone = self.guesses[to_usize(lbn >> self.guess_bits)] as usize;
         while self.end_lbns[zone] <= lbn {
             zone += 1;
         }
@@ -211,6 +215,10 @@ impl Layout {
     }
 
     #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "each is below a count of 32 bits; on the path of each request"
+    )]
     fn place_of(&self, zone: usize, sector: u64) -> Place {
         let z = &self.zones[zone];
         let (track, sector) = z.sectors_per_track.divide(sector);
@@ -238,6 +246,7 @@ impl Layout {
     /// Place of an LBN, which lies inside the drive, and how many LBNs from it on lie in consecutive sectors of its track.
     #[inline]
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer zones than cylinders, which have 32 bits")]
     pub fn run(&self, lbn: u64) -> Run {
         let zone = self.zone_of_lbn(lbn);
         let z = &self.zones[zone];

@@ -5,6 +5,7 @@ use super::layout::{Layout, Place, Run};
 use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
+use crate::convert::trunc_to_u64;
 use crate::devices::Platter;
 use crate::fault::{Fault, Range};
 use crate::request::Op;
@@ -42,10 +43,9 @@ impl ZoneAngles {
         let skew = |name: &str, sectors: f64| {
             if sectors.is_finite() && (0.0..=1e15).contains(&sectors) {
                 // Whole sectors are exact; what is left counts in 2^-53 of a sector.
-                let (whole, part) = (sectors.trunc(), sectors.fract());
-                Ok(sector
-                    .wrapping_mul(whole as u128)
-                    .wrapping_add((sector >> 53) * ((part * (1u64 << 53) as f64) as u128)))
+                let whole = u128::from(trunc_to_u64(sectors));
+                let part = u128::from(trunc_to_u64(sectors.fract() * (1u64 << 53) as f64));
+                Ok(sector.wrapping_mul(whole).wrapping_add((sector >> 53) * part))
             } else {
                 Err(Fault::out_of_range(name, sectors, Range::from_to(0.0, 1e15)))
             }
@@ -281,6 +281,7 @@ impl Mechanics {
     /// Passes over the sectors of a stretch of a track from `at` on, the arm being there, beginning with the first that
     /// comes whole: zero-latency access. Slipped sectors within the stretch count as part of it.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "angles wrap after a revolution, which is 2^64")]
     pub fn pass_any(&self, at: Time, arm: u32, stretch: &Run) -> AnyOrder {
         let zone = stretch.zone as usize;
         let angle = self.angle_in(zone, stretch.place).wrapping_sub(self.arm_angle(arm));

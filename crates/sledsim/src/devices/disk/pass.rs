@@ -2,6 +2,7 @@
 
 use super::mechanics::{Arm, Mechanics};
 use super::{Angle, Run};
+use crate::convert::to_u64;
 use crate::request::Op;
 use crate::time::Time;
 
@@ -92,14 +93,14 @@ impl Supply {
             return blocks;
         }
         if late(first) {
-            return first as u64;
+            return to_u64(first);
         }
         let gain = bus * blocks_i - span;
         if gain <= 0 || base * blocks_i + (blocks_i - 1) * gain <= 0 {
             return blocks;
         }
         // The first j with base * blocks + j * gain > 0.
-        ((-base * blocks_i).div_euclid(gain) + 1).clamp(first, blocks_i) as u64
+        to_u64(((-base * blocks_i).div_euclid(gain) + 1).clamp(first, blocks_i))
     }
 }
 
@@ -234,7 +235,7 @@ impl Pass {
             return Time::from_ns(self.end.ns() - back * block_ns);
         }
         let span = u128::from(self.end - self.start) * u128::from(index + 1);
-        self.start + span.div_ceil(u128::from(self.blocks)) as u64
+        self.start + to_u64(span.div_ceil(u128::from(self.blocks)))
     }
 
     /// How many of its blocks, in the order of LBNs, have gone by at `now`.
@@ -245,7 +246,7 @@ impl Pass {
         } else if now <= self.start || self.lead > 0 {
             0
         } else {
-            (u128::from(now - self.start) * u128::from(self.blocks) / u128::from(self.end - self.start)) as u64
+            to_u64(u128::from(now - self.start) * u128::from(self.blocks) / u128::from(self.end - self.start))
         }
     }
 

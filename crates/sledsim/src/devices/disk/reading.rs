@@ -6,6 +6,7 @@ use super::buffer::Found;
 use super::bus::{hand_over, Chunk, Terms};
 use super::pass::{Errand, Pass, Supply};
 use super::ReadAhead;
+use crate::convert::trunc_to_u64;
 use crate::devices::Service;
 use crate::request::Op;
 use crate::time::Time;
@@ -131,9 +132,9 @@ impl DiskDevice {
     fn read_watermark(&self, blocks: u64) -> u64 {
         let size = self.buffer.segment_blocks();
         let share = if self.policy.watermark_of_request {
-            (size.min(blocks) as f64 * self.policy.read_watermark) as u64
+            trunc_to_u64(size.min(blocks) as f64 * self.policy.read_watermark)
         } else {
-            (size as f64 * self.policy.read_watermark).ceil() as u64
+            trunc_to_u64((size as f64 * self.policy.read_watermark).ceil())
         };
         // A drive does not come back for nothing.
         share.max(1)

@@ -6,6 +6,7 @@
 //! angle is short by less than 2^-63 of a revolution after the 2^64 ns that a run can last: nothing adds up.
 
 use super::{DiskParameters, RotationModel};
+use crate::convert::trunc_to_u64;
 use crate::fault::Fault;
 
 /// Nanoseconds in a minute.
@@ -45,7 +46,7 @@ impl Spindle {
         }
         let turn_per_ns = ratio(rpm, NS_PER_MINUTE);
         // Half of 2^26, to round: the speed range keeps the period within 2^37 ns.
-        let period = (60e9 / rpm * f64::from(1u32 << PERIOD_PLACES) + 0.5) as u64;
+        let period = trunc_to_u64(60e9 / rpm * f64::from(1u32 << PERIOD_PLACES) + 0.5);
         Ok(Self {
             turn_per_ns,
             period,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{DiskParameters, SeekCurve};
+use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::fault::{Fault, Kind};
 
 /// Nanoseconds in a millisecond.
@@ -100,14 +101,14 @@ impl Formula {
                     }
                 }
             }
-            Self::Hpl { first, short_below, short, long } => match first.get(distance as usize - 1) {
+            Self::Hpl { first, short_below, short, long } => match first.get(to_usize(distance) - 1) {
                 Some(ns) => *ns,
                 None if d < *short_below => short[0] + short[1] * d.sqrt(),
                 None => long[0] + long[1] * d,
             },
             Self::Root([constant, root, linear]) => constant + root * (d - 1.0).sqrt() + linear * (d - 1.0),
         };
-        (ns.clamp(0.0, MOST_NS) + 0.5) as u64
+        trunc_to_u64(ns.clamp(0.0, MOST_NS) + 0.5)
     }
 
     /// Distances such that the curve only rises or only falls from one to the distance before the next.
@@ -196,7 +197,7 @@ impl Seek {
         let farthest = u64::from(parameters.cylinders.max(2) - 1);
         let formula = Formula::new(&parameters.seek, farthest, parameters.cylinders)?;
         let mut distances: Vec<u64> =
-            formula.turns().into_iter().map(|turn| turn.clamp(1.0, farthest as f64) as u64).collect();
+            formula.turns().into_iter().map(|turn| trunc_to_u64(turn.clamp(1.0, farthest as f64))).collect();
         distances.push(farthest);
         distances.sort_unstable();
         distances.dedup();
@@ -215,10 +216,9 @@ impl Seek {
     /// Fills the tables as far as they go.
     fn fill(&mut self) {
         let known = (1..self.farthest.min(TABLE_DISTANCES) + 1).map(|distance| self.formula.time_ns(distance));
-        let times: Arc<[u32]> =
-            std::iter::once(0).chain(known.take_while(|ns| *ns <= TABLE_NS).map(|ns| ns as u32)).collect();
+        let times: Arc<[u32]> = std::iter::once(0).chain(known.take_while(|ns| *ns <= TABLE_NS).map(to_u32)).collect();
         let bounds =
-            (0..times.len() as u64).map(|distance| self.work_out_bound_ns(distance).min(TABLE_NS) as u32).collect();
+            (0..times.len() as u64).map(|distance| to_u32(self.work_out_bound_ns(distance).min(TABLE_NS))).collect();
         (self.times, self.bounds) = (times, bounds);
     }
 

@@ -7,6 +7,7 @@
 
 use super::divisor::Divisor;
 use super::{Sparing, Zone};
+use crate::convert::to_usize;
 use crate::fault::{Fault, Kind};
 
 /// What a slip does to the LBNs behind it.
@@ -186,7 +187,7 @@ impl Slots {
         let mut at = 0;
         while let Some(item) = self.removed.get(at) {
             let unit = item / self.unit;
-            let end = below(&self.removed, (unit + 1) * self.unit) as usize;
+            let end = to_usize(below(&self.removed, (unit + 1) * self.unit));
             let kept = self.unit_items(unit) - (end - at) as u64;
             let slots = self.unit_slots(unit);
             holes.extend((kept.min(slots)..slots).map(|slot| unit * self.data + slot));
@@ -254,7 +255,7 @@ impl Slots {
         match self.slipping {
             Slipping::Zone => {
                 let slips = up_to(&self.slots_before, slot);
-                let run = self.slots_before.get(slips as usize).map_or(u64::MAX, |next| next - slot);
+                let run = self.slots_before.get(to_usize(slips)).map_or(u64::MAX, |next| next - slot);
                 let index = slot + slips;
                 if self.data == self.unit {
                     return (index, run);
@@ -296,8 +297,8 @@ impl Slots {
             return &[];
         }
         let base = unit * self.unit;
-        let first = below(&self.removed, base) as usize;
-        let end = below(&self.removed, base + self.unit_items(unit)) as usize;
+        let first = to_usize(below(&self.removed, base));
+        let end = to_usize(below(&self.removed, base + self.unit_items(unit)));
         &self.removed[first..end]
     }
 
@@ -324,7 +325,7 @@ impl Slots {
                     (unit * self.data + offset.saturating_sub(first).min(self.data), data)
                 };
                 let removed = below(&self.removed, index);
-                let gone = self.removed.get(removed as usize) == Some(&index);
+                let gone = self.removed.get(to_usize(removed)) == Some(&index);
                 let slot = index - removed;
                 (slot.min(self.slots), data && !gone && slot < self.slots)
             }
@@ -332,7 +333,7 @@ impl Slots {
                 let (unit, offset) = (item / self.unit, item % self.unit);
                 let removed = self.removed_in(unit);
                 let before = below(removed, item);
-                let gone = removed.get(before as usize) == Some(&item);
+                let gone = removed.get(to_usize(before)) == Some(&item);
                 let (place, first) = (offset - before, self.skipped(unit, removed.len() as u64));
                 let slots = self.unit_slots(unit);
                 let data = !gone && place >= first && place < first + slots;

@@ -14,8 +14,7 @@ use crate::fault::Fault;
 use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
-use crate::time::{s_to_ns, Time};
-use crate::units::NS_PER_MS;
+use crate::time::{ms_to_ns, s_to_ns, Time};
 
 /// The idle mode in which the sled stands still.
 const STOPPED: usize = 1;
@@ -126,14 +125,13 @@ impl MemsDevice {
         // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.
         let pass_ns = s_to_ns(geometry.pitch_bits() * bit_s);
         let servo_ns = s_to_ns(geometry.servo_share_bits() * bit_s);
-        let ms = |value: f64| (value * NS_PER_MS).round() as u64;
         Ok(Self {
             power: Power::new(p, servo_ns, pass_ns - servo_ns),
             servo_ns,
             transfer_ns: pass_ns - servo_ns,
-            bus_ns_per_block: ms(p.bus_ms_per_block),
-            overhead_ns: ms(p.overhead_ms),
-            startup_ns: ms(p.startup_ms),
+            bus_ns_per_block: ms_to_ns(p.bus_ms_per_block),
+            overhead_ns: ms_to_ns(p.overhead_ms),
+            startup_ns: ms_to_ns(p.startup_ms),
             sweeps: p.idle == Idle::Sweep,
             stops_in_place: p.stop_at == StopAt::InPlace,
             subsector: false,

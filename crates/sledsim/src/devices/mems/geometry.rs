@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use crate::convert::{trunc_to_u32, trunc_to_u64};
 use crate::devices::mems::parameters::{Layout, MemsParameters, Transfer};
 use crate::fault::Fault;
 use crate::units::{M_PER_NM, M_PER_UM};
@@ -161,8 +162,8 @@ impl Geometry {
         }
         let pitch_bits = pitch / points_per_sector;
         let bit_m = p.bit_nm * M_PER_NM;
-        let blocks_per_track = rows as u64 * u64::from(blocks_per_row);
-        let factors = [u64::from(tracks), cylinders as u64, u64::from(p.block_bytes), u64::from(p.sleds)];
+        let blocks_per_track = trunc_to_u64(rows) * u64::from(blocks_per_row);
+        let factors = [u64::from(tracks), trunc_to_u64(cylinders), u64::from(p.block_bytes), u64::from(p.sleds)];
         let bytes = factors.iter().try_fold(blocks_per_track, |bytes, &factor| bytes.checked_mul(factor));
         if bytes.is_none_or(|bytes| bytes > MOST_BYTES) {
             return Err(Fault::conflict("bit_nm", p.bit_nm)
@@ -174,8 +175,8 @@ impl Geometry {
                 .option("sleds"));
         }
         let geometry = Self {
-            cylinders: cylinders as u32,
-            rows: rows as u32,
+            cylinders: trunc_to_u32(cylinders),
+            rows: trunc_to_u32(rows),
             tracks,
             blocks_per_row,
             tips_per_block,
@@ -227,6 +228,10 @@ impl Geometry {
     /// Place of a block (`lbn` below the capacity).
     #[inline]
     #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "each is below a count of 32 bits; on the path of each request"
+    )]
     pub fn place(&self, lbn: u64) -> Place {
         let cylinder = lbn / self.blocks_per_cylinder;
         let rest = lbn % self.blocks_per_cylinder;
@@ -304,7 +309,7 @@ impl Geometry {
     /// The cylinder nearest to the centre of travel.
     #[must_use]
     pub fn centre_cylinder(&self) -> u32 {
-        ((self.x_range_m / 2.0 / self.column_m).round() as u32).min(self.cylinders - 1)
+        trunc_to_u32((self.x_range_m / 2.0 / self.column_m).round()).min(self.cylinders - 1)
     }
 
     /// Y of a bit boundary in metres from the centre of travel.

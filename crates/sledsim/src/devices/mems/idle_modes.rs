@@ -3,7 +3,7 @@
 use crate::devices::mems::parameters::{IdleTips, MemsParameters, Timeout};
 use crate::fault::Fault;
 use crate::power::{Ladder, Mode, SpinDown, SpinDownSpec};
-use crate::units::NS_PER_MS;
+use crate::time::ms_to_ns;
 
 /// The idle modes of a sled, `idle_tips` tips of whose last access go on reading servo bursts where the parameters say so.
 ///
@@ -48,10 +48,10 @@ fn modes(parameters: &MemsParameters, idle_tips: u32) -> Vec<Mode> {
         name: "inactive".into(),
         power_w: p.inactive_mw * 1e-3,
         after_ns: match p.inactive_after_ms {
-            Timeout::AfterMs(value) => Some((value * NS_PER_MS).round() as u64),
+            Timeout::AfterMs(value) => Some(ms_to_ns(value)),
             Timeout::Never => None,
         },
-        wake_ns: (p.startup_ms * NS_PER_MS).round() as u64,
+        wake_ns: ms_to_ns(p.startup_ms),
         wake_w: p.startup_mw * 1e-3,
     };
     vec![ready, stopped]

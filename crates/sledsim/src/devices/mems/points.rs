@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 
+use crate::convert::to_u32;
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::approach::{Approach, Sled};
 use crate::devices::mems::batch::{finish_together, is_nearer_to_last, Member};
@@ -341,7 +342,7 @@ impl Blocks {
                 let follows = |&one: &usize, &other: &usize| self.after(one, other, along_x) == Some(1);
                 let lines = group.chunk_by(follows).map(|blocks| {
                     let Wanted { row, cylinder, .. } = self.blocks[blocks[0]];
-                    (Line { along_x, cylinder, row, points: blocks.len() as u32 }, blocks.to_vec())
+                    (Line { along_x, cylinder, row, points: to_u32(blocks.len()) }, blocks.to_vec())
                 });
                 let alone = sizes.iter().all(|sizes| sizes[group[0]] == 1);
                 groups.push(Group { lines: lines.collect(), alone });
@@ -387,7 +388,7 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], ou
             if index > 0 {
                 approach = device.positioning().approach_line(&device.sled, *line, backward);
             }
-            let count = |op| blocks.iter().filter(|&&block| wanted.is_for(block, op, requests)).count() as u32;
+            let count = |op| to_u32(blocks.iter().filter(|&&block| wanted.is_for(block, op, requests)).count());
             let (reads, writes) = (count(Op::Read), count(Op::Write));
             device.pass_rows(&mut run, &approach, (device.geometry.tips_per_block, line.points), reads, writes);
             for &member in blocks.iter().flat_map(|&block| &wanted.members[wanted.blocks[block].by.clone()]) {

@@ -311,8 +311,9 @@ impl Positioning {
             return YTime { ns: u64::from(ns), turnaround_ns: u64::from(turnaround_ns) };
         }
         let time = self.compute(from, to);
-        if time.ns < u64::from(UNKNOWN) {
-            cell.set((time.ns as u32, time.turnaround_ns as u32));
+        // A turnaround is a part of the time.
+        if let (Ok(ns), Ok(turnaround_ns)) = (u32::try_from(time.ns), u32::try_from(time.turnaround_ns)) {
+            cell.set((ns, turnaround_ns));
         }
         time
     }

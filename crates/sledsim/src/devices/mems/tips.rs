@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::convert::to_u32;
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::parameters::{FailedTips, MemsParameters, Transfer};
 use crate::devices::Condition;
@@ -242,7 +243,7 @@ fn drawn(number: u32, tips: u32, seed: u64, sled: u32) -> Vec<u32> {
     let mut moved: BTreeMap<u32, u32> = BTreeMap::new();
     (0..number)
         .map(|place| {
-            let from = place + stream.below(u64::from(tips - place)) as u32;
+            let from = place + to_u32(stream.below(u64::from(tips - place)));
             let here = moved.get(&place).copied().unwrap_or(place);
             moved.insert(from, here).unwrap_or(if from == place { here } else { from })
         })

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use super::{Desk, Session};
+use crate::convert::to_usize;
 use crate::engine::component::Completion;
 use crate::engine::run::{fell_behind, Observer, Progress};
 use crate::fault::Fault;
@@ -52,7 +53,7 @@ impl<O: Observer> Session<O> {
     /// Of the requests that have not had their turn, how many have arrived.
     #[inline]
     fn waiting(&self) -> usize {
-        (self.standing.counts.submitted - self.desk.first_ahead()) as usize
+        to_usize(self.standing.counts.submitted - self.desk.first_ahead())
     }
 
     /// The earliest of the next arrival, the next turn and the next end.

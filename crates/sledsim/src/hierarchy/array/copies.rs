@@ -2,6 +2,7 @@
 
 use super::members::Members;
 use super::spec::ReadChoice;
+use crate::convert::to_u32;
 use crate::engine::{ComponentId, Context, Stop};
 use crate::own::{self, told, Choice, Listed, OwnMirror, Role};
 use crate::request::Request;
@@ -63,7 +64,7 @@ impl Copies {
         load.accesses += 1;
         load.blocks += u64::from(access.blocks);
         load.next_lbn = access.end_lbn();
-        self.tell(access, context, |policy, now| policy.arrived(now, child as u32, access));
+        self.tell(access, context, |policy, now| policy.arrived(now, to_u32(child), access));
     }
 
     /// An access of a child has come back.
@@ -71,7 +72,7 @@ impl Copies {
         let load = &mut self.loads[child];
         load.accesses -= 1;
         load.blocks -= u64::from(access.blocks);
-        self.tell(access, context, |policy, now| policy.completed(now, child as u32, access));
+        self.tell(access, context, |policy, now| policy.completed(now, to_u32(child), access));
     }
 
     /// Nothing is under way any more.
@@ -148,8 +149,8 @@ fn show(
     for copy in copies {
         let (child, reach_ns) = of(copy);
         let Load { accesses, blocks, next_lbn } = loads[child];
-        shown.copy.push(copy as u32);
-        shown.member.push(child as u32);
+        shown.copy.push(to_u32(copy));
+        shown.member.push(to_u32(child));
         shown.pending.push(accesses);
         shown.pending_blocks.push(blocks);
         shown.next_lbn.push(next_lbn);

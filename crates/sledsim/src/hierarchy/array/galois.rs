@@ -12,6 +12,7 @@ const POWERS: [u8; 510] = powers();
 /// Logarithms to base 2; that of 0 is not used.
 const LOGARITHMS: [u8; 256] = logarithms();
 
+#[expect(clippy::cast_possible_truncation, reason = "the polynomial takes each power below 256")]
 const fn powers() -> [u8; 510] {
     let mut powers = [0; 510];
     let (mut power, mut i) = (1_u16, 0);
@@ -26,6 +27,7 @@ const fn powers() -> [u8; 510] {
     powers
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "logarithms are below 255")]
 const fn logarithms() -> [u8; 256] {
     let mut logarithms = [0; 256];
     let mut i = 0;

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::galois;
+use crate::convert::to_usize;
 
 /// Kinds of redundancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +168,7 @@ impl Layout {
     fn parity_member(&self, row: u64) -> usize {
         match self.level {
             Level::Mirror | Level::Raid4 => self.data(),
-            Level::Raid5 | Level::Raid6 => self.width() - 1 - (row % self.width() as u64) as usize,
+            Level::Raid5 | Level::Raid6 => self.width() - 1 - to_usize(row % self.width() as u64),
         }
     }
 
@@ -261,7 +262,7 @@ impl Layout {
             (next < span.end).then(|| {
                 let (column, from) = (next / unit, next % unit);
                 let to = unit.min(from + span.end - next);
-                let piece = Piece { column: column as usize, from, to, first: span.first + next - span.begin };
+                let piece = Piece { column: to_usize(column), from, to, first: span.first + next - span.begin };
                 next += to - from;
                 piece
             })

@@ -7,6 +7,7 @@ use super::rebuild::Step;
 use super::redundant::{Access, Of, RedundantArray};
 use super::row::{Operation, Readout, Stage, Task, Written};
 use super::tally::Tally;
+use crate::convert::{to_u32, to_usize};
 use crate::engine::{Completion, Context, Payload, Status};
 use crate::request::{Flags, Op};
 use crate::time::s_to_ns;
@@ -52,7 +53,7 @@ impl RedundantArray {
             }),
             Task::Recover { column, .. } => others(&self.layout, &available, column, 0, range),
             Task::Rebuild { column, .. } => {
-                let turn = (range.0 / (range.1 - range.0)) as usize;
+                let turn = to_usize(range.0 / (range.1 - range.0));
                 others(&self.layout, &available, column, turn, range)
             }
             Task::Replay { .. } if operation.writes.is_empty() => {
@@ -72,7 +73,7 @@ impl RedundantArray {
         };
         operation.stage = Stage::Reading;
         operation.again = false;
-        operation.left = reads.len() as u32;
+        operation.left = to_u32(reads.len());
         let readout = |&(column, from, to): &(usize, u64, u64)| Readout { column, from, to, payload: Payload::NONE };
         operation.reads = reads.iter().map(readout).collect();
         let (flags, origin, host) = (operation.flags, operation.origin, operation.host);
@@ -210,7 +211,7 @@ impl RedundantArray {
         let members = &self.members;
         // Members may have failed since the plan was made.
         operation.writes.retain(|write| members.writable(row, write.column, from));
-        operation.left = operation.writes.len() as u32;
+        operation.left = to_u32(operation.writes.len());
         let writes = operation.writes.clone();
         for (place, write) in writes.iter().enumerate() {
             let Written { column, from, to, ref payload } = *write;

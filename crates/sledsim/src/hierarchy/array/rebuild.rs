@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::spec::RebuildSpec;
+use crate::convert::trunc_to_u64;
 use crate::time::{s_to_ns, Time};
 
 /// A member on its way to a spare.
@@ -125,7 +126,7 @@ impl Rebuild {
         course.next = to;
         self.steps.insert(from, (to, false));
         self.under_way += 1;
-        self.next_at = now + ((to - from) as f64 * self.ns_per_block).ceil() as u64;
+        self.next_at = now + trunc_to_u64(((to - from) as f64 * self.ns_per_block).ceil());
         Step::Begin(course.member, (from, to))
     }
 

@@ -10,6 +10,7 @@ use super::rebuild::Rebuild;
 use super::row::{Operation, Task};
 use super::spec::{ArraySpec, Sparing, WriteMethod};
 use super::tally::Tally;
+use crate::convert::to_u32;
 use crate::engine::details::Details;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload, Status};
 use crate::fault::Fault;
@@ -149,7 +150,7 @@ impl RedundantArray {
             return;
         }
         let mut gather = Gather::new(request);
-        gather.expect(children.len() as u32);
+        gather.expect(to_u32(children.len()));
         let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
         for child in children {
             let id = self.parts.issue(Part { child, of: Of::Flush { host } });
@@ -168,7 +169,7 @@ impl RedundantArray {
             Op::Read => spans.iter().map(|&span| layout.pieces(span).count()).sum(),
             Op::Write | Op::Flush => spans.len(),
         };
-        gather.expect(parts as u32);
+        gather.expect(to_u32(parts));
         let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
         for span in spans {
             match request.op {
@@ -226,7 +227,7 @@ impl RedundantArray {
     pub(super) fn send(&mut self, access: Access, of: Of, context: &mut Context<'_>) {
         let Access { child, op, lbn, blocks, flags, origin, payload } = access;
         let id = self.parts.issue(Part { child, of });
-        let (arrival, blocks, spare) = (context.now(), blocks as u32, Spare::NONE);
+        let (arrival, blocks, spare) = (context.now(), to_u32(blocks), Spare::NONE);
         let request = Request { id, arrival, lbn, blocks, op, flags, origin, spare };
         self.copies.sent(child, &request, context);
         context.submit_with(self.children[child], request, payload);

@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, Span};
 use super::plan::Method;
+use crate::convert::to_usize;
 use crate::engine::{Completion, Payload};
 use crate::request::{Flags, Request};
 
@@ -168,7 +169,7 @@ impl Operation {
     fn data_columns(&self, layout: &Layout, written: &[u8], size: usize) -> Vec<Vec<u8>> {
         let (from, to) = self.range;
         let column = |column: usize| {
-            let mut bytes = vec![0; (to - from) as usize * size];
+            let mut bytes = vec![0; to_usize(to - from) * size];
             if self.method == Method::Decode {
                 if let Some(recovered) = self.recovered(layout, column) {
                     bytes.copy_from_slice(recovered.bytes().unwrap_or(&[]));
@@ -184,8 +185,8 @@ impl Operation {
         if let Task::Write { span, .. } = self.task {
             let base = self.row * layout.unit_blocks();
             for piece in layout.pieces(span) {
-                let begin = (piece.first - span.first) as usize * size;
-                let bytes = &written[begin..begin + (piece.to - piece.from) as usize * size];
+                let begin = to_usize(piece.first - span.first) * size;
+                let bytes = &written[begin..begin + to_usize(piece.to - piece.from) * size];
                 lay(&mut columns[piece.column], bytes, base + piece.from - from, size);
             }
         }
@@ -203,9 +204,9 @@ impl Operation {
         let parity = |read: &Readout| {
             let mut sum = read.payload.bytes().unwrap_or(&[]).to_vec();
             for piece in layout.pieces(span) {
-                let begin = (piece.first - span.first) as usize * size;
-                let new = &written[begin..begin + (piece.to - piece.from) as usize * size];
-                let at = (base + piece.from - self.range.0) as usize * size;
+                let begin = to_usize(piece.first - span.first) * size;
+                let new = &written[begin..begin + to_usize(piece.to - piece.from) * size];
+                let at = to_usize(base + piece.from - self.range.0) * size;
                 let factor = layout.factor(read.column, piece.column);
                 let before = old(piece.column).and_then(|read| read.payload.bytes()).unwrap_or(&[]);
                 super::galois::add_product(&mut sum[at..at + new.len()], factor, before);
@@ -219,7 +220,7 @@ impl Operation {
 
 /// Puts bytes into a column from a block of it on.
 fn lay(column: &mut [u8], bytes: &[u8], block: u64, size: usize) {
-    column[block as usize * size..][..bytes.len()].copy_from_slice(bytes);
+    column[to_usize(block) * size..][..bytes.len()].copy_from_slice(bytes);
 }
 
 /// LBNs of a column of a row, from those of others.
@@ -229,10 +230,10 @@ fn combine(layout: &Layout, known: &[(usize, &Readout)], target: usize, (from, t
     let factors = super::galois::combination(&vectors, &layout.factors(target))?;
     let mut sum = Vec::new();
     for ((bytes, (_, read)), factor) in bytes.iter().zip(known).zip(factors) {
-        let size = bytes.len() / (read.to - read.from) as usize;
-        sum.resize((to - from) as usize * size, 0);
-        let begin = (from - read.from) as usize * size;
-        super::galois::add_product(&mut sum, factor, &bytes[begin..begin + (to - from) as usize * size]);
+        let size = bytes.len() / to_usize(read.to - read.from);
+        sum.resize(to_usize(to - from) * size, 0);
+        let begin = to_usize(from - read.from) * size;
+        super::galois::add_product(&mut sum, factor, &bytes[begin..begin + to_usize(to - from) * size]);
     }
     Some(sum)
 }

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::waiting::Waiting;
 use crate::request::{Op, Request};
 use crate::service::Service;
-use crate::time::Time;
-use crate::units::NS_PER_MS;
+use crate::time::{ms_to_ns, Time};
 
 /// So many reads are remembered, of which the next may go on where one of them ended.
 const REMEMBERED: usize = 64;
@@ -137,7 +136,7 @@ impl Anticipation {
         self.ends.push_back(request.end_lbn());
         self.row = if expected { self.row + 1 } else { 0 };
         if known.is_some() && self.row < self.spec.requests {
-            self.expected = Some((request.end_lbn(), service.end + (self.spec.wait_ms * NS_PER_MS).round() as u64));
+            self.expected = Some((request.end_lbn(), service.end + ms_to_ns(self.spec.wait_ms)));
         }
     }
 }

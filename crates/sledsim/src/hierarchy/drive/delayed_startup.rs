@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::time::Time;
-use crate::units::NS_PER_MS;
+use crate::time::{ms_to_ns, Time};
 
 /// What a stopped device waits for before it starts up again (Lin et al. 2002, section 7): so many requests, or the longest
 /// wait of one, whichever comes first.
@@ -32,7 +31,7 @@ impl Delay {
     /// A delay that nobody waits for yet.
     #[must_use]
     pub fn new(spec: &DelayedStartupSpec) -> Self {
-        Self { requests: spec.requests as usize, wait_ns: (spec.wait_ms * NS_PER_MS).round() as u64, since: None }
+        Self { requests: spec.requests as usize, wait_ns: ms_to_ns(spec.wait_ms), since: None }
     }
 
     /// Nobody waits any more.

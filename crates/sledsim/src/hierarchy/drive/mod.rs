@@ -25,6 +25,7 @@ use in_order::Ahead;
 use merging::{Merging, Rule};
 use station::{Look, Station};
 
+use crate::convert::to_usize;
 use crate::devices::{Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
@@ -77,7 +78,7 @@ impl UnderService {
 
     #[inline]
     fn end(&mut self, tag: u64, context: &mut Context<'_>) {
-        let slot = &mut self.0[tag as usize];
+        let slot = &mut self.0[to_usize(tag)];
         debug_assert!(slot.is_some(), "each service sets one timer, and a power cut takes it away");
         if let Some(completion) = slot {
             context.complete(completion);
@@ -349,7 +350,7 @@ impl Component for Drive {
             FREE => self.release(context.now()),
             DEADLINE => {}
             tag => {
-                if let Some(Some(done)) = self.under_service.0.get(tag as usize) {
+                if let Some(Some(done)) = self.under_service.0.get(to_usize(tag)) {
                     if !done.request.is_flush() {
                         self.station.scheduler.completed(context.now(), &done.request);
                     }

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use super::Layout;
+use crate::convert::to_u32;
 use crate::engine::Payload;
 
 /// What waits for room in the buffer.
@@ -50,7 +51,7 @@ impl Buffer {
 
     /// Segments that it has room for.
     pub fn room(&self) -> u32 {
-        self.capacity - (self.held.len() - self.free.len()) as u32
+        self.capacity - to_u32(self.held.len() - self.free.len())
     }
 
     /// Room for a segment; where there is none, somebody waits for it.
@@ -62,7 +63,7 @@ impl Buffer {
         }
         let index = self.free.pop().unwrap_or_else(|| {
             self.held.push(Held::default());
-            self.held.len() as u32 - 1
+            to_u32(self.held.len()) - 1
         });
         let held = &mut self.held[index as usize];
         (held.segment, held.in_use) = (segment, true);
@@ -126,7 +127,7 @@ impl Buffer {
     /// Power is gone: nobody waits any more, and room is free again that was taken for what the disk need not get.
     pub fn power_cut(&mut self) {
         self.awaiting.clear();
-        for index in 0..self.held.len() as u32 {
+        for index in 0..to_u32(self.held.len()) {
             if self.held(index).in_use && self.held(index).runs.is_empty() {
                 self.release(index);
             }

@@ -7,6 +7,7 @@ use super::children::{Children, Job};
 use super::requests::Piece;
 use super::table::Table;
 use super::Layout;
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
 use crate::hierarchy::parts::{BlockSet, Tickets};
 use crate::request::{Op, Request};
@@ -156,7 +157,7 @@ impl Destager {
     ) -> Step {
         let destage = self.at(id);
         let &Request { lbn, blocks, .. } = &completion.request;
-        let first = (lbn - destage.lbn) as u32;
+        let first = to_u32(lbn - destage.lbn);
         if completion.status == Status::Unreadable && blocks > 1 {
             // Halves, until what can't be read is alone.
             destage.left += 1;
@@ -228,7 +229,7 @@ impl Destager {
         let held = destage.held();
         let runs = &buffer.held(held).runs;
         debug_assert_eq!(*runs, destage.runs, "the buffer keeps what the disk has to get");
-        destage.left = runs.len() as u32;
+        destage.left = to_u32(runs.len());
         for &(first, blocks) in runs {
             let (place, data) = ((lbn + u64::from(first), blocks), buffer.read(held, first, blocks));
             children.send(Job::Destage { destage: id }, Op::Write, place, data, context);
@@ -241,7 +242,7 @@ impl Destager {
         let destage = self.at(id);
         let lbn = layout.disk_lbn(destage.segment);
         if !completion.served() {
-            destage.lost.push(((completion.request.lbn - lbn) as u32, completion.request.blocks));
+            destage.lost.push((to_u32(completion.request.lbn - lbn), completion.request.blocks));
         }
         destage.left -= 1;
         if destage.left == 0 {
@@ -305,5 +306,5 @@ fn without(runs: &[(u32, u32)], others: &[(u32, u32)]) -> Vec<(u32, u32)> {
     for &(first, blocks) in others {
         set.remove(u64::from(first), u64::from(first + blocks));
     }
-    set.ranges().map(|(from, to)| (from as u32, (to - from) as u32)).collect()
+    set.ranges().map(|(from, to)| (to_u32(from), to_u32(to - from))).collect()
 }

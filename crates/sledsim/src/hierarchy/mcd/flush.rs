@@ -2,9 +2,10 @@
 
 use super::spec::McdFlushSpec;
 use super::table::{Counts, Table};
+use crate::convert::{trunc_to_u32, trunc_to_u64};
 use crate::engine::Context;
 use crate::fault::Fault;
-use crate::time::Time;
+use crate::time::{ms_to_ns, Time};
 
 /// Changed segments looked up at once for a flush.
 const LOOK_AHEAD: usize = 64;
@@ -47,9 +48,9 @@ impl Flush {
                 .key_is("flush.high_water", spec.high_water)
                 .says(": it must not be"));
         }
-        let share = |share: f64| (f64::from(slots) * share).floor() as u32;
-        let idle_ns = spec.idle_ms.map(|idle_ms| (idle_ms * 1e6).round() as u64);
-        let period_ns = spec.period_s.map(|period_s| (period_s * 1e9).round() as u64);
+        let share = |share: f64| trunc_to_u32((f64::from(slots) * share).floor());
+        let idle_ns = spec.idle_ms.map(ms_to_ns);
+        let period_ns = spec.period_s.map(|period_s| trunc_to_u64((period_s * 1e9).round()));
         Ok(Self {
             is_on: true,
             idle_ns,

@@ -6,6 +6,7 @@ use super::children::{Children, Job};
 use super::header::{self, Header};
 use super::table::{Slot, Table, AT_REST, NO_ENTRY};
 use super::Layout;
+use crate::convert::to_u32;
 use crate::engine::{Context, Payload};
 use crate::request::Op;
 
@@ -53,7 +54,7 @@ impl Journal {
     }
 
     fn len(&self) -> u32 {
-        (self.entries.len() - self.free.len()) as u32
+        to_u32(self.entries.len() - self.free.len())
     }
 
     pub fn is_full(&self) -> bool {
@@ -86,7 +87,7 @@ impl Journal {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.unclaimed.resize(self.entries.len().div_ceil(64), 0);
-            self.entries.len() as u32 - 1
+            to_u32(self.entries.len()) - 1
         });
         self.entries[index as usize] = entry;
         table.set_entry(slot, index);
@@ -135,7 +136,7 @@ impl Journal {
                 let rest = rest & (rest - 1);
                 (rest != 0).then_some(rest)
             });
-            bits.map(move |rest| index as u32 * 64 + rest.trailing_zeros())
+            bits.map(move |rest| to_u32(index) * 64 + rest.trailing_zeros())
         });
         all.skip_while(move |&at| at < from).take_while(move |&at| at < to)
     }
@@ -211,6 +212,6 @@ impl Journal {
             None => !is_unclaimed(index),
         };
         let entries = self.entries().count();
-        entries as u32 == self.len() && entries <= self.capacity as usize && (0..).zip(&self.entries).all(right)
+        to_u32(entries) == self.len() && entries <= self.capacity as usize && (0..).zip(&self.entries).all(right)
     }
 }

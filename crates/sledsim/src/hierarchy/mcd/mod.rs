@@ -70,6 +70,7 @@ use units::Units;
 
 use super::cache::replacement::MAX_SLOTS;
 use super::Child;
+use crate::convert::to_u32;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::Request;
@@ -100,7 +101,7 @@ impl Layout {
     #[inline]
     fn blocks(&self, segment: u64) -> u32 {
         let first = segment * u64::from(self.segment_blocks);
-        (self.capacity_blocks - first).min(u64::from(self.segment_blocks)) as u32
+        to_u32((self.capacity_blocks - first).min(u64::from(self.segment_blocks)))
     }
 
     /// Block of MEMS where the header in a place is.
@@ -193,7 +194,7 @@ fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32)
             .key_is("segment_bytes", segment_bytes)
             .says(format!(" and a header, but must hold from 2 to {MAX_SLOTS}")));
     }
-    Ok((segment_blocks as u32, slots as u32))
+    Ok((to_u32(segment_blocks), to_u32(slots)))
 }
 
 /// Checks that so many bytes are there on MEMS, and fewer than the disk has.

@@ -6,6 +6,7 @@ use super::children::{Children, Job};
 use super::header::{self, Header};
 use super::journal::Journal;
 use super::{Layout, Mcd};
+use crate::convert::{to_u32, to_usize};
 use crate::engine::{Completion, Context, Payload};
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -54,12 +55,12 @@ impl Recovery {
             return (1, 1);
         }
         let places = STEP_BYTES / stride_bytes;
-        (places as u32, places * stride)
+        (to_u32(places), places * stride)
     }
 
     /// Reads the next headers, if there are any that nobody reads yet.
     fn read(&mut self, children: &mut Children, context: &mut Context<'_>) {
-        let ((places, blocks), count) = (self.step(), self.headers.len() as u32);
+        let ((places, blocks), count) = (self.step(), to_u32(self.headers.len()));
         let frame = self.next;
         if frame >= count {
             return;
@@ -68,7 +69,7 @@ impl Recovery {
         self.left += 1;
         let lbn = self.layout.header_lbn(frame);
         let blocks = if blocks == 1 { 1 } else { blocks.min(self.layout.header_lbn(count) - lbn) };
-        children.send(Job::Recover { lbn }, Op::Read, (lbn, blocks as u32), Payload::NONE, context);
+        children.send(Job::Recover { lbn }, Op::Read, (lbn, to_u32(blocks)), Payload::NONE, context);
     }
 
     /// Some headers have been read, or could not be; says whether all have.
@@ -81,11 +82,11 @@ impl Recovery {
         let (stride, size) = (self.layout.header_lbn(1), self.layout.block_bytes as usize);
         let words = self.layout.segment_blocks.div_ceil(64) as usize;
         self.left -= 1;
-        let (first, blocks) = ((lbn / stride) as u32, u64::from(completion.request.blocks));
+        let (first, blocks) = (to_u32(lbn / stride), u64::from(completion.request.blocks));
         if !completion.served() && blocks > 1 {
             // One header after the other.
-            let places = first..first + blocks.div_ceil(stride) as u32;
-            self.left += places.len() as u32;
+            let places = first..first + to_u32(blocks.div_ceil(stride));
+            self.left += to_u32(places.len());
             for lbn in places.map(|place| self.layout.header_lbn(place)) {
                 children.send(Job::Recover { lbn }, Op::Read, (lbn, 1), Payload::NONE, context);
             }
@@ -95,7 +96,7 @@ impl Recovery {
             self.unreadable.push(first);
         }
         if let (true, Some(bytes)) = (completion.served(), answer.bytes()) {
-            for (place, slot) in bytes.chunks(stride as usize * size).enumerate() {
+            for (place, slot) in bytes.chunks(to_usize(stride) * size).enumerate() {
                 self.headers[first as usize + place] = header::parse(&slot[..size], words);
             }
         }

@@ -1,6 +1,7 @@
 //! Requests from above and their pieces, one for each segment: what comes of all pieces of a request comes of it.
 
 use super::statistics::{Met, HIT, MISS, READ_BUFFER};
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
 use crate::hierarchy::parts::{passed_on, Gather, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
@@ -43,9 +44,9 @@ impl Piece {
         Self {
             whole,
             segment,
-            first: (from - request.lbn) as u32,
-            offset: (from - start) as u32,
-            blocks: (to - from) as u32,
+            first: to_u32(from - request.lbn),
+            offset: to_u32(from - start),
+            blocks: to_u32(to - from),
             op: request.op,
             flags: request.flags,
             origin: request.origin,
@@ -119,7 +120,7 @@ impl Requests {
 
     /// One piece of a request is cut in so many.
     pub fn cut(&mut self, whole: u64, parts: usize) {
-        self.whole(whole).gather.expect(parts as u32 - 1);
+        self.whole(whole).gather.expect(to_u32(parts) - 1);
     }
 
     /// A request goes at least this way.

@@ -6,6 +6,7 @@ use super::statistics::{BYPASS, MISS, WRITE_PARTIAL};
 use super::table::AT_REST;
 use super::transit::Phase;
 use super::Mcd;
+use crate::convert::to_u32;
 use crate::engine::{Context, Payload, Status};
 use crate::hierarchy::cache::replacement::Admission;
 use crate::request::{Op, Request};
@@ -30,7 +31,7 @@ impl Mcd {
     #[inline]
     fn hit_whole(&mut self, request: &Request, segment: u64, payload: &Payload, context: &mut Context<'_>) -> bool {
         let Some(slot) = self.table.find(segment) else { return false };
-        let offset = (request.lbn - self.layout.disk_lbn(segment)) as u32;
+        let offset = to_u32(request.lbn - self.layout.disk_lbn(segment));
         if self.table.slot(slot).transit != AT_REST || !self.table.holds(slot, offset, request.blocks) {
             return false;
         }
@@ -49,7 +50,7 @@ impl Mcd {
     fn cut(&mut self, request: &Request, payload: &Payload, bypasses: bool, context: &mut Context<'_>) {
         let (size, block_bytes) = (u64::from(self.layout.segment_blocks), self.layout.block_bytes);
         let (segment, last) = (self.layout.segment(request.lbn), self.layout.segment(request.end_lbn() - 1));
-        let whole = self.requests.begin(request, (last - segment) as u32 + 1);
+        let whole = self.requests.begin(request, to_u32(last - segment) + 1);
         let mut together: Option<Piece> = None;
         for segment in segment..=last {
             let (from, to) = (request.lbn.max(segment * size), request.end_lbn().min((segment + 1) * size));

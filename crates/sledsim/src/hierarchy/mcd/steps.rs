@@ -5,6 +5,7 @@ use super::requests::Piece;
 use super::table::{Slot, AT_REST};
 use super::transit::Phase;
 use super::Mcd;
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
 use crate::request::{Op, Request};
 
@@ -158,7 +159,7 @@ impl Mcd {
         }
         transit.phase = Phase::Placing;
         let first = completion.request.lbn - self.layout.disk_lbn(transit.segment);
-        self.buffer.write(held, first as u32, answer);
+        self.buffer.write(held, to_u32(first), answer);
         if self.shortcut {
             self.serve_waiters(id, held, completion, context);
         }

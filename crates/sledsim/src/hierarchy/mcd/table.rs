@@ -5,6 +5,7 @@ use super::requests::Piece;
 use super::units::Units;
 use super::valid::Valid;
 use super::Layout;
+use crate::convert::to_u32;
 use crate::engine::Context;
 use crate::engine::Stop;
 use crate::hierarchy::cache::replacement::{Admission, Replacement, ReplacementChoice};
@@ -111,7 +112,7 @@ impl Table {
     }
 
     pub fn len(&self) -> u32 {
-        self.slots.len() as u32
+        to_u32(self.slots.len())
     }
 
     pub fn memory_bytes(&self) -> usize {
@@ -387,7 +388,7 @@ impl Table {
 
     /// Whether it counts right, with so many transitions; every segment has one slot, and every slot one place.
     pub fn is_sound(&self, transits: usize) -> bool {
-        let count = |is: fn(&Slot) -> bool| self.slots.iter().filter(|slot| is(slot)).count() as u32;
+        let count = |is: fn(&Slot) -> bool| to_u32(self.slots.iter().filter(|slot| is(slot)).count());
         let [dirty, owing, flushable] = [count(|slot| slot.dirty), count(Slot::owes), count(Slot::may_flush)];
         let mut used = 0;
         let mut mapped = true;

@@ -7,6 +7,7 @@ use super::header::{self, Header};
 use super::requests::Piece;
 use super::table::{Table, AT_REST};
 use super::Layout;
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
 use crate::hierarchy::parts::Tickets;
 use crate::request::Op;
@@ -170,7 +171,7 @@ impl Transits {
         }
         let gaps = table.gaps(transit.slot, transit.window);
         debug_assert!(!gaps.is_empty(), "nobody writes to a slot in transition, so that it still lacks what it lacked");
-        transit.left = gaps.len() as u32;
+        transit.left = to_u32(gaps.len());
         for (first, blocks) in gaps {
             let (lbn, data) = (table.lbn(transit.slot, first), buffer.read(held, first, blocks));
             children.send(Job::Place { transit: id }, Op::Write, (lbn, blocks), data, context);

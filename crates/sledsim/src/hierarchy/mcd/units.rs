@@ -10,6 +10,7 @@
 //! double or halve the unit.
 
 use super::spec::McdUnitsSpec;
+use crate::convert::{to_u32, to_usize};
 use crate::fault::Fault;
 
 /// Votes that change the size of a unit.
@@ -79,12 +80,12 @@ impl Units {
                 .says(" must be a multiple of ")
                 .key_is("segment_bytes", segment_bytes));
         }
-        let most = count.trailing_zeros() as u8;
+        let most = u8::try_from(count.trailing_zeros()).expect("a number has at most 64 bits");
         Ok(Self {
-            least_blocks: (least_bytes / u64::from(block_bytes)) as u32,
+            least_blocks: to_u32(least_bytes / u64::from(block_bytes)),
             most,
             region_segments: region_bytes / segment_bytes,
-            regions: vec![Region { step: most, votes: 0 }; capacity_bytes.div_ceil(region_bytes) as usize],
+            regions: vec![Region { step: most, votes: 0 }; to_usize(capacity_bytes.div_ceil(region_bytes))],
             uses: vec![Use::default(); slots as usize],
             changes: 0,
         })
@@ -101,12 +102,12 @@ impl Units {
     }
 
     fn region(&mut self, segment: u64) -> &mut Region {
-        &mut self.regions[(segment / self.region_segments) as usize]
+        &mut self.regions[to_usize(segment / self.region_segments)]
     }
 
     /// Whether less than a segment comes at once.
     pub fn is_part(&self, segment: u64) -> bool {
-        self.regions[(segment / self.region_segments) as usize].step < self.most
+        self.regions[to_usize(segment / self.region_segments)].step < self.most
     }
 
     /// The blocks of a segment that come with blocks `from` to `to` of it.

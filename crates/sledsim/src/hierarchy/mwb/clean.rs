@@ -2,6 +2,7 @@
 
 use super::spec::MwbSpec;
 use super::{Job, Mwb};
+use crate::convert::{to_u32, trunc_to_u32};
 use crate::engine::{Completion, Context, Memory, Payload, Status};
 use crate::request::Op;
 use crate::time::{s_to_ns, Time};
@@ -53,10 +54,10 @@ impl Cleaner {
         let clean = &spec.clean;
         let of_logs = |share: f64| share * f64::from(logs);
         Self {
-            high: of_logs(clean.high_water).ceil() as u32,
+            high: trunc_to_u32(of_logs(clean.high_water).ceil()),
             // A full ring has always something to clean.
-            low: (of_logs(clean.low_water).floor() as u32).min(logs - 1),
-            urgent: of_logs(clean.urgent).ceil() as u32,
+            low: trunc_to_u32(of_logs(clean.low_water).floor()).min(logs - 1),
+            urgent: trunc_to_u32(of_logs(clean.urgent).ceil()),
             idle_ns: s_to_ns(clean.idle_ms * 1e-3),
             together: u32::try_from(spec.buffer_bytes / spec.log_bytes).unwrap_or(u32::MAX),
             most_write_blocks: clean.most_write_bytes / u64::from(block_bytes),
@@ -187,7 +188,7 @@ impl Mwb {
             }
             let (from, to) = (pass.next, pass.next + joined);
             let lbn = pass.blocks[from].0;
-            let request = self.own(Job::CleanWrite { from, to }, Op::Write, lbn, joined as u32, context.now());
+            let request = self.own(Job::CleanWrite { from, to }, Op::Write, lbn, to_u32(joined), context.now());
             let payload = if context.holds_data() { self.gathered(pass, from, to) } else { Payload::NONE };
             context.submit_with(self.disk.id, request, payload);
             self.counts.disk_writes += 1;

@@ -5,6 +5,7 @@
 //! (4), the CRC-32 of the data (4), the CRC-32 of the header with zeroes in this place (4), and for each run its first disk
 //! block (8) and its length in blocks (4).
 
+use crate::convert::to_u32;
 use flate2::Crc;
 
 /// What every header in the log begins with.
@@ -47,7 +48,7 @@ pub(super) fn encode(volume: u32, sequence: u64, runs: &[Run], data: &[u8], bloc
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&volume.to_le_bytes());
     bytes.extend_from_slice(&sequence.to_le_bytes());
-    for word in [runs.len() as u32, blocks, crc(data), 0] {
+    for word in [to_u32(runs.len()), blocks, crc(data), 0] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
     for run in runs {

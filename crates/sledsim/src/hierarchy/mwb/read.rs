@@ -2,6 +2,7 @@
 
 use super::counts::Way;
 use super::{Job, Mwb};
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::parts::Gather;
 use crate::request::{Request, Spare};
@@ -38,11 +39,11 @@ impl Mwb {
             _ => Way::ReadBoth,
         };
         let mut gather = Gather::new(request);
-        gather.expect(parts.len() as u32);
+        gather.expect(to_u32(parts.len()));
         let read = self.reads.issue(Read { gather, way });
         for Part { on_disk, lbn, end, pieces } in parts.drain(..) {
-            let blocks = (end - lbn) as u32;
-            let pin = (!on_disk).then_some(lbn as u32);
+            let blocks = to_u32(end - lbn);
+            let pin = (!on_disk).then(|| to_u32(lbn));
             let child = if on_disk { self.disk.id } else { self.mems.id };
             match pin {
                 Some(at) => self.ring.pin(at),

@@ -8,6 +8,7 @@
 
 use super::header::{decode, Run};
 use super::{Job, Mwb};
+use crate::convert::{to_u32, to_usize};
 use crate::engine::{Completion, Context, Payload};
 use crate::request::Op;
 use crate::time::Time;
@@ -59,7 +60,7 @@ impl Mwb {
         let (found, sequence) = self.records(answer.bytes().unwrap_or_default());
         recovery.logs.push(found);
         recovery.sequence = recovery.sequence.max(sequence);
-        let read = recovery.logs.len() as u32;
+        let read = to_u32(recovery.logs.len());
         if read < self.ring.slots() && self.lost.is_none() {
             self.recovery = Some(recovery);
             self.read_log(read, context);
@@ -82,7 +83,7 @@ impl Mwb {
         let (mut found, mut next, mut begin): (Vec<Found>, u64, usize) = (Vec::new(), 0, 0);
         while let Some(header) = bytes.get(begin * size..).and_then(|rest| decode(self.mems.id.0, rest.get(..size)?)) {
             let data = begin + 1;
-            let end = data + header.blocks() as usize;
+            let end = data + to_usize(header.blocks());
             if header.sequence < next {
                 break;
             }
@@ -90,7 +91,7 @@ impl Mwb {
             if !bytes.get(data * size..end * size).is_some_and(|bytes| header.fits(bytes)) {
                 break;
             }
-            found.push(Found { begin: begin as u32, end: end as u32, sequence: header.sequence, runs: header.runs });
+            found.push(Found { begin: to_u32(begin), end: to_u32(end), sequence: header.sequence, runs: header.runs });
             begin = end;
         }
         (found, next)
@@ -114,11 +115,11 @@ impl Mwb {
             tail = before(tail);
         }
         let used = (newest + logs.len() - tail) % logs.len() + 1;
-        self.ring.restore(tail as u32, used as u32, last.end);
+        self.ring.restore(to_u32(tail), to_u32(used), last.end);
         for age in 0..used {
             let log = (tail + age) % logs.len();
             for record in &logs[log] {
-                self.ring.enter(log as u32 * self.ring.slot_blocks + record.begin, &record.runs);
+                self.ring.enter(to_u32(log) * self.ring.slot_blocks + record.begin, &record.runs);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::header::Run;
 use super::table::Table;
+use crate::convert::to_u32;
 use crate::fault::Fault;
 
 /// What is known of one log.
@@ -37,7 +38,7 @@ impl Ring {
     }
 
     pub(super) fn slots(&self) -> u32 {
-        self.slots.len() as u32
+        to_u32(self.slots.len())
     }
 
     /// Logs that hold something.
@@ -135,7 +136,7 @@ impl Ring {
         let (slots, head) = (self.slots(), self.head());
         let in_use = |slot: u32| (slot + slots - self.tail) % slots < self.used;
         let right = |(slot, known): (u32, &Slot)| {
-            let valid = self.valid(slot * self.slot_blocks).count() as u32;
+            let valid = to_u32(self.valid(slot * self.slot_blocks).count());
             known.valid == valid && (in_use(slot) || (known.valid, known.pins) == (0, 0))
         };
         let fits = self.tail < slots && (1..=slots).contains(&self.used) && self.offset <= self.slot_blocks;

@@ -1,5 +1,6 @@
 //! Which block of the log holds the newest copy of which block of the disk.
 
+use crate::convert::{to_u32, to_usize, wide_product};
 use crate::fault::{Fault, Kind};
 
 /// Disk blocks that follow each other and have their places in the index side by side.
@@ -29,7 +30,7 @@ impl Table {
             return Err(Fault::at(Kind::Misfit, "log_bytes").says(says));
         }
         let places = (2 * log_blocks).next_multiple_of(GROUP);
-        Ok(Self { index: vec![0; places as usize], held: vec![0; log_blocks as usize] })
+        Ok(Self { index: vec![0; to_usize(places)], held: vec![0; to_usize(log_blocks)] })
     }
 
     /// Bytes that it takes.
@@ -41,8 +42,8 @@ impl Table {
     fn home(&self, lbn: u64) -> usize {
         let groups = self.index.len() as u64 / GROUP;
         let scattered = (lbn / GROUP).wrapping_mul(SCATTER);
-        let group = ((u128::from(scattered) * u128::from(groups)) >> 64) as u64;
-        (group * GROUP + lbn % GROUP) as usize
+        let group = wide_product(scattered, groups).0;
+        to_usize(group * GROUP + lbn % GROUP)
     }
 
     /// The place of a disk block in the index, or the empty one where it would stand.
@@ -113,7 +114,7 @@ impl Table {
 
     /// Log blocks of which it knows.
     pub(super) fn len(&self) -> u32 {
-        self.held.len() as u32
+        to_u32(self.held.len())
     }
 
     /// Whether disk blocks and the log blocks that hold them name each other, and nothing else is in the index.

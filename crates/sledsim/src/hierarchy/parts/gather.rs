@@ -1,5 +1,6 @@
 //! A request that is served in parts: side by side, one after the other, or both.
 
+use crate::convert::to_usize;
 use crate::engine::{Completion, Payload, Status};
 use crate::request::{Op, Request};
 use crate::service::Service;
@@ -67,7 +68,7 @@ impl Gather {
         let Some(brought) = payload.bytes() else { return };
         let size = block_bytes as usize;
         self.bytes.resize(self.whole.blocks as usize * size, 0);
-        self.bytes[first as usize * size..][..brought.len()].copy_from_slice(brought);
+        self.bytes[to_usize(first) * size..][..brought.len()].copy_from_slice(brought);
     }
 
     /// The completion at `now`, no earlier than the end of any part, and what was read.

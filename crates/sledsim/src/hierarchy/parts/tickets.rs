@@ -1,5 +1,6 @@
 //! Requests under way at children, found again by their id without a search.
 
+use crate::convert::to_u32;
 use std::ops::{Index, IndexMut};
 
 /// Bits of an id that say in which slot its ticket is: so many can be under way at once.
@@ -29,7 +30,7 @@ impl<T> Tickets<T> {
     pub fn issue(&mut self, what: T) -> u64 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
-            (self.slots.len() - 1) as u32
+            to_u32(self.slots.len() - 1)
         });
         assert!(slot >> SLOT_BITS == 0 && self.sequence >> (64 - SLOT_BITS) == 0, "ids have run out");
         let id = self.sequence << SLOT_BITS | u64::from(slot);

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use super::map::{Map, Place, FAST, SLOW};
 use super::spec::TierMigrationSpec;
 use super::{Part, Tiers};
+use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::parts::{Alarm, Claims};
@@ -82,7 +83,7 @@ struct Tally {
 impl Migration {
     /// Moves of extents of so many bytes.
     pub(super) fn new(spec: &TierMigrationSpec, extent_bytes: u64) -> Self {
-        let copy_ns = (spec.mb_per_s > 0.0).then(|| (extent_bytes as f64 * 1e3 / spec.mb_per_s).ceil() as u64);
+        let copy_ns = (spec.mb_per_s > 0.0).then(|| trunc_to_u64((extent_bytes as f64 * 1e3 / spec.mb_per_s).ceil()));
         Self {
             factor: spec.factor,
             least_uses: spec.least_uses,
@@ -262,7 +263,7 @@ impl Tiers {
         match course {
             Course::Locking { extent } => _ = migration.claims.claim(Holder::Move, (extent, extent + 1), true),
             _ => {
-                let size = self.extent_bytes() as usize;
+                let size = to_usize(self.extent_bytes());
                 let zeroes = if context.holds_data() { Payload::of(&vec![0; size]) } else { Payload::NONE };
                 self.access(self.map.spare.expect("only the spare is cleared"), Op::Write, zeroes, context);
             }
@@ -290,7 +291,7 @@ impl Tiers {
     fn access(&mut self, place: Place, op: Op, payload: Payload, context: &mut Context<'_>) {
         let (id, arrival) = (self.parts.issue(Part::Move), context.now());
         let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
-        let (lbn, blocks) = (place.slot * self.extent_blocks, self.extent_blocks as u32);
+        let (lbn, blocks) = (place.slot * self.extent_blocks, to_u32(self.extent_blocks));
         let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
         context.submit_with(self.children[place.tier], request, payload);
     }

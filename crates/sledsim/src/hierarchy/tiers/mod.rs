@@ -13,6 +13,7 @@ use map::{Map, Place, FAST, SLOW};
 use migration::{Migration, Range};
 
 use super::parts::{Child, Gather, Tickets};
+use crate::convert::to_u32;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload};
 use crate::fault::Fault;
 use crate::request::{Op, Request};
@@ -125,7 +126,7 @@ impl Tiers {
         let path = if runs.iter().all(|run| run.tier == runs[0].tier) { runs[0].tier } else { 2 };
         let lock = lock.map(|lock| (lock, self.extents_of(&request)));
         let mut gather = Gather::new(request);
-        gather.expect(runs.len() as u32);
+        gather.expect(to_u32(runs.len()));
         let whole = self.requests.issue(Pending { gather, path, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
@@ -136,7 +137,7 @@ impl Tiers {
             let part_from = needed_from.max(from);
             let part_bytes = needed_to.min(to).saturating_sub(part_from);
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
-            let part = Request { lbn, blocks: blocks as u32, arrival: now, ..request };
+            let part = Request { lbn, blocks: to_u32(blocks), arrival: now, ..request };
             let part = part.needing(first_needed, part_bytes, self.block_bytes);
             let (kind, data) = match request.op {
                 Op::Read => (Part::Read { whole, first, tier, lbn, blocks }, Payload::NONE),

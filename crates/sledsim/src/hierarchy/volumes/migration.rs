@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use super::spec::{first_free, Extent, MoveSpec};
 use super::{Part, Volumes};
+use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
 use crate::hierarchy::parts::{Alarm, Claims};
@@ -297,7 +298,7 @@ impl Volumes {
         let (id, range) = course.locking();
         let blocks = range.1 - range.0;
         course.phase = Phase::Copying(id, range);
-        course.next_at = now + (blocks as f64 * course.what.ns_per_block).ceil() as u64;
+        course.next_at = now + trunc_to_u64((blocks as f64 * course.what.ns_per_block).ceil());
         let extent = &self.extents[course.what.volume];
         let (member, lbn) = (self.members[extent.member], extent.first_block + course.copied);
         self.copy(member, (lbn, blocks), Op::Read, Flags::BACKGROUND, Payload::NONE, context);
@@ -314,7 +315,7 @@ impl Volumes {
     ) {
         self.migration.course().accesses += 1;
         let (id, arrival) = (self.parts.issue(Part::Chunk), context.now());
-        let request = Request { id, arrival, lbn, blocks: blocks as u32, op, flags, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, spare: Spare::NONE };
         context.submit_with(member, request, payload);
     }
 

@@ -9,6 +9,7 @@ use migration::{Holder, Migration, Range};
 use spec::Extent;
 
 use super::parts::{Child, Gather, Tickets};
+use crate::convert::to_u32;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request};
@@ -139,7 +140,7 @@ impl Volumes {
             let part_bytes = needed_to.min(to).saturating_sub(part_from);
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let (member, lbn) = (self.members[extent.member], extent.first_block + inside);
-            let part = Request { lbn, blocks: blocks as u32, arrival: context.now(), ..request };
+            let part = Request { lbn, blocks: to_u32(blocks), arrival: context.now(), ..request };
             let part = part.needing(first_needed, part_bytes, self.block_bytes);
             if request.op == Op::Read {
                 self.reads[volume] += 1;
@@ -169,7 +170,7 @@ impl Volumes {
     /// Sends a flush to every member: volumes may have blocks anywhere, and a move leaves none behind that it has not made last.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
         let mut gather = Gather::new(request);
-        gather.expect(self.members.len() as u32);
+        gather.expect(to_u32(self.members.len()));
         let whole = self.requests.issue(Pending { gather, volume: 0, lock: None });
         for &member in &self.members {
             let id = self.parts.issue(Part::Write { whole });

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::to_u32;
 use crate::fault::{Fault, Kind, Path};
 use crate::hierarchy::partition::whole_blocks;
 use crate::units::shown_bytes;
@@ -133,7 +134,7 @@ impl VolumesSpec {
         let mut extents: Vec<Extent> = Vec::new();
         if self.volumes.is_empty() {
             let whole =
-                |(member, &blocks): (usize, &u64)| Extent { member, first_block: 0, blocks, origin: member as u32 };
+                |(member, &blocks): (usize, &u64)| Extent { member, first_block: 0, blocks, origin: to_u32(member) };
             return Ok(capacities.iter().enumerate().map(whole).collect());
         }
         for (number, volume) in self.volumes.iter().enumerate() {
@@ -160,7 +161,7 @@ impl VolumesSpec {
                     .says(" overlap on ")
                     .key(member_path(member)));
             }
-            extents.push(Extent { member, first_block, blocks, origin: volume.origin.unwrap_or(number as u32) });
+            extents.push(Extent { member, first_block, blocks, origin: volume.origin.unwrap_or(to_u32(number)) });
         }
         for (number, volume) in self.volumes.iter().enumerate() {
             if let Some(&member) = self.moved.get(&volume.name) {

@@ -309,6 +309,7 @@ fn beyond(value: &Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: b
 }
 
 /// Converts a quantity to a number, and says what is wrong with it.
+#[expect(clippy::cast_possible_truncation, reason = "whole numbers below 9e15 are exact in both types")]
 fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Option<Fault> {
     if let Value::String(text) = value {
         let parsed = match quantity::parse(text, unit) {

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u64;
 use super::{Process, ProcessSpec, LAST_ARRIVAL_NS};
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
@@ -85,7 +86,7 @@ impl Process for Closed {
     }
 
     fn completed(&mut self, end: Time) -> Option<Next> {
-        let think_ns = (self.think_ms.sample(&mut self.stream) * self.time_scale * NS_PER_MS + 0.5) as u64;
+        let think_ns = trunc_to_u64(self.think_ms.sample(&mut self.stream) * self.time_scale * NS_PER_MS + 0.5);
         // Even a user who thinks for centuries returns, and not before the completion.
         let return_ns = end.ns().saturating_add(think_ns).min(LAST_ARRIVAL_NS.max(end.ns()));
         self.returns.push(Reverse(Time::from_ns(return_ns)));

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use super::Next;
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
 use crate::registry::registry;
@@ -166,8 +167,8 @@ impl<G: Gaps> Process for Open<G> {
     #[inline]
     fn advance(&mut self) -> Next {
         let until_ns = self.fraction_ns + self.gaps.draw_ns(&mut self.stream) * self.time_scale;
-        // Truncates; saturates for gaps beyond 584 years.
-        let whole_ns = until_ns as u64;
+        // Saturates for gaps beyond 584 years.
+        let whole_ns = trunc_to_u64(until_ns);
         self.fraction_ns = until_ns - whole_ns as f64;
         self.at_ns = self.at_ns.saturating_add(whole_ns);
         if self.at_ns <= LAST_ARRIVAL_NS {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convert::trunc_to_u64;
 use super::{Choice, ChoiceSpec, Ground};
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
@@ -41,7 +42,7 @@ struct LocalWalk {
 impl Choice for LocalWalk {
     #[inline]
     fn place(&self, blocks: u64, previous_end: u64, ground: &Ground, stream: &mut Stream) -> u64 {
-        let distance = (self.scale_blocks * stream.exponential() + 0.5) as u64;
+        let distance = trunc_to_u64(self.scale_blocks * stream.exponential() + 0.5);
         let last = ground.extent.blocks() - blocks;
         let from = previous_end - ground.extent.first;
         ground.extent.first + reflected_step(from, distance.min(FARTHEST), stream.chance(0.5), last)

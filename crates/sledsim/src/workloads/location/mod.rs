@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults, Range};
 use crate::registry::registry;
@@ -84,7 +85,7 @@ impl Extent {
     /// # Errors
     /// When no block is left.
     pub(super) fn part(self, start_fraction: f64, end_fraction: f64) -> Result<Self, Fault> {
-        let at = |fraction: f64| self.first + ((fraction * self.blocks() as f64) as u64).min(self.blocks());
+        let at = |fraction: f64| self.first + trunc_to_u64(fraction * self.blocks() as f64).min(self.blocks());
         let part = Self { first: at(start_fraction), end: at(end_fraction) };
         if part.first >= part.end {
             return Err(Fault::misfit("start_fraction", start_fraction)

@@ -1,16 +1,18 @@
 //! The arc tangent of a small angle, as every seek along X needs it.
 
+use crate::convert::trunc_to_usize;
+
 /// Entries of [`TABLE`] for each unit.
 const STEPS: usize = 64;
 
-/// Beyond that there is no table.
-const MOST: f64 = 2.0;
+/// Entries of [`TABLE`], for arguments up to 2.
+const ENTRIES: usize = 2 * STEPS + 1;
 
 /// atan(`i` / [`STEPS`]).
-static TABLE: [f64; MOST as usize * STEPS + 1] = table();
+static TABLE: [f64; ENTRIES] = table();
 
-const fn table() -> [f64; MOST as usize * STEPS + 1] {
-    let mut table = [0.0; MOST as usize * STEPS + 1];
+const fn table() -> [f64; ENTRIES] {
+    let mut table = [0.0; ENTRIES];
     let step = 1.0 / STEPS as f64;
     let mut entry = 1;
     while entry < table.len() {
@@ -34,7 +36,7 @@ const fn series(d: f64) -> f64 {
 /// a short series does the rest. Plain arithmetic gives the same bits everywhere.
 #[inline]
 pub fn arc_tangent(x: f64) -> f64 {
-    let nearest = (x * STEPS as f64 + 0.5) as usize;
+    let nearest = trunc_to_usize(x * STEPS as f64 + 0.5);
     let Some(&angle) = TABLE.get(nearest) else { return libm::atan(x) };
     let near = nearest as f64 * (1.0 / STEPS as f64);
     angle + series((x - near) / (1.0 + x * near))

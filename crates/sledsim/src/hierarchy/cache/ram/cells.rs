@@ -1,5 +1,6 @@
 //! What is true of each block of a line: a bit for each property.
 
+use crate::convert::to_usize;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::Counted;
 
@@ -29,7 +30,7 @@ pub(super) struct Cells {
 /// Cells that blocks `from` to `to` of a line touch, and which bits of them.
 fn masks(from: u64, to: u64) -> impl DoubleEndedIterator<Item = (usize, u64)> {
     let first = (from / 64) as usize;
-    let end = to.div_ceil(64) as usize;
+    let end = to_usize(to.div_ceil(64));
     (first..end).map(move |cell| {
         let start = cell as u64 * 64;
         let (low, high) = (from.max(start) - start, to.min(start + 64) - start);
@@ -40,7 +41,7 @@ fn masks(from: u64, to: u64) -> impl DoubleEndedIterator<Item = (usize, u64)> {
 impl Cells {
     /// No lines yet, of `line_blocks` blocks each.
     pub fn new(line_blocks: u64) -> Self {
-        Self { cells: Counted::default(), width: line_blocks.div_ceil(64) as usize }
+        Self { cells: Counted::default(), width: to_usize(line_blocks.div_ceil(64)) }
     }
 
     /// Makes them reach to `slot`; they double in number but never outgrow `capacity` slots.

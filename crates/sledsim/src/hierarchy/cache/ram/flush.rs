@@ -3,6 +3,7 @@
 use super::lines::Lines;
 use super::promises::Promise;
 use super::spec::FlushSpec;
+use crate::convert::trunc_to_u64;
 use crate::time::{s_to_ns, Time};
 
 /// When to write what is dirty: a sweep over the LBNs that begins again where it stopped.
@@ -32,12 +33,12 @@ pub(super) struct Flush {
 impl Flush {
     /// For a cache of `slots` lines over blocks of `block_bytes`.
     pub fn new(spec: &FlushSpec, slots: u32, block_bytes: u32) -> Self {
-        let high_lines = ((spec.high_water * f64::from(slots)).ceil() as u64).max(1);
+        let high_lines = trunc_to_u64((spec.high_water * f64::from(slots)).ceil()).max(1);
         Self {
             idle_ns: spec.idle_ms.map(|idle_ms| s_to_ns(idle_ms * 1e-3)),
             period_ns: spec.period_s.map(s_to_ns),
             high_lines,
-            low_lines: ((spec.low_water * f64::from(slots)).floor() as u64).min(high_lines - 1),
+            low_lines: trunc_to_u64((spec.low_water * f64::from(slots)).floor()).min(high_lines - 1),
             outstanding: spec.outstanding,
             most_blocks: (spec.most_write_bytes / u64::from(block_bytes)).min(u64::from(u32::MAX)),
             cursor: 0,

@@ -30,6 +30,7 @@ use promises::Promise;
 use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
+use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
 use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::Slot;
@@ -132,7 +133,7 @@ impl RamCache {
         spec.validate(capacity_blocks, block_bytes)?;
         let line_blocks = spec.line_bytes / u64::from(block_bytes);
         // Validated: at most 2^31 - 1.
-        let slots = (spec.bytes / spec.line_bytes) as u32;
+        let slots = to_u32(spec.bytes / spec.line_bytes);
         let half_blocks = u64::from(slots / 2) * line_blocks;
         let streams = match spec.read_ahead {
             ReadAheadSpec::Sequential { most_bytes } => {
@@ -259,7 +260,7 @@ impl RamCache {
     fn own_ns(&self, way: Way, blocks: u32) -> u64 {
         match way {
             Way::WriteThrough | Way::ReadAround => 0,
-            _ => self.access_ns + (self.ns_per_block * f64::from(blocks) + 0.5) as u64,
+            _ => self.access_ns + trunc_to_u64(self.ns_per_block * f64::from(blocks) + 0.5),
         }
     }
 

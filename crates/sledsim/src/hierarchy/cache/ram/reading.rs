@@ -2,6 +2,7 @@
 
 use super::lines::{pieces, Piece};
 use super::{Held, Part, RamCache, Way};
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::cache::replacement::Slot;
 use crate::request::{Flags, Op, Request, Spare};
@@ -75,7 +76,7 @@ impl RamCache {
         let part = Part::Fill { job, lbn, end };
         let asking = job.map(|job| self.jobs[job].gather.whole);
         let (flags, origin) = asking.map_or((Flags::BACKGROUND, 0), |whole| (whole.flags, whole.origin));
-        let blocks = (end - lbn) as u32;
+        let blocks = to_u32(end - lbn);
         let arrival = context.now();
         let request = Request { id: 0, arrival, lbn, blocks, op: Op::Read, flags, origin, spare: Spare::NONE };
         match job {

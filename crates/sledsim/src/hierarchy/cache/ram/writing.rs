@@ -2,6 +2,7 @@
 
 use super::lines::pieces;
 use super::{Held, Part, RamCache};
+use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
 use crate::request::{Flags, Op, Request, Spare};
 
@@ -126,7 +127,7 @@ impl RamCache {
             id,
             arrival: context.now(),
             lbn,
-            blocks: blocks as u32,
+            blocks: to_u32(blocks),
             op: Op::Write,
             flags: Flags::BACKGROUND.with(self.lasting()),
             origin: 0,

@@ -7,6 +7,7 @@
 //! | `target` | p, a real number |
 //! | capacity | c |
 
+use crate::convert::trunc_to_usize;
 use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
@@ -114,7 +115,7 @@ impl Replacement for Arc {
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
         let entries = &self.entries;
         // As many as there are above the target, which may lie between two whole numbers.
-        let beyond = (f64::from(entries.len_of(RECENT)) - self.target).ceil().max(0.0) as usize;
+        let beyond = trunc_to_usize((f64::from(entries.len_of(RECENT)) - self.target).ceil().max(0.0));
         let (first, rest) = (entries.back_to_front(RECENT).take(beyond), entries.back_to_front(RECENT).skip(beyond));
         first.chain(entries.back_to_front(FREQUENT)).chain(rest).all(visit);
     }

@@ -179,6 +179,7 @@ impl<const N: usize> Entries<N> {
 
     /// Puts `slot`, which is in no list, at the front of one.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a policy has a few lists")]
     fn push_front(&mut self, list: usize, slot: Slot) {
         if N > 1 {
             resize_within(&mut self.list, slot, 0, self.slots.capacity());

@@ -1,6 +1,7 @@
 //! A hash table from keys to slots: open addressing with linear probing.
 
 use super::Slot;
+use crate::convert::wide_product;
 
 /// No slot.
 pub(super) const NIL: Slot = Slot::MAX;
@@ -29,9 +30,10 @@ pub(super) struct Index {
 
 /// 32 bits that depend on all of `key`: the two halves of a product, folded (as wyhash does it).
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
 fn hash_of(key: u64) -> u32 {
-    let product = u128::from(key ^ 0xa076_1d64_78bd_642f) * u128::from(0xe703_7ed1_a0b4_28db_u64);
-    let folded = (product >> 64) as u64 ^ product as u64;
+    let (high, low) = wide_product(key ^ 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db);
+    let folded = high ^ low;
     (folded ^ (folded >> 32)) as u32
 }
 

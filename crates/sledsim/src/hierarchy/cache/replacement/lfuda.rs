@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::convert::to_u32;
 use super::slots::{keeps_keys, resize_within, Slots};
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 use crate::hierarchy::parts::Counted;
@@ -79,7 +80,7 @@ impl Lfuda {
     #[inline]
     fn put(&mut self, position: usize, slot: Slot) {
         self.heap[position] = slot;
-        self.slots.kept_mut(slot).position = position as u32;
+        self.slots.kept_mut(slot).position = to_u32(position);
     }
 
     /// Restores the heap's order around `position`, whose slot has another rank than before.
@@ -146,7 +147,7 @@ impl Replacement for Lfuda {
             entry.frequency = 0;
             Admission { slot, evicted: Some(self.slots.replace(slot, key)) }
         } else {
-            let position = self.heap.len() as u32;
+            let position = to_u32(self.heap.len());
             let slot = self.slots.insert(key, Use { rank: LOWEST, frequency: 0, position });
             resize_within(&mut self.heap, position, slot, self.slots.capacity());
             Admission { slot, evicted: None }

@@ -22,6 +22,7 @@ pub use own::ReplacementChoice;
 
 use dyn_clone::DynClone;
 
+use crate::convert::trunc_to_u32;
 use crate::engine::Stop;
 use crate::registry::registry;
 use crate::time::Time;
@@ -182,5 +183,5 @@ dyn_clone::clone_trait_object!(Replacement);
 /// A share of `capacity` in slots, rounded down.
 fn share_of(capacity: u32, share: f64) -> u32 {
     // A millionth of a slot makes up for binary fractions: 0.29 of 100 is 29.
-    (f64::from(capacity) * share + 1e-6).floor() as u32
+    trunc_to_u32((f64::from(capacity) * share + 1e-6).floor())
 }

@@ -2,6 +2,7 @@
 
 use super::index::{Index, NIL};
 use super::Slot;
+use crate::convert::to_u32;
 use crate::hierarchy::parts::Counted;
 
 /// What belongs to a slot, in one place of memory: whoever looks at the one soon needs the other.
@@ -41,7 +42,7 @@ impl<T: Copy> Slots<T> {
 
     /// Slots below this one have held a key.
     pub fn reach(&self) -> Slot {
-        self.nodes.len() as Slot
+        to_u32(self.nodes.len())
     }
 
     /// Whether every slot holds a key.
@@ -84,12 +85,12 @@ impl<T: Copy> Slots<T> {
         debug_assert!(!self.is_full(), "a slot is free");
         let node = Node { key, kept };
         let slot = if self.free == NIL {
-            let slot = self.nodes.len() as Slot;
+            let slot = to_u32(self.nodes.len());
             resize_within(&mut self.nodes, slot, node, self.capacity);
             slot
         } else {
             let slot = self.free;
-            self.free = self.key(slot) as Slot;
+            self.free = to_u32(self.key(slot));
             self.nodes[slot as usize] = node;
             slot
         };
