@@ -26,29 +26,21 @@ help:
 #: make run               set up, then show how three generations of MEMS storage serve a random workload
 #: make run TRACE=file    the same for a trace of real requests (ARGS="--fit scale" where it needs more room)
 .PHONY: run
-run: $(STAMPS)/extension
+run: $(STAMPS)/release
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
 
-#: make test              set up, then run every test of the core and of the package, at sizes that find every planted bug
-#: make test-all          the same at full size: a million operations of components, every claim, the site, the wheel
+#: make test              set up, then the test suite of the core and of the package, at quick sizes (minutes)
+#: make test-all          the same at full size: full-size properties, every claim, the site, machines, the wheel
 .PHONY: test test-all
-test-all: export SLEDSIM_TESTS := all
-test: but := and not slow
 # The same random cases everywhere: a test that fails here fails on any machine.
 test test-all: export PROPTEST_RNG_SEED := 1
-# Each worker would compile the tests anew, a tenth of what it does.
+# Each pytest worker would compile the tests again.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
-# What converts and forwards has few tests of its own.
-doors := $(addprefix --package sledsim-,c compiled disksim nbd)
-# Only with this do test programs say how long each test took.
-report_time := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
-test test-all: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) test --locked --profile dev --package sledsim --lib
-	$(CARGO) test --locked --package sledsim-tests $(doors) --lib --tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
-		| $(BIN)/python tools/slowest_tests.py
-	# What must end within a second or two has the machine to itself.
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10 -m "not prompt $(but)"
-	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)" $$(grep -l 'mark\.prompt' tests/test_*.py)
+test-all: export SLEDSIM_TESTS := all
+test: $(STAMPS)/extension $(STAMPS)/dev
+	CARGO="$(CARGO)" BIN="$(BIN)" tools/run-tests
+test-all: $(STAMPS)/release $(STAMPS)/dev
+	CARGO="$(CARGO)" BIN="$(BIN)" tools/run-tests
 
 #: make fuzz              an hour of inputs for all that is read (SECONDS=3600 SEED=1 WORKERS=2), what goes wrong with its case
 .PHONY: fuzz
@@ -57,13 +49,6 @@ SEED ?= 1
 WORKERS ?= 2
 fuzz: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
-
-#: make planted           plant a hundred faults, one at a time, and say what finds each (about an hour)
-.PHONY: planted
-planted: $(STAMPS)/extension $(STAMPS)/dev
-	$(BIN)/python tools/planted_faults.py build
-	$(BIN)/python tools/planted_faults.py try
-	$(BIN)/python tools/planted_faults.py table
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check check-rust check-python
@@ -74,37 +59,38 @@ check-rust: $(STAMPS)/base
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 check-python: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/ruff check $(python_code)
+	$(BIN)/lint-imports
 	$(BIN)/ruff format --check $(python_code)
 	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core
 
 #: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/reference/validation.md)
 .PHONY: bench
-bench: $(STAMPS)/extension $(STAMPS)/dev
+bench: $(STAMPS)/release $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim-testing
 	$(BIN)/python bench/run.py $(ARGS)
 
 #: make docs              the documentation's site, its tutorials run, into out/site (open out/site/index.html)
 .PHONY: docs
-docs: $(STAMPS)/extension $(STAMPS)/dev
+docs: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/site_build.py out/site
 
 #: make machine           assemble what `sledsim machine` boots, from Debian's packages, into out/machine
 .PHONY: machine
 # A program that needs no library, as docs/how-to/serve.md builds it.
 static := x86_64-unknown-linux-gnu
-machine: $(STAMPS)/extension $(STAMPS)/dev
+machine: $(STAMPS)/release $(STAMPS)/dev
 	RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/static $(CARGO) build --locked --release --package sledsim-nbd --target $(static)
 	$(BIN)/python tools/machine_build.py --server target/static/$(static)/release/sledsim-nbd
 
 #: make applications      run what claims rest on on whole machines (after `make machine`; what was run stays; hours)
 .PHONY: applications
-applications: $(STAMPS)/extension $(STAMPS)/dev
+applications: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/applications.py $(ARGS)
 
 #: make repeats           run each program on a machine five times, and compare (after `make machine`; half an hour; ARGS=--small)
 .PHONY: repeats
-repeats: $(STAMPS)/extension $(STAMPS)/dev
+repeats: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/machine_repeats.py $(ARGS)
 
 #: make wheel             a wheel for every Linux of the last years (elsewhere for this system) and a source distribution
@@ -140,18 +126,18 @@ first-hour: wheel
 
 #: make generate          write anew what follows from the code: typed scenarios, README's outputs
 .PHONY: generate
-generate: $(STAMPS)/extension $(STAMPS)/dev
+generate: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/readme_outputs.py
 
 #: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
 .PHONY: reproduce
-reproduce: $(STAMPS)/extension $(STAMPS)/dev
+reproduce: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/sledsim reproduce --report out/report $(ARGS)
 
 #: make claims            write docs/reference/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
 .PHONY: claims
-claims: $(STAMPS)/extension $(STAMPS)/dev
+claims: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/claims_page.py
 
 #: make lock              pin the Python packages of pyproject.toml (ARGS=--upgrade for the newest of all)
@@ -181,8 +167,16 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
 	@touch $@
 
-$(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
+# The extension as a release, which everything but tests uses, or in the tests' profile, which compiles the core once for
+# the tests of both languages. Results are the same.
+$(STAMPS)/release: $(rust_sources) pyproject.toml $(STAMPS)/base
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
-	# Where Python must not write what it compiles, every command would compile the package anew.
+	# Where Python must not write what it compiles, every command would compile the package again.
 	$(BIN)/python -m compileall -q python
+	@touch $(STAMPS)/extension $@
+
+$(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --profile test --locked
+	$(BIN)/python -m compileall -q python
+	@rm -f $(STAMPS)/release
 	@touch $@

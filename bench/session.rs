@@ -1,6 +1,6 @@
 //! A session in Rust beside a run, of the same requests: random 4 KB reads on `g2`, FCFS, open at 500 a second.
 //!
-//! A run looks ahead to what arrives next; of a session nobody knows what will be handed in.
+//! The run takes the in-order shortcut, as it can look ahead at the arrivals; the session runs by events.
 //!
 //!     session run 1000000          the run loop takes requests from the workload
 //!     session session 1000000      so does this program, and hands them to a session one by one

@@ -153,7 +153,6 @@ MANY: list[Any] = [
 ]
 
 
-@pytest.mark.prompt
 @pytest.mark.parametrize("value", MANY, ids=["a range", "no length", "an array", "flags"])
 def test_too_many_values_are_refused_before_anything_is_made_of_them(value: Any) -> None:
     for call in (
@@ -166,7 +165,6 @@ def test_too_many_values_are_refused_before_anything_is_made_of_them(value: Any)
             call()
 
 
-@pytest.mark.prompt
 def test_too_many_values_together_are_refused() -> None:
     with pytest.raises(SledsimError, match=f"{2**24} values together"):
         MEMS.seek_y_ms(np.zeros((10**5, 1)), np.zeros((1, 10**5)))

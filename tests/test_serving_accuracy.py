@@ -26,7 +26,8 @@ def seen(took_us: list[float], others: float = 0.0, bare_us: list[float] | None 
     return Seen(delivery, took_us, took_us, 1.0, others, took_us if bare_us is None else bare_us)
 
 
-def test_fio_and_the_server_tell_of_the_same_requests(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_fio_and_the_server_report_the_same_requests(tmp_path: Path) -> None:
     if lacks := serving_accuracy.requirement():
         missing(lacks)
     found = served(tmp_path, Measuring(seconds=1), access_ms=1.0, dilation=2)

@@ -14,7 +14,7 @@ import pytest
 
 import sledsim
 from sledsim import SledsimError, TraceError
-from sledsim.show.files import whole
+from sledsim.show.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_a_file_takes_no_pipe_s_place(
             found = sledsim_cli(*words, path)
             assert (found.status, found.out, found.err) == (2, "", f"error: {path}: {says}\n"), words
         assert stat.S_ISFIFO(pipe.stat().st_mode)
-        with pytest.raises(SledsimError, match=says), whole(pipe):
+        with pytest.raises(SledsimError, match=says), atomic_write(pipe):
             pytest.fail("nothing is to be written")
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".unfinished"]
 

@@ -15,8 +15,9 @@ from scipy import stats
 
 from conftest import ROOT, TOML
 from sledsim import SledsimError
-from sledsim.sweep import Results, Sweep, compare, results, run
+from sledsim.sweep import Results, Store, Sweep, compare, results, run
 from sledsim.sweep.paired import Difference
+from sledsim.sweep.parts import manifest_path
 from sledsim.sweep.results import estimate as confidence_of
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sleds
     more.write_text(SWEEP.replace("replications = 6", "replications = 8"))
     interrupted = run(more, tmp_path / "s", progress=None)
     assert interrupted.done == 48
-    (tmp_path / "s" / "runs").rename(tmp_path / "gone")
-    (tmp_path / "s" / "runs").mkdir()
+    for part in Store(tmp_path / "s").parts("runs"):
+        manifest_path(tmp_path / "s", part.stem).unlink()
     told = sledsim_cli("sweep", "status", tmp_path / "s").out
     assert "48 runs of more are missing; to go on:" in told
     command = shlex.split(told.splitlines()[-1])
@@ -306,8 +307,8 @@ def test_a_store_that_was_moved_goes_on_where_it_is(
     old, new, sweep = tmp_path / "old", tmp_path / "a new place", folder / "rates.toml"
     assert sledsim_cli("sweep", "run", sweep, "--store", old, "--set", "run.requests=20").status == 0
     old.rename(new)
-    for part in (new / "runs").iterdir():
-        part.unlink()
+    for part in Store(new).parts("runs"):
+        manifest_path(new, part.stem).unlink()
     command = f"sledsim sweep run {sweep} --store '{new}' --set run.requests=20"
     assert sledsim_cli("sweep", "status", new).out.endswith(f"to go on:\n  {command}\n")
     assert json.loads(sledsim_cli("sweep", "status", new, "--json").out)["sweeps"][0]["command"] == command

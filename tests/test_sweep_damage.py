@@ -1,19 +1,27 @@
-"""Stores of sweeps that lost something, or hold what no sweep has written: told by its file, and mended by a rerun."""
+"""Damaged stores: files that changed or are missing are named, and the same sweep does their runs again."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
+import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
 
+from conftest import size
+from sledsim.show.files import atomic_write
 from sledsim.sweep import Evaluation, Store, StoreError, Sweep, results, run
 from sledsim.sweep import status as status_of
+from sledsim.sweep.parts import BATCHES, manifest_path, write_batch
+from sledsim.sweep.tables import COLUMNS, RUN_TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from conftest import Outcome
@@ -25,149 +33,277 @@ BASE: dict[str, Any] = {
     "run": {"requests": 50},
 }
 SWEEP = Sweep(BASE, {"scheduler": ["fcfs", "sptf"]}, replications=2, name="two")
+TABLES = ("runs", "parameters", "metrics", "histograms", "sweeps")
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of four runs."""
+    store = tmp_path_factory.mktemp("damage") / "s"
+    run(SWEEP, store, threads=1)
+    return store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """Return a store of four runs in one part."""
-    run(SWEEP, tmp_path / "s", threads=1)
-    Store(tmp_path / "s").writer().merge()
-    return tmp_path / "s"
+def store(pristine: Path, tmp_path: Path) -> Path:
+    """Return a copy of a store of four runs."""
+    return shutil.copytree(pristine, tmp_path / "s")
 
 
-def rewritten(store: Path, table: str, query: str, *, mark: str = "2", name: str | None = None) -> Path:
-    """Write a part of a table anew, from what a query makes of the table ``old``; another one where it has a name."""
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE old AS FROM '{store}/{table}/*.parquet'")
-        parts = Store(store).parts(table)
-        for part in [] if name else parts:
-            part.unlink()
-        target = store / table / name if name else parts[0]
-        options = f"FORMAT parquet, KV_METADATA {{sledsim_sweep_schema: '{mark}'}}"
-        connection.execute(f"COPY ({query}) TO '{target}' ({options})")
-    return target
+def content(store: Path) -> list[Any]:
+    """Return all that a store says but when and where its runs were done."""
+    place = Store(store)
+    tables = [sorted(place.rows(f"SELECT * FROM {table}"), key=str) for table in TABLES if table != "sweeps"]
+    return [tables, results(store, "two").to_dict(), str(results(store, "two")), place.definitions()]
 
 
-def without_metrics(store: Path) -> None:
-    for part in Store(store).parts("metrics"):
-        part.unlink()
+def files_of(store: Path) -> Iterator[Path]:
+    """Yield the parts and manifests of a store."""
+    for folder in (BATCHES, *COLUMNS):
+        yield from sorted((store / folder).iterdir())
 
 
-def with_none(store: Path) -> None:
-    rewritten(store, "metrics", "FROM old WHERE false")
+def damaged_files(store: Path) -> list[str | None]:
+    """Return the files that reading a store names as damaged."""
+    try:
+        Store(store).rows("FROM metrics")
+    except StoreError as error:
+        return [fault.file for fault in error.faults]
+    return []
 
 
-def with_some(store: Path) -> None:
-    rewritten(store, "metrics", "FROM old WHERE key <> (SELECT min(key) FROM old)")
+def test_no_flipped_bit_and_no_zeroed_block_changes_a_result(store: Path) -> None:
+    expected = content(store)
+    draw = random.Random(1)
+    positions = size(30, 300)
+    refused = same = 0
+    for file in files_of(store):
+        before = file.read_bytes()
+        for number in range(positions):
+            changed = bytearray(before)
+            place = draw.randrange(len(before))
+            if number % 5 == 0:
+                block = slice(place // 512 * 512, place // 512 * 512 + 512)
+                changed[block] = bytes(len(changed[block]))
+            else:
+                changed[place] ^= 1 << draw.randrange(8)
+            file.write_bytes(changed)
+            named = damaged_files(store)
+            if named:
+                assert named == [str(file)]
+                refused += 1
+            else:
+                # White space of a manifest.
+                assert file.suffix == ".json"
+                assert content(store) == expected
+                same += 1
+        file.write_bytes(before)
+    assert same < refused / 20
+    assert content(store) == expected
 
 
-@pytest.mark.parametrize(("lose", "lost"), [(without_metrics, 4), (with_none, 4), (with_some, 1)])
-def test_runs_that_lost_their_metrics_are_run_again(
-    store: Path, sledsim_cli: Callable[..., Outcome], lose: Callable[[Path], None], lost: int
+def change(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+@pytest.mark.parametrize("damage", [change, delete])
+@pytest.mark.parametrize("table", COLUMNS)
+def test_a_damaged_part_is_named_and_its_runs_are_done_again(
+    store: Path, sledsim_cli: Callable[..., Outcome], tmp_path: Path, table: str, damage: Callable[[Path], None]
 ) -> None:
-    before = sorted(Store(store).rows("FROM metrics"))
-    lose(store)
-    [standing] = status_of(store)
-    assert (standing.done, standing.missing) == (4 - lost, lost)
-    said = f"{lost} of them done before and without metrics now"
-    assert f"INCOMPLETE ({lost} runs are missing, {said})" in sledsim_cli("sweep", "table", store).out
-    assert f"{lost} runs of two are missing ({said}); to go on:" in sledsim_cli("sweep", "status", store).out
+    expected = content(store)
+    part = Store(store).parts(table)[-1]
+    damage(part)
+    says = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
+    for command, *words in ("table",), ("status",), ("export", "--out", "x.csv"), ("plot", "--plot", "x.json"):
+        told = sledsim_cli("sweep", command, store, *(tmp_path / word if "." in word else word for word in words))
+        assert (told.status, told.out, told.err) == (2, "", f"error: {part}: {says}\n")
+    with pytest.raises(StoreError, match=says):
+        results(store, "two")
     again = run(SWEEP, store)
-    assert (again.done, again.skipped) == (lost, 4 - lost)
-    assert sorted(Store(store).rows("FROM metrics")) == before
-    assert "INCOMPLETE" not in sledsim_cli("sweep", "table", store).out
+    assert again.done == (4 if table in RUN_TABLES else 0)
+    assert content(store) == expected
 
 
-def test_two_values_of_a_metric_are_refused_by_the_names_of_their_parts(
-    store: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+def test_a_run_names_what_it_does_again(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    [part] = Store(store).parts("histograms")
+    part.unlink()
+    assert run(SWEEP, store).done == 4
+    assert caplog.messages == [f"{part}: damaged or missing; the runs that it belongs to are done again"]
+
+
+@pytest.mark.parametrize("damage", [change, delete])
+def test_runs_of_a_damaged_manifest_are_done_again(store: Path, damage: Callable[[Path], None]) -> None:
+    expected = content(store)
+    batch = Store(store).parts("runs")[0].stem
+    damage(manifest_path(store, batch))
+    assert run(SWEEP, store).done == 4
+    assert content(store) == expected
+    # Parts that no manifest lists are removed.
+    assert {file.stem for file in files_of(store)} == {file.stem for file in (store / BATCHES).iterdir()}
+
+
+def test_other_sweeps_of_a_damaged_batch_are_incomplete_and_not_forgotten(
+    store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rewritten(store, "metrics", "SELECT key, metric, value + 1 AS value FROM old", name="more.parquet")
+    monkeypatch.setattr("sledsim.sweep.store.MANY_BATCHES", 2)
+    other = Sweep(BASE, {"scheduler": ["look", "clook"]}, name="other")
+    run(other, store)
+    [part] = Store(store).parts("metrics")
+    change(part)
+    assert run(SWEEP, store).done == 4
+    counts = {each.definition.sweep: (each.done, each.missing) for each in status_of(store)}
+    assert counts == {"two": (4, 0), "other": (0, 2)}
+    assert run(other, store).done == 2
+
+
+def test_a_sweep_whose_definition_is_lost_is_named(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    [part] = Store(store).parts("sweeps")
+    manifest_path(store, part.stem).unlink()
+    for name in (None, "two"):
+        with pytest.raises(StoreError, match=r"the definition of two@[0-9a-f]+ is missing: run the sweep again"):
+            results(store, name)
+    assert status_of(store) == []
+    assert "is missing: run the sweep again" in caplog.text
+    assert run(SWEEP, store).skipped == 4
+    assert len(results(store, "two").keys) == 4
+
+
+def test_damaged_parts_are_not_merged(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(Sweep(BASE, {"scheduler": ["look"]}, name="other"), store)
+    part = Store(store).parts("metrics")[0]
+    # A failing disk changes neither the size nor the time of a file.
+    before = part.stat()
+    change(part)
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    monkeypatch.setattr("sledsim.sweep.store.MANY_BATCHES", 2)
+    Store(store).writer().merge()
+    manifests = {path.stem for path in (store / BATCHES).iterdir()}
+    assert len(manifests) == 2
+    assert part.stem in manifests
+
+
+def test_an_export_of_an_incomplete_sweep_says_so(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    store = tmp_path / "s"
+    run(Sweep(BASE, SWEEP.axes, name="two"), store)
+    known = {part.stem for part in Store(store).parts("runs")}
+    run(SWEEP, store)
+    for part in Store(store).parts("runs"):
+        if part.stem not in known:
+            manifest_path(store, part.stem).unlink()
+    for words in (["--out", tmp_path / "x.csv"], ["--table", "metrics", "--out", tmp_path / "y.csv"]):
+        told = sledsim_cli("sweep", "export", store, *words)
+        assert (told.status, told.out) == (0, "")
+        assert told.err == f"warning: {store}: INCOMPLETE: 2 of 4 runs of two are missing\n"
+
+
+def test_two_values_of_a_metric_are_refused(store: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    [part] = Store(store).parts("metrics")
+    with duckdb.connect() as connection:
+        write_batch(connection, store, [("metrics", f"SELECT * REPLACE (value + 1 AS value) FROM '{part}'")])
     for words in (["table", store], ["export", store, "--out", tmp_path / "x.csv"]):
         told = sledsim_cli("sweep", *words)
         assert (told.status, told.out) == (2, "")
-        assert "has two values of" in told.err
-        assert "more.parquet" in told.err
-    with pytest.raises(StoreError, match="has two values of"), Evaluation(BASE, store, replications=2) as evaluation:
+        assert "found different values of" in told.err
+    with pytest.raises(StoreError, match="found different values of"), Evaluation(BASE, store) as evaluation:
         evaluation.evaluate([{"scheduler": "sptf"}])
-    # Of one part that has both, that is the file.
-    rewritten(store, "metrics", "FROM old")
-    with pytest.raises(StoreError, match="has two values of") as refused:
-        results(store, "two").values("response.mean_ms")
-    assert refused.value.faults[0].file == str(Store(store).parts("metrics")[0])
 
 
-def test_a_part_by_another_schema_is_refused(store: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    part = rewritten(store, "metrics", "FROM old", mark="99")
+def test_a_store_by_another_schema_is_refused_and_left_alone(store: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    (store / "store.json").write_text(json.dumps({"format": "sledsim sweep store", "schema": 2}))
+    before = {file: file.read_bytes() for file in store.rglob("*") if file.is_file()}
+    says = "is a store of schema 2; this version of Sledsim reads and writes schema 3: run the sweep into another store"
     told = sledsim_cli("sweep", "table", store)
-    assert told.status == 2
-    assert told.err.startswith(f"error: {part}: written by schema 99 of the tables; this version")
-    with pytest.raises(StoreError, match="written by schema 99"):
+    assert (told.status, told.err) == (2, f"error: {store}: {says}\n")
+    with pytest.raises(StoreError, match=says):
         run(SWEEP, store)
+    assert {file: file.read_bytes() for file in store.rglob("*") if file.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("table", "query"),
-    [
-        ("metrics", "SELECT * REPLACE (value::VARCHAR AS value) FROM old"),
-        ("metrics", "SELECT * REPLACE ('x' AS value) FROM old"),
-        ("metrics", "SELECT * REPLACE (NULL::DOUBLE AS value) FROM old"),
-        ("metrics", "SELECT * EXCLUDE (value) FROM old"),
-        ("runs", "SELECT * REPLACE (NULL::VARCHAR AS key) FROM old"),
-        ("runs", "SELECT * REPLACE (1 AS status) FROM old"),
-        ("parameters", "SELECT * REPLACE ('x' AS point) FROM old"),
-        ("parameters", "SELECT * REPLACE (NULL::INTEGER AS replication) FROM old"),
-    ],
-)
-def test_a_part_of_other_columns_is_refused_by_its_name(
-    store: Path, sledsim_cli: Callable[..., Outcome], table: str, query: str
+@pytest.mark.parametrize("mark", [b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"schema": "1"}', b'"a store"'])
+def test_a_mark_that_is_not_one_is_named(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
+    (tmp_path / "store.json").write_bytes(mark)
+    found = sledsim_cli("sweep", "status", tmp_path)
+    says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
+    assert (found.status, found.err) == (2, f"error: {tmp_path / 'store.json'}: {says}\n")
+
+
+def test_a_pipe_in_the_place_of_a_mark_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "store.json")
+    with pytest.raises(StoreError, match="is not the mark of a store"):
+        Store(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["store.json", "metrics", "sweeps", BATCHES])
+def test_a_symbolic_link_in_a_store_is_not_followed_for_writing(store: Path, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    (store / name).rename(outside)
+    (store / name).symlink_to(outside)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    with pytest.raises(StoreError, match=f"{name}: is a symbolic link"):
+        run(Sweep(BASE, SWEEP.axes, replications=3, name="two"), store)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.parametrize("link", ["store.json", "metrics", BATCHES])
+def test_a_new_store_is_not_made_through_a_symbolic_link(tmp_path: Path, link: str) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / link).symlink_to(tmp_path / "outside")
+    with pytest.raises(StoreError, match="is a symbolic link"):
+        run(SWEEP, tmp_path / "s")
+    assert not (tmp_path / "outside").exists()
+
+
+def test_the_order_of_sweeps_does_not_depend_on_the_clock(
+    tmp_path: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = rewritten(store, table, query)
-    for command in ("table", "status"):
-        told = sledsim_cli("sweep", command, store)
-        says = "is no part of a store, or is damaged: move it away, or put back what was there"
-        assert (told.status, told.err) == (2, f"error: {part}: {says}\n")
+    store = tmp_path / "s"
+    for year, scheduler in ((2030, "fcfs"), (1960, "look"), (2026, "sptf")):
+        now = datetime(year, 6, 1, tzinfo=UTC).timestamp()
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        run(Sweep(BASE, {"scheduler": [scheduler]}, name="one"), store)
+        assert results(store).points == {0: {"scheduler": scheduler}}
+        assert f"{year}-06-01" in sledsim_cli("sweep", "status", store).out
+    assert [each.latest for each in status_of(store)] == [False, False, True]
+    run(Sweep(BASE, {"scheduler": ["fcfs"]}, name="one"), store)
+    assert [each.latest for each in status_of(store)] == [False, False, True]
+    assert results(store).points == {0: {"scheduler": "fcfs"}}
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"started": "today"},
-        {"started": 1e300},
-        {"started": None},
-        {"points": "4"},
-        {"points": -1},
-        {"points": 2.5},
-        {"parameters": "scheduler"},
-        {"parameters": [1]},
-        {"sweep": 7},
-        {"replications": 0},
-        {"replications": None},
-        {"random_numbers": "none"},
-        {"more": 1},
-    ],
-)
-def test_a_sweep_of_other_values_is_refused_by_its_name(
-    store: Path, sledsim_cli: Callable[..., Outcome], wrong: dict[str, Any]
-) -> None:
-    [file] = store.glob("sweeps/*.json")
-    file.write_text(json.dumps(json.loads(file.read_text()) | wrong))
-    for command in ("table", "status"):
-        told = sledsim_cli("sweep", command, store)
-        says = "is not what a sweep writes there: remove it, or run the sweep into another store"
-        assert (told.status, told.err) == (2, f"error: {file}: {says}\n")
+def test_files_of_killed_writers_are_removed_and_those_of_others_are_not(store: Path) -> None:
+    orphan = store / "metrics" / f"{0:032x}.parquet"
+    abandoned = store / BATCHES / ".sledsim-0.unfinished"
+    notes = store / "metrics" / "notes.txt"
+    for file in (orphan, abandoned, notes):
+        file.write_bytes(b"")
+    with atomic_write(store / BATCHES / "x.json", durable=True) as unfinished:
+        Store.create(store)
+        # Somebody is writing: the part may be theirs.
+        assert orphan.exists()
+        assert unfinished.exists()
+        assert not abandoned.exists()
+        unfinished.write_bytes(b"")
+    (store / BATCHES / "x.json").unlink()
+    Store.create(store)
+    assert not orphan.exists()
+    assert notes.exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads what nobody may")
-@pytest.mark.parametrize("table", ["metrics", "runs", "sweeps"])
-def test_a_folder_that_cannot_be_read_is_not_an_empty_one(
-    store: Path, sledsim_cli: Callable[..., Outcome], table: str
-) -> None:
-    (store / table).chmod(0)
+@pytest.mark.parametrize("folder", ["metrics", "runs", BATCHES])
+def test_a_folder_that_cannot_be_read_is_named(store: Path, sledsim_cli: Callable[..., Outcome], folder: str) -> None:
+    (store / folder).chmod(0)
     try:
         told = sledsim_cli("sweep", "status", store)
     finally:
-        (store / table).chmod(0o755)
-    assert (told.status, told.err) == (2, f"error: {store / table}: cannot be read: Permission denied\n")
+        (store / folder).chmod(0o755)
+    assert told.status == 2
+    assert told.err.startswith(f"error: {store / folder}")
+    assert told.err.endswith("cannot be read: Permission denied\n")
 
 
 @pytest.mark.parametrize("words", ["export S --out", "plot S --plot", "export S --table runs --out"])

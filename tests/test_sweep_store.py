@@ -18,11 +18,10 @@ import pytest
 
 import sledsim
 from conftest import size
-from sledsim.show.files import UNFINISHED
 from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare, results, run
 from sledsim.sweep import status as status_of
-from sledsim.sweep.store import MANY_PARTS
-from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION
+from sledsim.sweep.store import MANY_BATCHES
+from sledsim.sweep.tables import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +39,13 @@ SWEEP = Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, replicati
 
 
 def everything(store: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all tables of a store but who wrote them when."""
+    """Return the tables that follow from the scenarios of a store alone."""
     place = Store(store)
-    return {table: sorted(place.rows(f"FROM {table}"), key=str) for table in COLUMNS if table != "provenance"}
+    return {
+        table: sorted(place.rows(f"FROM {table}"), key=str)
+        for table in COLUMNS
+        if table not in ("provenance", "sweeps")
+    }
 
 
 def test_a_store_has_what_single_runs_find(tmp_path: Path) -> None:
@@ -85,10 +88,6 @@ def test_tables_are_as_documented(tmp_path: Path) -> None:
             parts = f"'{tmp_path}/s/{table}/*.parquet'"
             direct = connection.execute(f"SELECT count(*) FROM {parts}").fetchall()
         assert direct == relation.count("*").fetchall()
-    (part,) = store.parts("runs")
-    with duckdb.connect() as connection:
-        marks = connection.execute(f"SELECT decode(key), decode(value) FROM parquet_kv_metadata('{part}')").fetchall()
-    assert ("sledsim_sweep_schema", str(SCHEMA_VERSION)) in marks
 
 
 @pytest.mark.parametrize("folder", ["value=7", "status=failed", "~", "file:", "a[b]*"])
@@ -249,29 +248,9 @@ def test_evaluations_come_from_the_store_where_they_can(tmp_path: Path) -> None:
     assert found[0][0][0].metrics["response.mean_ms"] > 0
 
 
-def test_a_store_by_another_schema_is_refused(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    run(SWEEP, tmp_path / "s")
-    mark = tmp_path / "s" / "store.json"
-    mark.write_text(json.dumps({"format": "sledsim sweep store", "schema": SCHEMA_VERSION + 1}))
-    parts = sorted((tmp_path / "s").rglob("*"))
-    for attempt in (lambda: Store(tmp_path / "s"), lambda: run(SWEEP, tmp_path / "s")):
-        with pytest.raises(StoreError, match=rf"written by schema {SCHEMA_VERSION + 1} .* reads and writes schema"):
-            attempt()
-    assert sledsim_cli("sweep", "table", tmp_path / "s").status == 2
-    assert sorted((tmp_path / "s").rglob("*")) == parts
-
-
-@pytest.mark.parametrize("mark", [b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"schema": "1"}', b'"a store"'])
-def test_a_mark_that_no_sweep_writes_is_said(tmp_path: Path, sledsim_cli: Callable[..., Outcome], mark: bytes) -> None:
-    (tmp_path / "store.json").write_bytes(mark)
-    found = sledsim_cli("sweep", "status", tmp_path)
-    says = "is not what a sweep writes there: name a folder that a sweep has made, or a new one"
-    assert (found.status, found.err) == (2, f"error: {tmp_path / 'store.json'}: {says}\n")
-
-
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(StoreError, match="is a folder of something else"):
+    with pytest.raises(StoreError, match="is not a store, and not empty"):
         run(SWEEP, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -281,27 +260,18 @@ def test_what_a_killed_maker_left_is_made_whole(tmp_path: Path) -> None:
     assert run(SWEEP, tmp_path / "s").done == 12
 
 
-def test_many_small_parts_are_merged_and_nothing_else_changes(tmp_path: Path) -> None:
-    for number in range(MANY_PARTS + 2):
+def test_many_small_batches_are_merged_and_nothing_else_changes(tmp_path: Path) -> None:
+    for number in range(MANY_BATCHES):
         run(Sweep(BASE, {RATE: [100 + number]}, name=f"n{number}"), tmp_path / "s")
     store = Store(tmp_path / "s")
-    assert len(store.parts("metrics")) < MANY_PARTS
-    assert len(everything(tmp_path / "s")["runs"]) == MANY_PARTS + 2
-    before = everything(tmp_path / "s")
-    # A merger that is killed before it removes what it merged leaves rows twice.
-    shutil.copy(store.parts("metrics")[0], tmp_path / "s" / "metrics" / "again.parquet")
-    assert everything(tmp_path / "s") == before
-
-
-def test_what_is_not_in_runs_is_in_no_table(tmp_path: Path) -> None:
-    run(SWEEP, tmp_path / "s")
-    # A busy machine writes several.
-    for part in Store(tmp_path / "s").parts("runs"):
-        part.unlink()
-    assert all(not rows for rows in everything(tmp_path / "s").values())
-    assert run(SWEEP, tmp_path / "s").done == 12
-    run(SWEEP, tmp_path / "other")
-    assert everything(tmp_path / "s") == everything(tmp_path / "other")
+    assert len(store.parts("metrics")) < MANY_BATCHES
+    assert len(everything(tmp_path / "s")["runs"]) == MANY_BATCHES
+    before, copy = everything(tmp_path / "s"), shutil.copytree(tmp_path / "s", tmp_path / "copy")
+    Store(copy).writer().merge()
+    assert everything(copy) == before
+    # A process that is killed before it removes what it merged leaves both.
+    shutil.copytree(tmp_path / "s", copy, dirs_exist_ok=True)
+    assert everything(copy) == before
 
 
 def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
@@ -379,13 +349,6 @@ def test_two_processes_write_into_one_store_while_others_read(tmp_path: Path) ->
         assert everything(store)[table] == everything(tmp_path / "alone")[table]
 
 
-def test_a_file_that_another_writer_finishes_meanwhile_is_no_error(tmp_path: Path) -> None:
-    Store.create(tmp_path / "s")
-    # Listed, and gone when it is looked at: what a link to nothing is too.
-    (tmp_path / "s" / "runs" / f"x{UNFINISHED}").symlink_to(tmp_path / "gone")
-    assert Store.create(tmp_path / "s").keys() == set()
-
-
 FULL = """
 import resource, sys
 from sledsim.cli import main
@@ -417,6 +380,7 @@ def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) ->
     assert everything(tmp_path / "s") == everything(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
     sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), set=["run.requests=60000"])
     lags = []

@@ -84,7 +84,6 @@ def test_a_source_distribution_builds(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.whl"))
 
 
-@pytest.mark.prompt
 def test_importing_the_package_is_quick() -> None:
     code = "import time; a = time.perf_counter(); import sledsim; print(time.perf_counter() - a)"
     taken = [

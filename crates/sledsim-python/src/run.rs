@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::fault::Fault;
+use sledsim::metrics::interval::{self, Interval};
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::own::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
@@ -286,7 +287,8 @@ pub fn phases() -> Vec<(&'static str, &'static str, &'static str, HashMap<&'stat
 #[pyfunction]
 #[pyo3(signature = (count, mean, variance, *, confidence = 0.95))]
 pub fn mean_interval(count: u64, mean: f64, variance: f64, confidence: f64) -> (f64, f64) {
-    sledsim::metrics::interval::mean_interval(count, mean, variance, confidence)
+    let Interval { low, high } = interval::mean_interval(count, mean, variance, confidence);
+    (low, high)
 }
 
 /// The registry of schedulers.

@@ -3,7 +3,7 @@
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use serde_json::json;
 use sledsim::devices::Mechanism;
-use sledsim::scenario::{self, SystemSpec};
+use sledsim::scenario;
 use sledsim::schedulers::{asptf, build, clook, fcfs, sdf, sptf, sstf_lbn, zsptf, Scheduler, SchedulerSpec};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -102,7 +102,7 @@ fn serve_on_disk(criterion: &mut Criterion) {
         let off = json!({"name": "atlas10k", "buffer_caching": false, "read_ahead": "none", "fast_write": "none"});
         let device = if buffer { json!("atlas10k") } else { off };
         let document = json!({"workload": scenarios::poisson(1.0), "system": {"device": device}});
-        let SystemSpec::Drive(drive) = scenarios::resolved(&document).system else { panic!("a drive alone") };
+        let drive = scenarios::resolved(&document).system.into_drive().expect("a drive alone");
         group.bench_function(if buffer { "with buffer" } else { "without buffer" }, |bencher| {
             let disk = scenario::device(&drive.device).expect("a device of the catalogue");
             let mut saturated = Saturated::new(disk, 16, fcfs::POLICY.default, 1);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sledsim::engine::{Below, Completion, Component, ComponentId, Context, Payload, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, System};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::Time;
 
@@ -153,13 +153,13 @@ impl Component for Planted {
             context.complete_with(&Completion { request, ..*completion }, answer);
         }
     }
+}
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        below.may_lose_writes(self.child)
-    }
-
+impl PowerLoss for Planted {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
     }
 }
+
+impl Instrumentation for Planted {}

@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::mems::{MemsParameters, Transfer};
 use sledsim::hierarchy::cache::ram::RamCacheSpec;
-use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario, SystemSpec};
+use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario};
 use sledsim::workloads::{ArrivalSpec, SyntheticSpec};
 
 /// The folder of the catalogue.
@@ -50,11 +50,8 @@ pub fn resolved(document: &Value) -> Scenario {
 
 /// A device of the catalogue.
 pub fn device_spec(name: &str) -> DeviceSpec {
-    let SystemSpec::Drive(drive) = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}})).system
-    else {
-        panic!("a drive alone")
-    };
-    drive.device
+    let scenario = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}}));
+    scenario.system.into_drive().expect("a drive alone").device
 }
 
 /// Parameters of a MEMS device of the catalogue.

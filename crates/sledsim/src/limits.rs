@@ -98,7 +98,7 @@ limits! {
         "lifetimes of an enclosure to be simulated, times its devices and spares (each with the failures of tips to be \
          expected in it) and the times by which losses are counted",
         "each device's lifetime is drawn, and each time counted for";
-    DEVICE_LOOKS = "looks at devices", 1 << 40,
+    DEVICE_STEPS = "device steps", 1 << 40,
         "events of simulated lifetimes of an enclosure (failures, rebuilds, visits), times its devices and spares; where losses \
          are forced, times 32. No thousand of the lifetimes may take more than its share",
         "with repairs, or followed to its loss, a lifetime may hold any number of events";

@@ -1,5 +1,6 @@
 """The commands put together, and what happens when one fails."""
 
+import logging
 import re
 import sys
 from importlib.metadata import entry_points
@@ -29,10 +30,20 @@ from sledsim.cli import (
     traces,
 )
 from sledsim.cli.options import with_catalog
-from sledsim.cli.output import complain, in_options, require_distinct, require_texts, suggest, words_of
+from sledsim.cli.output import (
+    PrintedWarnings,
+    complain,
+    in_options,
+    require_distinct,
+    require_texts,
+    suggest,
+    words_of,
+)
 from sledsim.cli.streams import PIPE_CLOSED, WRONG, OutputLostError, drop, say, told
 
 __all__ = ["app"]
+
+logging.getLogger("sledsim").addHandler(PrintedWarnings())
 
 #: The exit status after Ctrl-C.
 INTERRUPTED = 130

@@ -52,7 +52,7 @@ def disksim(
     Every value comes with its file and line. What cannot be carried over is listed on standard error and in the file.
     """
     from sledsim.scenario.disksim import import_disksim
-    from sledsim.show.files import write_whole
+    from sledsim.show.files import write_atomically
 
     check_target(out, (".toml",))
     found = import_disksim(file, device=device, scenario=scenario)
@@ -62,5 +62,5 @@ def disksim(
     if out is None:
         say(text, end="")
     else:
-        write_whole(out, text)
+        write_atomically(out, text)
         print_text(f"{out}: {found.name}")

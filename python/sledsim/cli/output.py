@@ -1,6 +1,7 @@
 """What the commands print, and where."""
 
 import json
+import logging
 import os
 import re
 import shlex
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "PrintedWarnings",
     "check_picture",
     "check_target",
     "complain",
@@ -44,6 +46,14 @@ __all__ = [
 def complain(message: str) -> None:
     """Print an error, folded to the width of a terminal."""
     print_text(f"error: {message}", err=True)
+
+
+class PrintedWarnings(logging.Handler):
+    """Prints the package's warnings on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning, folded to the width of a terminal."""
+        print_text(f"warning: {record.getMessage()}", err=True)
 
 
 def suggest(typed: Sequence[str], options: Iterable[str]) -> None:

@@ -150,7 +150,7 @@ def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> N
     """Say how far the sweeps of a store are, and what failed why."""
     from sledsim.sweep import Store
     from sledsim.sweep import status as standing
-    from sledsim.sweep.standing import status_tables, status_to_json
+    from sledsim.sweep.sweep_status import status_tables, status_to_json
 
     place = Store(store)
     found = standing(place, sweep)
@@ -160,9 +160,7 @@ def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> N
     print_tables(status_tables(place, found))
     for each in found:
         if each.latest and each.missing > 0:
-            lost = place.without_metrics(each.definition)
-            of_them = f" ({lost:,} of them done before and without metrics now)" if lost else ""
-            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing{of_them}; to go on:")
+            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on:")
             # Not folded, so that it can be pasted.
             say(f"  {each.definition.command}")
 
@@ -205,7 +203,7 @@ def export(
         typer.Option(
             "--table",
             metavar="NAME",
-            help="A table of the store as it is: runs, parameters, metrics, histograms, provenance. Else a row a run.",
+            help="Write a table of the store: runs, parameters, metrics, histograms, provenance or sweeps.",
         ),
     ] = None,
     sweep: SweepName = None,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim.show.converting import converted, converted_text
-from sledsim.show.files import write_whole
+from sledsim.show.files import write_atomically
 from sledsim.show.pages import title_of, vega_library, vega_lite_version
 from sledsim.show.saving import PPI
 
@@ -25,8 +25,8 @@ def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
         The files without their endings.
     """
     picture = converted_text("vegalite_to_svg", chart.to_dict(), vl_version=vega_lite_version())
-    write_whole(stem.with_suffix(".svg"), picture)
-    write_whole(stem.with_suffix(".png"), converted("svg_to_png", picture, ppi=PPI))
+    write_atomically(stem.with_suffix(".svg"), picture)
+    write_atomically(stem.with_suffix(".png"), converted("svg_to_png", picture, ppi=PPI))
 
 
 def write_library(path: Path) -> None:
@@ -37,7 +37,7 @@ def write_library(path: Path) -> None:
     path
         The file.
     """
-    write_whole(path, vega_library())
+    write_atomically(path, vega_library())
 
 
 def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, Any]:

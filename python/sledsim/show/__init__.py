@@ -1,7 +1,7 @@
 """What shows things, whatever they are: tables, charts' style and files, frames, progress, names."""
 
 from sledsim.show.faults import wrong
-from sledsim.show.files import whole, write_whole
+from sledsim.show.files import atomic_write, write_atomically
 from sledsim.show.frames import Framed, need, relation_of, write_columns
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar, duration_in_words
@@ -19,6 +19,7 @@ __all__ = [
     "Section",
     "Table",
     "altair_library",
+    "atomic_write",
     "duration",
     "duration_in_words",
     "label_of",
@@ -29,8 +30,7 @@ __all__ = [
     "save",
     "styled",
     "values",
-    "whole",
+    "write_atomically",
     "write_columns",
-    "write_whole",
     "wrong",
 ]

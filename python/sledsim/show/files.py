@@ -1,80 +1,138 @@
-"""Files that are there whole or not at all, whenever their writer is killed."""
+"""Files that are written whole or not at all, even when the writer is killed."""
 
 import os
+import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import require_plain
 
-__all__ = ["UNFINISHED", "files_at_once", "unwritable", "whole", "write_whole"]
+if sys.platform != "win32":
+    import fcntl
 
-#: Ending of a file that is still being written; what ends so is nobody's result.
+__all__ = [
+    "UNFINISHED",
+    "atomic_write",
+    "files_at_once",
+    "remove_abandoned",
+    "unfinished_files",
+    "unwritable",
+    "write_atomically",
+]
+
+#: Ending of the temporary name of a file that is being written.
 UNFINISHED = ".unfinished"
 
-# As much is written to hear from the system why nothing could be: more than any part of a store.
+# Bytes that `unwritable` tries to write: more than any part of a store has.
 _TRIED_BYTES = 1 << 20
 
 
 @contextmanager
-def whole(target: Path, *, lasting: bool = False) -> Iterator[Path]:
-    """Give a file another name until it has been written; then it takes the place of what was there.
+def atomic_write(target: Path, *, durable: bool = False) -> Iterator[Path]:
+    """Write a file under a temporary name, then rename it to the target.
+
+    The temporary file is locked until then, so that other processes can tell it from one whose writer was killed.
 
     Parameters
     ----------
     target
-        The file.
-    lasting
-        Wait until it has reached the disk, as has its name in the folder.
+        The file. If it is a symbolic link, the file that it names is replaced.
+    durable
+        Sync the file and its folder before returning. Otherwise, remove what killed writers left in the folder first.
 
     Yields
     ------
     Path
-        Where to write. Its ending says nothing of what is in it.
+        The temporary file. Its suffix says nothing about its content.
 
     Raises
     ------
     SledsimError
-        Where what is there is no plain file; nothing is written then.
+        If the target exists and is not a regular file; nothing is written.
     """
     require_plain(SledsimError, target)
-    # What a link names is replaced, not the link.
     target = Path(os.path.realpath(target))
+    if not durable:
+        remove_abandoned(target.parent)
     unfinished = _unfinished(target.parent)
-    try:
-        yield unfinished
-        if lasting:
-            _flush(unfinished)
-        unfinished.replace(target)
-        if lasting:
-            _flush(target.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with _locked(unfinished):
+        try:
+            yield unfinished
+            if durable:
+                _sync(unfinished)
+            unfinished.replace(target)
+            if durable:
+                _sync(target.parent)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
 
-def write_whole(target: Path, content: str | bytes, *, lasting: bool = False) -> None:
-    """Write a file.
+def write_atomically(target: Path, content: str | bytes, *, durable: bool = False) -> None:
+    """Write a file with :func:`atomic_write`.
 
     Parameters
     ----------
     target
         The file.
     content
-        A text, or bytes.
-    lasting
-        As for :func:`whole`.
+        A text, written as UTF-8, or bytes.
+    durable
+        As for :func:`atomic_write`.
     """
-    with whole(target, lasting=lasting) as unfinished:
+    with atomic_write(target, durable=durable) as unfinished:
         unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
-def files_at_once() -> int:
-    """Return how many files may be open together for one piece of work, at least 1.
+def unfinished_files(folder: Path) -> list[Path]:
+    """Return the temporary files of a folder, whether or not their writers are alive.
 
-    A quarter of what the system leaves this process: another piece may be at work beside it, on as many.
+    Parameters
+    ----------
+    folder
+        The folder.
     """
+    return list(folder.glob(f".sledsim-*{UNFINISHED}"))
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove temporary files whose writers were killed: those that no process has locked.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    """
+    if sys.platform == "win32":
+        return
+    for path in unfinished_files(folder):
+        # It may have been finished meanwhile, or belong to another user.
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Create a file and keep it locked; on Windows, where an open file cannot be renamed, do nothing."""
+    if sys.platform == "win32":
+        yield
+        return
+    with path.open("xb") as file:
+        # Some network file systems have no locks.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def files_at_once() -> int:
+    """Return how many files one query may open: a quarter of what the process has left, at least 1."""
     try:
         import resource
     except ImportError:
@@ -87,21 +145,21 @@ def files_at_once() -> int:
 
 
 def unwritable(folder: Path, size: int = _TRIED_BYTES) -> str | None:
-    """Say in the system's words why nothing can be written in a folder; ``None`` where something can.
+    """Return the operating system's reason why no file can be written in a folder; ``None`` if one can.
 
-    For libraries whose errors are texts: what the system told them is asked anew.
+    For libraries that report errors as text: a trial write gets the reason again.
 
     Parameters
     ----------
     folder
         The folder.
     size
-        How many bytes are tried.
+        Bytes of the trial file.
     """
     tried = _unfinished(folder)
     try:
         tried.write_bytes(bytes(size))
-        _flush(tried)
+        _sync(tried)
     except OSError as error:
         return error.strerror
     finally:
@@ -113,8 +171,8 @@ def _unfinished(folder: Path) -> Path:
     return folder / f".sledsim-{uuid.uuid4().hex}{UNFINISHED}"
 
 
-def _flush(path: Path) -> None:
-    """Wait until the content of a file, or the names in a folder, have reached the disk."""
+def _sync(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import unknown_kind, wrong
-from sledsim.show.files import unwritable, whole
+from sledsim.show.files import atomic_write, unwritable
 from sledsim.show.signals import signals_heard
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Framed",
     "connected",
-    "copy_whole",
+    "copy_atomically",
     "need",
     "parquet_rows",
     "quoted",
@@ -184,41 +184,42 @@ def write_columns(
 
     with connected() as connection:
         connection.register("columns", dict(columns))
-        copy_whole(connection, "SELECT * FROM columns", path, options)
+        copy_atomically(connection, "SELECT * FROM columns", path, options)
 
 
-def copy_whole(
+def copy_atomically(
     connection: "duckdb.DuckDBPyConnection",
     query: str,
     path: Path,
     options: str,
     *,
-    lasting: bool = False,
+    durable: bool = False,
     remedy: str = "",
 ) -> None:
-    """Write the rows of a query to a file that is there whole or not at all.
+    """Write the rows of a query to a file with :func:`~sledsim.show.files.atomic_write`.
 
     Parameters
     ----------
     connection
-        Of DuckDB.
+        A DuckDB connection.
     query
         The query.
     path
         The file.
     options
-        Those of SQL's ``COPY``.
-    lasting
-        Wait until it has reached the disk.
+        Options of SQL's ``COPY``.
+    durable
+        Sync the file and its folder before returning.
     remedy
-        What is said at the end where it cannot be written.
+        End of the error message if the file cannot be written.
     """
     import duckdb
 
     require_utf8(SledsimError, Path(os.path.realpath(path)).parent, path)
     try:
-        with whole(path, lasting=lasting) as unfinished, signals_heard():
-            connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")
+        with atomic_write(path, durable=durable) as unfinished, signals_heard():
+            # DuckDB's own temporary file would take the place of the one that is locked.
+            connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options}, USE_TMP_FILE false)")
     except duckdb.Error as error:
         reason = unwritable(path.parent) or error
         raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}{remedy}", file=path) from None

@@ -7,7 +7,7 @@ from sledsim._core import SledsimError
 from sledsim.show.arguments import require_path
 from sledsim.show.converting import converted
 from sledsim.show.faults import unknown_kind, wrong
-from sledsim.show.files import whole
+from sledsim.show.files import atomic_write
 from sledsim.show.frames import need
 from sledsim.show.pages import chart_page, vega_lite_version
 
@@ -50,7 +50,7 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
         raise unknown_kind(SledsimError, target, SUFFIXES, "picture")
     require_libraries(target)
     try:
-        with whole(target) as unfinished:
+        with atomic_write(target) as unfinished:
             if kind == ".html":
                 unfinished.write_text(chart_page(chart), encoding="utf-8")
             elif kind == ".json":

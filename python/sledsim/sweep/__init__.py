@@ -11,8 +11,9 @@ from sledsim.sweep.recording import Progress
 from sledsim.sweep.results import Estimate, Results, results
 from sledsim.sweep.running import SweepReport, run
 from sledsim.sweep.search import Constraint, Objective, Search
-from sledsim.sweep.standing import SweepStatus, status
-from sledsim.sweep.store import Definition, Store
+from sledsim.sweep.store import Store
+from sledsim.sweep.sweep_status import SweepStatus, status
+from sledsim.sweep.tables import Definition
 
 __all__ = [
     "Constraint",

@@ -114,7 +114,9 @@ class Evaluation:
         command = "sledsim.sweep.Evaluation(…) with the same scenario and store"
         self._definition = define(self._sweep, self._identity(), 0, command)
         self._workers = self._stack.enter_context(workers_for(*self._workers_for))
-        self._store.remember(self._definition)
+        for known in self._store.definitions():
+            if (known.sweep, known.definition) == (self._definition.sweep, self._definition.definition):
+                self._definition = replace(self._definition, points=known.points, parameters=known.parameters)
         self._recorder = Recorder(self._store, self._definition)
         self._known = self._store.keys(failed=not self._retry_failed)
         self._numbers = {point for point, _, _ in self._store.members(self._definition.definition)}
@@ -191,12 +193,12 @@ class Evaluation:
         return [[self._found[key] for key in keys] for keys in of_point]
 
     def _remember(self, numbers: Sequence[int], points: Sequence[Mapping[str, Any]]) -> None:
-        """Tell the store how many points there are, and what varies in them."""
+        """Record the number of points, and the parameters that vary."""
         self._numbers.update(numbers)
         names = dict.fromkeys([*self._definition.parameters, *(name for point in points for name in point)])
         if len(self._numbers) != self._definition.points or list(names) != self._definition.parameters:
             self._definition = replace(self._definition, points=len(self._numbers), parameters=list(names))
-            self._store.remember(self._definition)
+            self._recorder.record(self._definition)
 
     def _look_up(self, keys: Sequence[str]) -> None:
         """Read from the store what was found of runs that were there."""
@@ -204,7 +206,7 @@ class Evaluation:
         if not wanted:
             return
         metrics: dict[str, dict[str, float]] = {key: {} for key in keys}
-        self._store.require_one_value(f"key IN ({wanted})")
+        self._store.refuse_contradictions(f"key IN ({wanted})")
         for key, metric, value in self._store.rows(f"SELECT key, metric, value FROM metrics WHERE key IN ({wanted})"):
             metrics[key][metric] = value
         for key, seed, faults in self._store.rows(f"SELECT key, seed, faults FROM runs WHERE key IN ({wanted})"):

@@ -1,23 +1,20 @@
-"""Results of sweeps as files of other programs."""
+"""Export of sweeps to files for other programs."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import require_writable
-from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted
+from sledsim.show.frames import COPY_OPTIONS, copy_atomically, quoted
+from sledsim.sweep.results import Results
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import COLUMNS
-
-if TYPE_CHECKING:
-    from sledsim.sweep.results import Results
 
 __all__ = ["write_runs", "write_table"]
 
 
 def write_table(store: Store, table: str, path: Path) -> None:
-    """Write a table of a store as it is, every run once.
+    """Write a table of a store, every run once.
 
     Parameters
     ----------
@@ -30,11 +27,13 @@ def write_table(store: Store, table: str, path: Path) -> None:
     """
     order = ", ".join(COLUMNS[table]) if table in COLUMNS else ""
     store.relation(table)
+    for name in sorted({each.sweep for each in store.definitions()}):
+        Results(store, store.definition(name)).warn_if_incomplete()
     _copy(store, f"SELECT * FROM {table} ORDER BY {order}", path)
 
 
-def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> None:
-    """Write a row for each run of a sweep: its place, what the axes say, and its metrics.
+def write_runs(results: Results, path: Path, metrics: Sequence[str] = ()) -> None:
+    """Write a row for each run of a sweep: point, replication, seed, status, values of the axes, and metrics.
 
     Parameters
     ----------
@@ -43,15 +42,15 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
     path
         Ends in ``.parquet``, ``.csv`` or ``.json``.
     metrics
-        Their paths in the summary; all otherwise.
+        Their paths in the summary; all if empty.
     """
     known = results.metrics()
     for metric in metrics:
         if metric not in known:
-            # It names the ones that are near.
+            # This raises the error that names the nearest.
             results.values(metric)
     definition = quoted(results.definition.definition)
-    results.store.require_one_value(f"key IN (SELECT key FROM parameters WHERE definition = {definition})")
+    results.store.refuse_contradictions(f"key IN (SELECT key FROM parameters WHERE definition = {definition})")
     axes = [
         f"any_value({_kind(results, name)}) FILTER (parameter = {quoted(name)}) AS {_column(name)}"
         for name in results.parameters
@@ -74,7 +73,7 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
     _copy(results.store, select, path)
 
 
-def _kind(results: "Results", parameter: str) -> str:
+def _kind(results: Results, parameter: str) -> str:
     return "number" if results.is_numeric(parameter) else "value"
 
 
@@ -85,4 +84,4 @@ def _column(name: str) -> str:
 def _copy(store: Store, select: str, path: Path) -> None:
     require_writable(SledsimError, path, COPY_OPTIONS)
     with store.connect() as connection:
-        copy_whole(connection, select, path, COPY_OPTIONS[path.suffix.lower()])
+        copy_atomically(connection, select, path, COPY_OPTIONS[path.suffix.lower()])

@@ -1,120 +1,237 @@
-"""Parts of a store: which there are, and what is said of one that no sweep has written."""
+"""Batches of a store: Parquet parts that are written together, and a manifest with their checksums.
 
-from collections.abc import Sequence
+The part of a batch for a table is ``TABLE/BATCH.parquet``; its manifest, ``batches/BATCH.json``, is written last. Parts
+that no manifest lists do not belong to the store. A batch never changes, but it may be replaced by a larger one.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING
+
+from pydantic import ConfigDict, TypeAdapter
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
-from sledsim.show.frames import quoted, quoted_path
-from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION
+from sledsim.show.files import atomic_write, write_atomically
+from sledsim.show.frames import COPY_OPTIONS, copy_atomically
+from sledsim.sweep.execution import canonical, content_digest
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["StoreError", "files_in", "foreign", "other_schema", "require_parts"]
+__all__ = [
+    "BATCHES",
+    "Manifest",
+    "StoreError",
+    "files_in",
+    "is_intact",
+    "manifest_path",
+    "part_path",
+    "read_manifest",
+    "refuse_links",
+    "write_batch",
+    "write_manifest",
+]
 
-#: How Parquet holds each type of column.
-HELD = {
-    "VARCHAR": "BYTE_ARRAY",
-    "BIGINT": "INT64",
-    "UBIGINT": "INT64",
-    "TIMESTAMP": "INT64",
-    "INTEGER": "INT32",
-    "DOUBLE": "DOUBLE",
-}
-
-#: Columns that have a value in each row.
-FILLED = {
-    "parameters": ("sweep", "definition", "point", "replication", "key"),
-    "metrics": ("key", "metric", "value"),
-    "histograms": ("key", "quantity", "low_ms", "high_ms", "count"),
-    "provenance": ("key",),
-    "runs": ("key", "status", "version"),
-}
+#: The folder of manifests.
+BATCHES = "batches"
 
 
 class StoreError(SledsimError):
     """A store cannot be read or written."""
 
 
+@dataclass(frozen=True)
+class Manifest:
+    """Content of a batch.
+
+    Parameters
+    ----------
+    parts
+        SHA-256 of each part, by table.
+    replaces
+        Names of the batches whose rows are in this one, too.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    parts: dict[str, str]
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the manifest itself."""
+        return hashlib.sha256(canonical(asdict(self)).encode()).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """The manifest with its checksum, as a file holds it."""
+        return json.dumps({"sha256": self.checksum, **asdict(self)}, indent=2) + "\n"
+
+
 def files_in(folder: Path, suffix: str) -> list[Path]:
-    """Return the files of a folder of a store, in the order of their names; none where there is no such folder.
+    """Return the regular files of a folder of a store, sorted by name; none if there is no such folder.
 
     Parameters
     ----------
     folder
         The folder.
     suffix
-        What their names end in.
+        The suffix of their names.
     """
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix == suffix)
+        return sorted(path for path in folder.iterdir() if path.suffix == suffix and path.is_file())
     except FileNotFoundError:
         return []
     except OSError as error:
         raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=folder) from None
 
 
-def require_parts(connection: "duckdb.DuckDBPyConnection", table: str, parts: Sequence[Path]) -> None:
-    """Refuse parts that are by another schema, have not the columns of their table, or lack values.
+def manifest_path(store: Path, batch: str) -> Path:
+    """Return the path of a batch's manifest.
 
     Parameters
     ----------
-    connection
-        Of DuckDB, whose error says where one cannot be read at all.
-    table
-        The table.
-    parts
-        Its parts.
+    store
+        The folder of the store.
+    batch
+        Name of the batch.
     """
-    files = f"[{', '.join(map(quoted_path, parts))}]"
-    marks = connection.execute(
-        f"SELECT file_name, decode(value) FROM parquet_kv_metadata({files}) WHERE decode(key) = 'sledsim_sweep_schema'"
-    ).fetchall()
-    for name, schema in marks:
-        if schema != str(SCHEMA_VERSION):
-            raise other_schema(schema, Path(name))
-    held: dict[str, dict[str, str]] = {}
-    for name, column, kind in connection.execute(
-        f"SELECT file_name, name, type FROM parquet_schema({files})"
-    ).fetchall():
-        held.setdefault(name, {})[column] = kind
-    for name, columns in held.items():
-        if any(columns.get(column) != HELD[kind] for column, kind in COLUMNS[table].items()):
-            raise foreign(Path(name))
-    lacking = connection.execute(
-        f"SELECT file_name FROM parquet_metadata({files}) "
-        f"WHERE stats_null_count > 0 AND path_in_schema IN ({', '.join(map(quoted, FILLED[table]))})"
-    ).fetchall()
-    for (name,) in lacking:
-        raise foreign(Path(name))
+    return store / BATCHES / f"{batch}.json"
 
 
-def foreign(part: Path) -> StoreError:
-    """Return what is said of a part that no sweep has written, or that is damaged.
+def part_path(store: Path, table: str, batch: str) -> Path:
+    """Return the path of a batch's part of a table.
+
+    Parameters
+    ----------
+    store
+        The folder of the store.
+    table
+        Name of the table.
+    batch
+        Name of the batch.
+    """
+    return store / table / f"{batch}.parquet"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If its content does not match its checksum.
+    FileNotFoundError
+        If there is no such file.
+    """
+    held = TypeAdapter(dict[str, object]).validate_json(path.read_bytes())
+    checksum = held.pop("sha256", None)
+    manifest = TypeAdapter(Manifest).validate_json(json.dumps(held))
+    if manifest.checksum != checksum:
+        raise ValueError(path)
+    return manifest
+
+
+def write_manifest(store: Path, batch: str, manifest: Manifest) -> None:
+    """Write the manifest of a batch; the parts that it lists belong to the store from then on.
+
+    Parameters
+    ----------
+    store
+        The folder of the store.
+    batch
+        Name of the batch.
+    manifest
+        Its content.
+    """
+    write_atomically(manifest_path(store, batch), manifest.text, durable=True)
+
+
+def is_intact(part: Path, checksum: str, *, cached: bool = True) -> bool:
+    """Return true if a part is there and has its checksum.
 
     Parameters
     ----------
     part
         The file.
+    checksum
+        Its SHA-256 in the manifest.
+    cached
+        Read a file of the same size and time once in this process.
     """
-    says = "is no part of a store, or is damaged: move it away, or put back what was there"
-    return wrong(StoreError, "unreadable", says, file=part)
+    digest = content_digest if cached else content_digest.__wrapped__
+    try:
+        stat = part.stat()
+        return S_ISREG(stat.st_mode) and digest(str(part.absolute()), stat.st_size, stat.st_mtime_ns) == checksum
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=part) from None
 
 
-def other_schema(schema: object, file: Path) -> StoreError:
-    """Return what is said of what another version of the tables' schema has written.
+def refuse_links(store: Path, names: Iterable[str]) -> None:
+    """Raise an error if a file or folder of a store is a symbolic link: writing would change files outside the store.
 
     Parameters
     ----------
-    schema
-        Its version.
-    file
-        The store, or the part.
+    store
+        The folder of the store.
+    names
+        The files and folders.
     """
-    says = (
-        f"written by schema {schema} of the tables; this version of Sledsim reads and writes schema "
-        f"{SCHEMA_VERSION}: use the version that wrote it, or another store"
-    )
-    return wrong(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=file)
+    for path in (store / name for name in names):
+        if path.is_symlink():
+            says = "is a symbolic link, and nothing outside the store is written: replace it by what it names"
+            raise wrong(StoreError, "unsupported", says, file=path)
+
+
+def write_batch(
+    connection: "duckdb.DuckDBPyConnection",
+    store: Path,
+    selects: Iterable[tuple[str, str]],
+    replaces: Sequence[str] = (),
+) -> None:
+    """Write a batch; it is on the disk when this returns, and not in the store if this fails.
+
+    Parameters
+    ----------
+    connection
+        A DuckDB connection.
+    store
+        The folder of the store.
+    selects
+        Tables, each with a query of its rows.
+    replaces
+        Batches whose rows are in this one, too. The caller removes them afterwards.
+    """
+    batch = uuid.uuid4().hex
+    manifest = manifest_path(store, batch)
+    remedy = "; the runs written before are safe: make room, and run the same command again"
+    refuse_links(store, [BATCHES])
+    checksums: dict[str, str] = {}
+    try:
+        with atomic_write(manifest, durable=True) as unfinished:
+            for table, select in selects:
+                refuse_links(store, [table])
+                part = part_path(store, table, batch)
+                copy_atomically(connection, select, part, COPY_OPTIONS[".parquet"], durable=True, remedy=remedy)
+                stat = part.stat()
+                checksums[table] = content_digest(str(part.absolute()), stat.st_size, stat.st_mtime_ns)
+            unfinished.write_text(Manifest(checksums, tuple(replaces)).text)
+    except OSError as error:
+        raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}{remedy}", file=manifest) from None
+    finally:
+        if not manifest.exists():
+            for table in checksums:
+                part_path(store, table, batch).unlink(missing_ok=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from sledsim._core import SledsimError, __version__
 from sledsim.show.faults import wrong
 from sledsim.sweep.queueing import Finished
-from sledsim.sweep.store import Definition, Store
-from sledsim.sweep.tables import Membership
+from sledsim.sweep.store import Store
+from sledsim.sweep.tables import Definition, Membership
 
 __all__ = ["Progress", "Recorder"]
 
@@ -54,11 +54,22 @@ class Recorder:
     """
 
     def __init__(self, store: Store, definition: Definition) -> None:
-        self._definition = definition
         self._writer = store.writer()
+        self.record(definition)
         self._members = store.members(definition.definition)
         self._written_at = time.monotonic()
         self.progress = Progress(definition.runs)
+
+    def record(self, definition: Definition) -> None:
+        """Record the sweep, or what changed of it.
+
+        Parameters
+        ----------
+        definition
+            The sweep.
+        """
+        self._definition = definition
+        self._writer.record(definition)
 
     def take(self, finished: Finished) -> None:
         """Take a run.

@@ -14,7 +14,8 @@ from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.parts import StoreError
-from sledsim.sweep.store import Definition, Store
+from sledsim.sweep.store import LOG, Store
+from sledsim.sweep.tables import Definition
 
 if TYPE_CHECKING:
     import altair
@@ -126,6 +127,11 @@ class Results(OneTable, Plain):
         """The points of which runs are there: what the axes say at each."""
         return self._points
 
+    @property
+    def missing(self) -> int:
+        """Runs of the sweep that are not in the store."""
+        return self.definition.runs - len(self.keys)
+
     def number(self, parameter: str, value: str) -> float | None:
         """Return an axis's value as a number; ``None`` where it is none.
 
@@ -159,7 +165,7 @@ class Results(OneTable, Plain):
         rows = self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric])
         found = dict(rows)
         if len(found) < len(rows):
-            self.store.require_one_value(f"metric = {quoted(metric)}")
+            self.store.refuse_contradictions(f"metric = {quoted(metric)}")
         values = {place: found[key] for place, key in self.keys.items() if key in found}
         if not values and self.keys:
             known = self.metrics()
@@ -235,12 +241,15 @@ class Results(OneTable, Plain):
         return Table(headers, rows, title=self._heading(), left=left, names=max(len(self.parameters), 1))
 
     def _heading(self) -> str:
-        missing = self.definition.runs - len(self.keys)
         text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"
         text += f", {self.failed:,} failed" if self.failed else ""
-        lost = self.store.without_metrics(self.definition) if missing else 0
-        of_them = f", {lost:,} of them done before and without metrics now" if lost else ""
-        return f"INCOMPLETE ({missing:,} runs are missing{of_them})\n{text}" if missing else text
+        return f"INCOMPLETE ({self.missing:,} runs are missing)\n{text}" if self.missing else text
+
+    def warn_if_incomplete(self) -> None:
+        """Log a warning if runs of the sweep are missing."""
+        if self.missing:
+            name, runs = self.definition.sweep, self.definition.runs
+            LOG.warning("%s: INCOMPLETE: %d of %d runs of %s are missing", self.store.path, self.missing, runs, name)
 
     def is_numeric(self, parameter: str) -> bool:
         """Tell whether all values of an axis are numbers.
@@ -282,6 +291,7 @@ class Results(OneTable, Plain):
         """
         from sledsim.sweep.exporting import write_runs
 
+        self.warn_if_incomplete()
         write_runs(self, Path(path), metrics)
 
     def plot(
@@ -310,6 +320,7 @@ class Results(OneTable, Plain):
         """
         from sledsim.sweep.chart import sweep_chart
 
+        self.warn_if_incomplete()
         return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log_scale=log_scale)
 
 

@@ -20,7 +20,8 @@ from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.local import Threads
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Progress, Recorder
-from sledsim.sweep.store import Definition, Store
+from sledsim.sweep.store import Store
+from sledsim.sweep.tables import Definition
 
 __all__ = ["ProgressCallback", "SweepReport", "define", "interruption", "record", "run", "workers_for"]
 
@@ -114,12 +115,10 @@ def run(
     named = contents_of([first, whole.groups], whole.base.base_dir)
     identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
     definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
-    if folder.exists():
-        # What is wrong with it is worth knowing before a cluster is waited for.
-        Store.create(folder)
+    # Errors of a store that exists are raised before a cluster is waited for.
+    existing = Store.create(folder) if folder.exists() else None
     with interruption() as interrupted, workers_for(threads, cluster) as workers, _shown(progress) as show:
-        place = Store.create(folder)
-        place.remember(definition)
+        place = existing or Store.create(folder)
         recorder = Recorder(place, definition)
         tasks = Queue(whole.tasks(), whole.prepare, place.keys(failed=not retry_failed))
         complete = record(workers, tasks, recorder, show, interrupted)
@@ -204,7 +203,6 @@ def define(sweep: Sweep, identity: list[Any], points: int, command: str) -> Defi
         parameters=sweep.parameters,
         seed=sweep.base_seed,
         random_numbers=sweep.random_numbers,
-        started=time.time(),
         command=command,
     )
 

@@ -1,94 +1,61 @@
-"""The store of sweeps: a folder of Parquet parts, written whole, that DuckDB reads as tables."""
+"""The store of sweeps: a folder of tables in Parquet parts, which DuckDB reads. ``parts`` describes its layout."""
 
 import json
-import time
-import uuid
+import logging
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import TypeAdapter
 
-from sledsim._core import SledsimError
+from sledsim._core import SledsimError, error_of
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, missing_file, wrong
-from sledsim.show.files import UNFINISHED, files_at_once, write_whole
+from sledsim.show.files import UNFINISHED, files_at_once, remove_abandoned, unfinished_files, write_atomically
+from sledsim.show.fitting import visible
 from sledsim.show.frames import Framed, connected, parquet_rows, require_utf8
 from sledsim.show.signals import signals_heard
 from sledsim.sweep.execution import FAILED
-from sledsim.sweep.parts import StoreError, files_in, foreign, other_schema, require_parts
-from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
+from sledsim.sweep.parts import (
+    BATCHES,
+    Manifest,
+    StoreError,
+    files_in,
+    is_intact,
+    manifest_path,
+    part_path,
+    read_manifest,
+    refuse_links,
+    write_batch,
+    write_manifest,
+)
+from sledsim.sweep.tables import COLUMNS, RUN_TABLES, SCHEMA_VERSION, Batch, Definition
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Definition", "Store", "is_store"]
+__all__ = ["Store", "Writer", "is_store"]
 
-#: Names the folder as a store, and says by which schema.
+#: The file that marks a folder as a store and has the version of its schema.
 MARK, FORMAT = "store.json", "sledsim sweep store"
-SWEEPS = "sweeps"
 
-#: Parts of a table smaller than this are merged at the end of a sweep, if there are so many.
-SMALL_BYTES, MANY_PARTS = 16_000_000, 8
+#: A mark has fewer bytes than this.
+MARK_BYTES = 1000
 
-#: An unfinished file of this age belongs to nobody who is still writing, s.
-STALE_S = 3600.0
+#: Batches smaller than this are merged at the end of a sweep if there are at least so many of them.
+SMALL_BYTES, MANY_BATCHES = 64_000_000, 8
 
-#: How often a reader looks anew for the parts where others were merging them meanwhile.
+#: Attempts to read a store whose batches another process is merging.
 ATTEMPTS = 5
 
-#: The end of the last year that a date can have, s since 1970.
-LAST_SECOND = 253402300799
-
-
-@dataclass(frozen=True)
-class Definition:
-    """What a store knows of a sweep.
-
-    Parameters
-    ----------
-    sweep
-        Its name.
-    definition
-        Hash of what it says: points, seeds, version.
-    points
-        How many points it has.
-    replications
-        How often each is run.
-    parameters
-        What is varied, in the order of the sweep.
-    seed
-        What the seeds are derived from.
-    random_numbers
-        ``"common"`` or ``"independent"``.
-    started
-        When it was last run, in seconds since 1970.
-    command
-        How to go on with it.
-    """
-
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-
-    sweep: str
-    definition: str
-    points: Annotated[int, Field(ge=0)]
-    replications: Annotated[int, Field(ge=1)]
-    parameters: list[str]
-    seed: Annotated[int, Field(ge=0)]
-    random_numbers: Annotated[str, Field(pattern="^(common|independent)$")]
-    started: Annotated[float, Field(ge=0, le=LAST_SECOND)]
-    command: str
-
-    @property
-    def runs(self) -> int:
-        """How many runs it is made of."""
-        return self.points * self.replications
+LOG = logging.getLogger("sledsim.sweep")
 
 
 class Store(Framed):
-    """A store of sweeps, to be read.
+    """A store of sweeps, opened for reading. Every part is verified against its checksum before it is read.
 
     Parameters
     ----------
@@ -98,48 +65,120 @@ class Store(Framed):
     Raises
     ------
     StoreError
-        Where there is no store, or one by another schema.
+        If the folder is not a store, or a store of another schema.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._right = set[Path]()
         require_utf8(StoreError, self.path)
         _check_mark(self.path)
 
     @classmethod
     def create(cls, path: str | Path) -> "Store":
-        """Open a store, and make it first where there is none.
+        """Open a store for writing, or create it.
+
+        Damaged parts are named in a log message and removed, so that the next sweep does their runs again.
 
         Parameters
         ----------
         path
-            The folder; a new one, an empty one, or a store.
+            The folder: a new one, an empty one, or a store.
         """
         folder = Path(path)
         require_utf8(StoreError, folder)
+        folders = (*COLUMNS, BATCHES)
+        refuse_links(folder, (MARK, *folders))
         try:
             if not (folder / MARK).exists():
                 if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
-                    says = "is a folder of something else; give a store or a new folder"
+                    says = "is not a store, and not empty: name a store or a new folder"
                     raise wrong(StoreError, "conflict", says, file=folder)
-                for name in (*COLUMNS, SWEEPS):
+                for name in folders:
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 mark = {"format": FORMAT, "schema": SCHEMA_VERSION}
-                write_whole(folder / MARK, json.dumps(mark, indent=2) + "\n", lasting=True)
+                write_atomically(folder / MARK, json.dumps(mark, indent=2) + "\n", durable=True)
             store = cls(folder)
-            store._remove_stale()
+            store._repair()
+            store._remove_leftovers()
         except OSError as error:
             raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=folder) from None
         return store
 
-    def _remove_stale(self) -> None:
-        """Remove what writers that were killed left unfinished."""
-        for path in self.path.glob(f"*/*{UNFINISHED}"):
-            # One that is gone was finished meanwhile: another writer gave it its name.
-            with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime > STALE_S:
-                    path.unlink(missing_ok=True)
+    def _repair(self) -> None:
+        """Remove damaged parts, and with a part of the outcomes of runs all others of its batch."""
+        batches, damaged = self._check()
+        for batch, files in damaged.items():
+            for file in files:
+                LOG.warning("%s: damaged or missing; the runs that it belongs to are done again", visible(str(file)))
+            manifest = batches.get(batch, Manifest({}))
+            bad = {file.parent.name for file in files}
+            if bad.intersection(RUN_TABLES):
+                bad.update(RUN_TABLES)
+            kept = {table: checksum for table, checksum in manifest.parts.items() if table not in bad}
+            if kept:
+                write_manifest(self.path, batch, replace(manifest, parts=kept))
+            self._remove(batch, keep=kept)
+
+    def _remove(self, batch: str, keep: Sequence[str] | dict[str, str] = ()) -> None:
+        """Remove a batch, or those of its parts that are not to be kept."""
+        if not keep:
+            manifest_path(self.path, batch).unlink(missing_ok=True)
+        for table in COLUMNS:
+            if table not in keep:
+                part_path(self.path, table, batch).unlink(missing_ok=True)
+
+    def _remove_leftovers(self) -> None:
+        """Remove the files of writers that were killed."""
+        parts = [part for table in COLUMNS for part in files_in(self.path / table, ".parquet")]
+        for folder in (".", BATCHES, *COLUMNS):
+            remove_abandoned(self.path / folder)
+        # A writer has an unfinished manifest from before its first part until it renames it. So if there is none now,
+        # the listed parts either have their manifest or never will.
+        if unfinished_files(self.path / BATCHES):
+            return
+        known = {path.stem for path in files_in(self.path / BATCHES, ".json")}
+        for part in parts:
+            if part.stem not in known and re.fullmatch("[0-9a-f]{32}", part.stem):
+                part.unlink(missing_ok=True)
+
+    def _check(self, *, cached: bool = True) -> tuple[dict[str, Manifest], dict[str, list[Path]]]:
+        """Return the batches, and the damaged or missing files of those that have any, by name of the batch."""
+        for _ in range(ATTEMPTS):
+            batches, damaged = dict[str, Manifest](), dict[str, list[Path]]()
+            for path in files_in(self.path / BATCHES, ".json"):
+                try:
+                    batches[path.stem] = read_manifest(path)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=path) from None
+                except ValueError:
+                    damaged[path.stem] = [path]
+            replaced = {name for manifest in batches.values() for name in manifest.replaces}
+            batches = {name: manifest for name, manifest in batches.items() if name not in replaced}
+            for name, manifest in batches.items():
+                parts = [(part_path(self.path, table, name), checksum) for table, checksum in manifest.parts.items()]
+                bad = [part for part, checksum in parts if not is_intact(part, checksum, cached=cached)]
+                if bad:
+                    damaged[name] = bad
+            # A merged batch loses its manifest before its parts.
+            if all(manifest_path(self.path, name).exists() for name in damaged):
+                return batches, {name: files for name, files in damaged.items() if name not in replaced}
+        raise wrong(StoreError, "unreadable", "other processes change it all the time: try again", file=self.path)
+
+    def _intact_batches(self) -> dict[str, Manifest]:
+        """Return the batches; raise an error that names all damaged or missing files, if there are any."""
+        batches, damaged = self._check()
+        says = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
+        faults = [
+            fault
+            for files in damaged.values()
+            for file in files
+            for fault in wrong(StoreError, "unreadable", says, file=file).faults
+        ]
+        if faults:
+            raise error_of(StoreError, faults)
+        return batches
 
     def parts(self, table: str) -> list[Path]:
         """Return the parts of a table.
@@ -149,66 +188,52 @@ class Store(Framed):
         table
             Its name.
         """
-        return files_in(self.path / table, ".parquet")
+        batches = self._intact_batches()
+        return [part_path(self.path, table, name) for name, manifest in batches.items() if table in manifest.parts]
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
-        """Return a DuckDB connection with a view for each table: ``runs``, ``parameters``, ``metrics`` and the others.
+        """Return a DuckDB connection with a view of each table: ``runs``, ``parameters``, ``metrics`` and the others.
 
-        A run that two sweeps did at the same time stands there once. What a writer has not finished is not there.
+        A run that two sweeps did at the same time is there once.
         """
         import duckdb
 
         connection = connected()
-        # A notebook without ipywidgets can have no bar, and DuckDB refuses to hear of one there.
+        # A notebook without ipywidgets has no progress bar, and DuckDB refuses the setting there.
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = false")
-        # What stands in `runs` has been written to the other tables before: so these are listed after it.
-        parts = {table: self.parts(table) for table in reversed(COLUMNS)}
-        room = files_at_once()
-        self._require(connection, parts, room)
-        for table, columns in reversed(COLUMNS.items()):
-            select = f"SELECT {', '.join(columns)} FROM"
+        batches = self._intact_batches()
+        parts = {
+            table: [part_path(self.path, table, name) for name, manifest in batches.items() if table in manifest.parts]
+            for table in COLUMNS
+        }
+        most = files_at_once()
+        for table, columns in COLUMNS.items():
+            select = f"SELECT {', '.join(f'{name}::{kind} AS {name}' for name, kind in columns.items())} FROM"
             if not parts[table]:
-                kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
-                connection.execute(f"CREATE VIEW all_{table} AS {select} (SELECT {kinds} WHERE false)")
-            elif sum(map(len, parts.values())) <= room:
+                nulls = ", ".join(f"NULL AS {name}" for name in columns)
+                connection.execute(f"CREATE VIEW all_{table} AS {select} (SELECT {nulls} WHERE false)")
+            elif sum(map(len, parts.values())) <= most:
                 connection.execute(f"CREATE VIEW all_{table} AS {select} {parquet_rows(*parts[table])}")
             else:
-                # One query of them all may hold every part open: they are read now, in groups.
-                connection.execute(f"CREATE TABLE all_{table} AS {select} {parquet_rows(*parts[table][:room])}")
-                for first in range(room, len(parts[table]), room):
-                    some = parts[table][first : first + room]
+                # A query of a view may hold every part open: read them now, in groups.
+                connection.execute(f"CREATE TABLE all_{table} AS {select} {parquet_rows(*parts[table][:most])}")
+                for first in range(most, len(parts[table]), most):
+                    some = parts[table][first : first + most]
                     connection.execute(f"INSERT INTO all_{table} {select} {parquet_rows(*some)}")
-        # A run that failed and was done later is done; one whose metrics are lost is not.
+        # Only the last row of a definition counts. A run that failed and was done later is done.
         connection.execute(
-            f"CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs WHERE status = '{FAILED}' OR "
-            "key IN (SELECT key FROM all_metrics) ORDER BY key, status, faults"
+            "CREATE VIEW sweeps AS SELECT DISTINCT ON (sweep, definition) * FROM all_sweeps "
+            "ORDER BY sweep, definition, sequence DESC, points DESC, replications DESC, command"
         )
-        for table in ("metrics", "histograms"):
-            connection.execute(
-                f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
-            )
-        for table in ("parameters", "provenance"):
+        connection.execute(
+            "CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, faults, version"
+        )
+        for table in ("parameters", "metrics", "histograms", "provenance"):
             connection.execute(
                 f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
             )
         return connection
-
-    def _require(self, connection: "duckdb.DuckDBPyConnection", parts: dict[str, list[Path]], room: int) -> None:
-        """Refuse parts that no sweep has written, which have not been looked at before."""
-        import duckdb
-
-        for table, all_of_it in parts.items():
-            new = [part for part in all_of_it if part not in self._right]
-            for first in range(0, len(new), room):
-                some = new[first : first + room]
-                try:
-                    require_parts(connection, table, some)
-                except duckdb.IOException:
-                    raise
-                except duckdb.Error:
-                    raise foreign(self._damaged({table: some}) or self.path) from None
-                self._right.update(some)
 
     def relation(self, table: str) -> "duckdb.DuckDBPyRelation":
         """Return a table as a DuckDB relation, to be queried in SQL.
@@ -216,19 +241,19 @@ class Store(Framed):
         Parameters
         ----------
         table
-            ``"runs"``, ``"parameters"``, ``"metrics"``, ``"histograms"`` or ``"provenance"``.
+            ``"runs"``, ``"parameters"``, ``"metrics"``, ``"histograms"``, ``"provenance"`` or ``"sweeps"``.
         """
         if table not in COLUMNS:
             raise wrong(StoreError, "unknown-name", f"no table {table!r}", path="table", value=table, known=COLUMNS)
         return self.query(f"FROM {table}")
 
     def query(self, sql: str) -> "duckdb.DuckDBPyRelation":
-        """Ask the tables in SQL.
+        """Query the tables in SQL.
 
         Parameters
         ----------
         sql
-            A query of ``runs``, ``parameters``, ``metrics``, ``histograms``, ``provenance``.
+            A query of the tables that :meth:`relation` names.
         """
         import duckdb
 
@@ -239,14 +264,14 @@ class Store(Framed):
             raise wrong(StoreError, "notation", f"{error}", path="sql", value=sql, file=self.path) from None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Ask the tables in SQL and return the answer's rows.
+        """Query the tables in SQL and return the rows of the result.
 
         Parameters
         ----------
         sql
             The query.
         values
-            What stands for its question marks.
+            Values of its question marks.
         """
         import duckdb
 
@@ -255,114 +280,81 @@ class Store(Framed):
                 with signals_heard(), self.connect() as connection:
                     return connection.execute(sql, list(values)).fetchall()
             except duckdb.IOException as error:
-                # Another writer has just merged parts that were listed: the merged one has their rows.
+                # Another process has just merged parts that were listed.
                 if attempt == ATTEMPTS - 1:
                     raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
             except duckdb.Error as error:
-                damaged = self._damaged({table: self.parts(table) for table in COLUMNS})
-                if damaged is not None:
-                    raise foreign(damaged) from None
-                raise wrong(StoreError, "unreadable", f"{error}", file=self.path) from None
+                raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
         raise AssertionError("the last attempt returns or raises")
 
-    def _damaged(self, parts: dict[str, list[Path]]) -> Path | None:
-        """Return a part that cannot be read, if there is one."""
-        import duckdb
-
-        with connected() as connection:
-            for part in (part for table in parts.values() for part in table):
-                try:
-                    connection.execute(f"SELECT max(COLUMNS(*)::VARCHAR) FROM {parquet_rows(part)}").fetchall()
-                except duckdb.Error:
-                    return part
-        return None
-
-    def require_one_value(self, which: str = "true") -> None:
-        """Refuse metrics of which a run has two values.
+    def refuse_contradictions(self, condition: str = "true") -> None:
+        """Raise an error if two parts have different values of a metric of one run.
 
         Parameters
         ----------
-        which
-            A condition in SQL of those that are looked at.
+        condition
+            A condition in SQL on the rows of ``metrics`` that are checked.
         """
-        sql = f"SELECT key, metric FROM metrics WHERE {which} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
+        sql = f"SELECT key, metric FROM metrics WHERE {condition} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
         for key, metric in self.rows(sql):
-            with connected() as connection:
-                found = [
-                    part
-                    for part in self.parts("metrics")
-                    if connection.execute(
-                        f"SELECT 1 FROM {parquet_rows(part)} WHERE key = ? AND metric = ? LIMIT 1", [key, metric]
-                    ).fetchall()
-                ]
-            says = f"run {key} has two values of {metric}: move away the part that does not belong there"
-            others = f" ({' or '.join(part.name for part in found)})" if len(found) > 1 else ""
-            raise wrong(StoreError, "conflict", says + others, file=self.path / "metrics" if others else found[0])
+            says = f"two processes ran {key} and found different values of {metric}: run the sweep into another store"
+            raise wrong(StoreError, "conflict", says, file=self.path)
 
     def keys(self, *, failed: bool = True) -> set[str]:
-        """Return the keys of the runs that are there.
+        """Return the keys of the runs in the store.
 
         Parameters
         ----------
         failed
-            Those that failed too.
+            Include failed runs.
         """
         return {key for key, status in self.rows("SELECT key, status FROM runs") if failed or status != FAILED}
 
-    def without_metrics(self, definition: Definition) -> int:
-        """Return how many runs of a sweep were done, and have lost their metrics.
-
-        Parameters
-        ----------
-        definition
-            The sweep's.
-        """
-        sql = (
-            "SELECT count(DISTINCT (point, replication)) FROM all_parameters SEMI JOIN all_runs USING (key) "
-            "ANTI JOIN runs USING (key) WHERE definition = ? AND replication < ?"
-        )
-        [(count,)] = self.rows(sql, [definition.definition, definition.replications])
-        return int(count)
-
     def members(self, definition: str) -> set[tuple[int, int, str]]:
-        """Return which runs are there of a sweep: point, replication and key.
+        """Return point, replication and key of each run of a sweep that is or was in the store.
 
         Parameters
         ----------
         definition
-            The sweep's.
+            Hash of the sweep.
         """
         sql = "SELECT DISTINCT point, replication, key FROM all_parameters WHERE definition = ?"
         return {(point, replication, key) for point, replication, key in self.rows(sql, [definition])}
 
     def definitions(self) -> list[Definition]:
-        """Return the sweeps, those that were run last at the end."""
+        """Return the sweeps, in the order in which they were last changed."""
         found = []
-        for path in files_in(self.path / SWEEPS, ".json"):
+        for row in self.rows("SELECT * FROM sweeps ORDER BY sequence, sweep, definition"):
+            facts = dict(zip(COLUMNS["sweeps"], row, strict=True))
+            del facts["sequence"]
             try:
-                found.append(TypeAdapter(Definition).validate_json(path.read_bytes()))
-            except OSError as error:
-                raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=path) from None
-            except ValueError:
-                says = "is not what a sweep writes there: remove it, or run the sweep into another store"
-                raise wrong(StoreError, "unreadable", says, file=path) from None
-        return sorted(found, key=lambda each: each.started)
+                facts["parameters"] = json.loads(facts["parameters"])
+                found.append(TypeAdapter(Definition).validate_python(facts))
+            except (ValueError, TypeError):
+                says = "its table of sweeps has values that Sledsim does not write: use another store"
+                raise wrong(StoreError, "unreadable", says, file=self.path) from None
+        return found
 
     def definition(self, sweep: str | None = None) -> Definition:
-        """Return a sweep of the store.
+        """Return a sweep.
 
         Parameters
         ----------
         sweep
-            Its name, or ``name@definition`` for one that was run before it was changed; may be left out where the
-            store has sweeps of one name alone.
+            Its name, or ``name@definition`` for an earlier version of it. Optional if all sweeps of the store have the
+            same name.
         """
+        if sweep is not None:
+            require_kind(StoreError, "sweep", sweep, str, "the name of a sweep")
         found = self.definitions()
+        for lost in self.lost_sweeps():
+            if sweep is None or lost.startswith(f"{sweep.partition('@')[0]}@"):
+                raise wrong(
+                    StoreError, "missing", f"the definition of {lost} is missing: run the sweep again", file=self.path
+                )
         if not found:
             raise wrong(StoreError, "missing", "no sweep has been run into this store", file=self.path)
         names = sorted({each.sweep for each in found})
-        if sweep is not None:
-            require_kind(StoreError, "sweep", sweep, str, "the name of a sweep")
         if sweep is None:
             if len(names) > 1:
                 says: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
@@ -376,28 +368,18 @@ class Store(Framed):
             raise wrong(StoreError, "unknown-name", says, path="sweep", file=self.path, value=sweep, known=known)
         return fitting[-1]
 
-    def remember(self, definition: Definition) -> None:
-        """Write down what a sweep says.
-
-        Parameters
-        ----------
-        definition
-            The sweep.
-        """
-        path = self.path / SWEEPS / f"{definition.sweep}@{definition.definition}.json"
-        try:
-            text = json.dumps(definition.__dict__, indent=2, ensure_ascii=False) + "\n"
-            write_whole(path, text, lasting=True)
-        except OSError as error:
-            raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=self.path) from None
+    def lost_sweeps(self) -> list[str]:
+        """Return the sweeps, as ``name@definition``, that have runs in the store but whose definition is missing."""
+        sql = "SELECT DISTINCT sweep, definition FROM all_parameters ANTI JOIN sweeps USING (sweep, definition)"
+        return sorted(f"{sweep}@{definition}" for sweep, definition in self.rows(sql))
 
     def writer(self) -> "Writer":
-        """Return what writes into the store."""
+        """Return a writer of the store."""
         return Writer(self)
 
 
 class Writer:
-    """Writes runs into a store, each table a part at a time.
+    """Writes runs into a store, in batches.
 
     Parameters
     ----------
@@ -406,54 +388,79 @@ class Writer:
     """
 
     def __init__(self, store: Store) -> None:
-
         self._store = store
         self._connection = connected()
-        # The processors are for the runs.
+        # The other processors are for the runs.
         self._connection.execute("SET threads = 1")
         self.batch = Batch()
 
+    def record(self, definition: Definition) -> None:
+        """Record a sweep as the latest; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        definition
+            The sweep.
+        """
+        if definition not in self._store.definitions()[-1:]:
+            [(last,)] = self._store.rows("SELECT max(sequence) FROM sweeps")
+            self.batch.add_definition(definition, (last or 0) + 1)
+            self.flush()
+
     def flush(self) -> None:
-        """Write what has been added since the last time; it is on the disk when this returns."""
+        """Write the rows added since the last flush; they are on the disk when this returns."""
         if self.batch:
             batch, self.batch = self.batch, Batch()
             batch.write(self._connection, self._store.path)
 
     def merge(self) -> None:
-        """Merge small parts, where there are many.
+        """Merge small batches into one if there are many.
 
-        A part is removed only after one that holds all its rows is on the disk, so that nothing is lost whoever merges
-        at the same time and whenever they are killed; what is there twice meanwhile is read once.
+        A batch is removed after one with all its rows is on the disk; rows that are there twice are read once.
         """
         import duckdb
 
-        for table in COLUMNS:
-            small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES][: files_at_once()]
-            if len(small) < MANY_PARTS:
-                continue
-            select = f"SELECT DISTINCT * FROM {parquet_rows(*small)} ORDER BY ALL"
-            try:
-                with signals_heard():
-                    self._connection.execute(f"SELECT count(*) FROM {parquet_rows(*small)}")
-                copy_part(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
-            except (duckdb.Error, SledsimError):
-                # Somebody else merges them just now, or the disk has no room for both: they stay as they are.
-                continue
-            for part in small:
-                part.unlink(missing_ok=True)
+        batches, damaged = self._store._check(cached=False)
+        small = [name for name in batches if name not in damaged and self._size(name) < SMALL_BYTES]
+        small = small[: files_at_once()]
+        if len(small) < MANY_BATCHES:
+            return
+        parts = {
+            table: [part_path(self._store.path, table, name) for name in small if table in batches[name].parts]
+            for table in COLUMNS
+        }
+        selects = [
+            (table, f"SELECT DISTINCT * FROM {parquet_rows(*of_table)} ORDER BY ALL")
+            for table, of_table in parts.items()
+            if of_table
+        ]
+        try:
+            with signals_heard():
+                write_batch(self._connection, self._store.path, selects, replaces=small)
+        except (duckdb.Error, SledsimError):
+            # Another process merges them, or the disk has no room for both: they stay.
+            return
+        for name in small:
+            self._store._remove(name)
+
+    def _size(self, batch: str) -> int:
+        parts = (part_path(self._store.path, table, batch) for table in COLUMNS)
+        return sum(part.stat().st_size for part in parts if part.exists())
 
 
-def _size(part: Path) -> int:
-    try:
-        return part.stat().st_size
-    except FileNotFoundError:
-        return SMALL_BYTES
+def _read_mark(folder: Path) -> bytes:
+    """Return the mark of a store; raise an error if it is not a regular file."""
+    path = folder / MARK
+    if path.exists() and not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(MARK_BYTES)
 
 
 def _check_mark(folder: Path) -> None:
-    """Refuse a folder that is no store, and a store by another schema."""
+    """Raise an error if a folder is not a store of this schema."""
     try:
-        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        mark = json.loads(_read_mark(folder))
         schema = mark["schema"] if isinstance(mark, dict) else None
     except FileNotFoundError:
         if not folder.exists():
@@ -464,14 +471,18 @@ def _check_mark(folder: Path) -> None:
     except (ValueError, KeyError, RecursionError):
         schema = None
     if not isinstance(schema, int):
-        says = "is not what a sweep writes there: name a folder that a sweep has made, or a new one"
+        says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
         raise wrong(StoreError, "unreadable", says, file=folder / MARK)
     if schema != SCHEMA_VERSION:
-        raise other_schema(schema, folder)
+        says = (
+            f"is a store of schema {schema}; this version of Sledsim reads and writes schema {SCHEMA_VERSION}: "
+            "run the sweep into another store"
+        )
+        raise wrong(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
 
 
 def is_store(folder: Path) -> bool:
-    """Tell whether a folder is a store, of whatever schema.
+    """Return true if a folder is a store, of any schema.
 
     Parameters
     ----------
@@ -479,11 +490,11 @@ def is_store(folder: Path) -> bool:
         The folder.
     """
     try:
-        return FORMAT.encode() in (folder / MARK).read_bytes()
+        return FORMAT.encode() in _read_mark(folder)
     except OSError:
         return False
 
 
 def _is_half_made(folder: Path) -> bool:
-    """Tell whether a folder is a store whose maker was killed before it was done."""
-    return all(entry.name in (*COLUMNS, SWEEPS) or entry.suffix == UNFINISHED for entry in folder.iterdir())
+    """Return true if a folder has nothing but what a killed process leaves of a store that it was creating."""
+    return all(entry.name in (*COLUMNS, BATCHES) or entry.suffix == UNFINISHED for entry in folder.iterdir())

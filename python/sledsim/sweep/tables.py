@@ -1,32 +1,54 @@
-"""The tables of a store: their columns, and how rows of them come from runs."""
+"""Tables of a store: their columns, and the rows that runs add to them."""
 
 import json
 import math
 import sys
-import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from sledsim._core import Fault
 from sledsim.show.faults import facts_of, fault_of
-from sledsim.show.frames import COPY_OPTIONS, copy_whole
 from sledsim.sweep.description import Task
-from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared
+from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared, canonical
+from sledsim.sweep.parts import write_batch
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "SCHEMA_VERSION", "Batch", "Membership", "copy_part", "faults_as_json", "faults_of_json", "label"]
+__all__ = [
+    "COLUMNS",
+    "RUN_TABLES",
+    "SCHEMA_VERSION",
+    "Batch",
+    "Definition",
+    "Membership",
+    "faults_as_json",
+    "faults_of_json",
+    "label",
+]
 
-#: Raised whenever a reader of the older tables would misread the newer.
-SCHEMA_VERSION = 2
+#: Version of the tables and of the layout of a store; raised when an older reader would misread a newer store.
+SCHEMA_VERSION = 3
 
-#: Every table by name: its columns with their types. `runs` is written last: what stands there is whole.
+#: Columns of each table, with their types.
 COLUMNS: dict[str, dict[str, str]] = {
+    "sweeps": {
+        "sweep": "VARCHAR",
+        "definition": "VARCHAR",
+        "points": "BIGINT",
+        "replications": "INTEGER",
+        "parameters": "VARCHAR",
+        "seed": "UBIGINT",
+        "random_numbers": "VARCHAR",
+        "command": "VARCHAR",
+        "sequence": "BIGINT",
+    },
     "parameters": {
         "sweep": "VARCHAR",
         "definition": "VARCHAR",
@@ -65,26 +87,70 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 
-#: Tables of numbers: for each, what the numbers are told apart by besides their run.
+#: Tables with outcomes of runs: if a part of one is damaged, the runs of its batch are done again.
+RUN_TABLES = ("metrics", "histograms", "provenance", "runs")
+
+#: Tables of numbers, with the column that says which number of the run it is.
 _NUMBERED = {"metrics": "metric", "histograms": "quantity"}
 
-# How rows in Python become columns: those that are not named here become objects.
+# NumPy types of columns; others are columns of objects.
 _NUMPY_TYPES = {"INTEGER": "int32", "BIGINT": "int64", "UBIGINT": "uint64", "DOUBLE": "float64", "TIMESTAMP": "int64"}
 _CASTS = {"DOUBLE": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END", "TIMESTAMP": "make_timestamp({0})"}
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """A run's place in a sweep.
+@dataclass(frozen=True)
+class Definition:
+    """A sweep as a store records it.
 
     Parameters
     ----------
     sweep
         Name of the sweep.
     definition
-        Hash of what the sweep says.
+        Hash of its points, seeds and Sledsim's version.
+    points
+        Number of points.
+    replications
+        Runs of each point.
+    parameters
+        Paths of the axes, in the order of the sweep.
+    seed
+        Seed from which the seeds of all runs are derived.
+    random_numbers
+        ``"common"`` or ``"independent"``.
+    command
+        Command that continues the sweep.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    sweep: str
+    definition: str
+    points: Annotated[int, Field(ge=0)]
+    replications: Annotated[int, Field(ge=1)]
+    parameters: list[str]
+    seed: Annotated[int, Field(ge=0)]
+    random_numbers: Annotated[str, Field(pattern="^(common|independent)$")]
+    command: str
+
+    @property
+    def runs(self) -> int:
+        """Number of runs of the sweep."""
+        return self.points * self.replications
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Place of a run in a sweep.
+
+    Parameters
+    ----------
+    sweep
+        Name of the sweep.
+    definition
+        Hash of the sweep.
     task
-        Which run of it.
+        Point, replication and values of the run.
     """
 
     sweep: str
@@ -93,24 +159,24 @@ class Membership:
 
 
 def label(value: Any) -> str:
-    """Write a parameter's value as tables show it.
+    """Return a parameter's value as tables show it.
 
     Parameters
     ----------
     value
-        A text as it is; anything else as JSON.
+        A text, returned unchanged, or another value, returned as JSON.
     """
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def faults_as_json(faults: Iterable[Fault]) -> str | None:
-    """Write faults as ``runs`` has them; nothing where there are none."""
+    """Return faults as the table ``runs`` holds them; ``None`` if there are none."""
     held = [facts_of(fault) for fault in faults]
     return json.dumps(held, ensure_ascii=False) if held else None
 
 
 def faults_of_json(text: str | None) -> tuple[Fault, ...]:
-    """Read faults as ``runs`` has them."""
+    """Return the faults that a row of ``runs`` holds."""
     return tuple(fault_of(facts) for facts in json.loads(text or "[]"))
 
 
@@ -119,25 +185,37 @@ class Batch:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS if table not in _NUMBERED}
-        # Metrics and histograms are most of a store: their names and keys are written down once, and joined when they
-        # are written.
+        # Most rows of a store are metrics and histograms: names and keys are kept once and joined when written.
         self._keys: list[str] = []
         self._names: dict[str, int] = {}
         self._metrics: tuple[list[int], list[int], list[float]] = ([], [], [])
         self._bins: list[tuple[int, int, Bins]] = []
 
     def __bool__(self) -> bool:
-        return bool(self._rows["runs"] or self._rows["parameters"])
+        return any(self._rows.values())
+
+    def add_definition(self, definition: Definition, sequence: int) -> None:
+        """Add a sweep.
+
+        Parameters
+        ----------
+        definition
+            The sweep.
+        sequence
+            Its place in the order of sweeps: the latest has the highest.
+        """
+        facts = definition.__dict__ | {"parameters": canonical(definition.parameters), "sequence": sequence}
+        self._rows["sweeps"].append(tuple(facts[column] for column in COLUMNS["sweeps"]))
 
     def add_run(self, prepared: Prepared, outcome: Outcome) -> None:
-        """Add what became of a run.
+        """Add the outcome of a run.
 
         Parameters
         ----------
         prepared
             The run.
         outcome
-            What became of it.
+            Its outcome.
         """
         status = FAILED if outcome.metrics is None else DONE
         scenario = None if prepared.scenario is None else prepared.scenario.canonical()
@@ -159,19 +237,19 @@ class Batch:
             self._keys.append(prepared.key)
 
     def add_membership(self, key: str, membership: Membership) -> None:
-        """Add that a run belongs to a sweep.
+        """Add the place of a run in a sweep.
 
         Parameters
         ----------
         key
-            The run's.
+            Key of the run.
         membership
-            Its place there.
+            Its place.
         """
         task = membership.task
         place = (membership.sweep, membership.definition, task.point, task.replication, key)
         rows = self._rows["parameters"]
-        # Without axes, the run has to stand there all the same.
+        # A sweep without axes has a row for each run, too.
         for parameter, value in task.values.items() or [(None, None)]:
             number = math.nan
             if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < sys.float_info.max:
@@ -179,26 +257,29 @@ class Batch:
             rows.append((*place, parameter, None if parameter is None else label(value), number))
 
     def write(self, connection: "duckdb.DuckDBPyConnection", folder: Path) -> None:
-        """Write the rows as a part of each table, `runs` last.
+        """Write the rows into a store; they are on the disk when this returns.
 
         Parameters
         ----------
         connection
-            Of DuckDB.
+            A DuckDB connection.
         folder
-            The store.
+            The folder of the store.
         """
-        name = f"{uuid.uuid4().hex}.parquet"
+        write_batch(connection, folder, self._selects(connection))
+
+    def _selects(self, connection: "duckdb.DuckDBPyConnection") -> Iterator[tuple[str, str]]:
+        """Yield the tables that have rows, each with a query of them, which is valid until the next one."""
         for table, columns in COLUMNS.items():
             source = self._joined(connection, table) if table in _NUMBERED else self._source(connection, table)
             if source:
                 casts = ", ".join(
                     f"{_CASTS.get(kind, '{0}::' + kind).format(column)} AS {column}" for column, kind in columns.items()
                 )
-                copy_part(connection, f"SELECT {casts} FROM {source}", folder / table / name)
+                yield table, f"SELECT {casts} FROM {source}"
 
     def _source(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
-        """Show DuckDB the rows of a table."""
+        """Register the rows of a table with DuckDB; return their name, ``None`` if there are none."""
         import numpy as np
 
         rows = self._rows[table]
@@ -210,7 +291,7 @@ class Batch:
         return f"new_{table}"
 
     def _joined(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
-        """Show DuckDB the metrics or histograms: numbers of runs and of names, to be looked up."""
+        """Register metrics or histograms with DuckDB; return the query that joins them with keys and names."""
         import numpy as np
 
         if not self._keys:
@@ -250,20 +331,3 @@ class Batch:
             "high_ms": high,
             "count": counts,
         }
-
-
-def copy_part(connection: "duckdb.DuckDBPyConnection", select: str, part: Path) -> None:
-    """Write the rows of a query as a part of a table, which is there whole or not at all, and on the disk.
-
-    Parameters
-    ----------
-    connection
-        Of DuckDB.
-    select
-        The query.
-    part
-        The file.
-    """
-    options = f"{COPY_OPTIONS['.parquet']}, KV_METADATA {{sledsim_sweep_schema: '{SCHEMA_VERSION}'}}"
-    remedy = "; what was written before is whole, and once there is room, the same command goes on"
-    copy_whole(connection, select, part, options, lasting=True, remedy=remedy)

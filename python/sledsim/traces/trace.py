@@ -15,7 +15,7 @@ from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_kind, require_path
 from sledsim.show.faults import is_there, missing_file, require_plain, require_whole, told_as, wrong
-from sledsim.show.frames import COPY_OPTIONS, connected, copy_whole, quoted_path, require_utf8
+from sledsim.show.frames import COPY_OPTIONS, connected, copy_atomically, quoted_path, require_utf8
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
 from sledsim.traces.parquet import copied, is_parquet, require_other, told_of
@@ -206,7 +206,7 @@ class Trace:
             query = f"SELECT * FROM read_csv({quoted_path(copy)}, {read})"
             try:
                 with connected() as connection:
-                    copy_whole(connection, query, path, COPY_OPTIONS[".parquet"])
+                    copy_atomically(connection, query, path, COPY_OPTIONS[".parquet"])
             except SledsimError as error:
                 raise told_as(TraceError, error) from None
         return count

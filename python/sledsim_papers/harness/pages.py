@@ -9,7 +9,7 @@ from typing import Any
 
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
-from sledsim.show import Table, need, write_whole, wrong
+from sledsim.show import Table, need, write_atomically, wrong
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import VERDICTS, motion, title
 from sledsim_papers.harness.odds import odds
@@ -94,7 +94,7 @@ class Pages:
         found
             What came of the claims; its charts have been exported.
         """
-        write_whole(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
+        write_atomically(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
         papers = [self._paper(found, paper) for paper in found.papers()]
         shared = {
             "version": __version__,
@@ -113,12 +113,12 @@ class Pages:
             filters=_filters(papers),
             library=None,
         )
-        write_whole(self.folder / "index.html", text)
+        write_atomically(self.folder / "index.html", text)
         for paper in papers:
             charts = any(figure["definition"] for figure in paper["figures"])
             library = LIBRARY if charts else None
             text = self._page.render(**shared, paper=paper, filters=_filters([paper]), library=library)
-            write_whole(self.folder / f"{paper['id']}.html", text)
+            write_atomically(self.folder / f"{paper['id']}.html", text)
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
         """Return a paper's part of the page."""
@@ -191,7 +191,7 @@ class Pages:
             number_of = f"-{index}" if len(several) > 1 else ""
             path = Path("scenarios") / f"{name}{number_of}.json"
             text = _json({"seed": 1, **scenario} if simulated else scenario)
-            write_whole(self.folder / path, text + "\n")
+            write_atomically(self.folder / path, text + "\n")
             written.append({"path": path.as_posix(), "command": "run" if simulated else "reliability"})
         return written
 

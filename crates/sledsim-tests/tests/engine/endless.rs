@@ -1,7 +1,10 @@
 //! Runs that would never end: whoever goes on in an instant is named, and when.
 
 use serde_json::json;
-use sledsim::engine::{run, Completion, Component, ComponentId, Context, Limits, Next, Observer, System, Workload};
+use sledsim::engine::{
+    run, Completion, Component, ComponentId, Context, Instrumentation, Limits, Next, Observer, PowerLoss, System,
+    Workload,
+};
 use sledsim::fault::{Fault, Kind};
 use sledsim::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE};
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -76,6 +79,10 @@ impl Component for Restless {
         self.go_on(context);
     }
 }
+
+impl PowerLoss for Restless {}
+
+impl Instrumentation for Restless {}
 
 /// So many requests, each a quarter of a second after the one before it.
 struct Few(u64);

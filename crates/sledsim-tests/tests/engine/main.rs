@@ -10,4 +10,3 @@ mod queueing_theory;
 mod random_streams;
 mod run_contract;
 mod session;
-mod session_turns;

@@ -11,9 +11,9 @@ fn coverage(mean_ns: f64, mut sequence: impl FnMut(&mut Stream, &mut BatchMeans)
     for seed in 0..REPLICATIONS {
         let mut batches = BatchMeans::default();
         sequence(&mut Stream::new(seed, "coverage"), &mut batches);
-        if let Ok(interval) = batches.interval95() {
+        if let Ok(interval) = batches.interval95_ns() {
             given += 1;
-            covering += u64::from((interval.low_ns..=interval.high_ns).contains(&mean_ns));
+            covering += u64::from((interval.low..=interval.high).contains(&mean_ns));
         }
     }
     (given, covering)

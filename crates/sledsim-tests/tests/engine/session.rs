@@ -8,6 +8,7 @@ use serde_json::{json, Value};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Next, Progress, Status, Workload};
 use sledsim::fault::Kind;
+use sledsim::limits::PARTS_UNDER_WAY;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
 use sledsim::time::{s_to_ns, Time};
@@ -213,7 +214,7 @@ fn compare(scenarios: &[Scenario]) -> Vec<RunOutput> {
 }
 
 #[test]
-fn a_session_cut_at_random_reports_what_the_run_reports() {
+fn random_sessions_match_runs() {
     let count = size(30, 1000);
     let outputs = compare(&random_scenarios(count));
     assert!(outputs.len() > count * 3 / 4, "{} of {count} compared", outputs.len());
@@ -232,7 +233,7 @@ fn flushing(stream: &mut Stream) -> String {
 }
 
 #[test]
-fn so_it_does_where_requests_flush() {
+fn sessions_with_flushes_match_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut stream = Stream::new(1, "flushes");
     let mut scenarios = random_scenarios(size(30, 400));
@@ -281,7 +282,7 @@ fn together(stream: &mut Stream, flushes: bool) -> String {
 }
 
 #[test]
-fn so_it_does_where_a_drive_serves_by_turns() {
+fn sessions_match_runs_when_arrivals_and_completions_coincide() {
     let systems = [
         json!({"device": {"name": "simpledisk-constant", "access_ms": 1.0}}),
         json!({"device": {"name": "g2", "overhead_ms": 0.0}}),
@@ -320,7 +321,7 @@ fn drive_of(device: &str) -> Scenario {
 }
 
 #[test]
-fn the_clock_never_runs_back() {
+fn submissions_and_steps_before_now_are_rejected() {
     let mut session = Session::new(&drive_of("g2"), &Keep::default()).expect("a drive");
     let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
     let read = |at: u64| Request { arrival: ms(at), ..Request::read(7, 8) };
@@ -340,7 +341,7 @@ fn the_clock_never_runs_back() {
 }
 
 #[test]
-fn a_session_tells_what_came_of_each_request() {
+fn completions_have_the_status_of_each_request() {
     let mut session = Session::new(&drive_of("g2"), &Keep::default()).expect("a drive");
     let beyond = session.capacity_blocks();
     for (lbn, op) in [(0, Op::Read), (beyond, Op::Read), (beyond - 1, Op::Write)] {
@@ -358,7 +359,7 @@ fn a_session_tells_what_came_of_each_request() {
 }
 
 #[test]
-fn a_snapshot_goes_on_as_the_session_does() {
+fn snapshots_continue_like_the_session() {
     let mirror = json!({"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]});
     for system in [mirror, json!({"device": "atlas10k"})] {
         let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": system}));
@@ -381,7 +382,7 @@ fn a_snapshot_goes_on_as_the_session_does() {
 }
 
 #[test]
-fn a_session_has_no_power_cuts_and_a_run_no_session() {
+fn sessions_reject_power_cuts_and_runs_reject_session_workloads() {
     let cuts = json!({"requests": 10, "power_cuts": {"random": 1}});
     let scenario = resolved(&json!({"workload": poisson(9.0), "system": {"device": "g2"}, "run": cuts}));
     let Err(RunError::Scenario(faults)) = Session::new(&scenario, &Keep::default()) else { panic!("power fails") };
@@ -390,9 +391,8 @@ fn a_session_has_no_power_cuts_and_a_run_no_session() {
     assert!(error.to_string().contains("a session"), "{error}");
 }
 
-/// Who is served now leaves what others have handed in to them: what came back before, meanwhile, and later.
 #[test]
-fn what_is_served_now_comes_back_without_what_others_asked_for() {
+fn serve_now_returns_only_its_own_completions() {
     let constant = json!({"device": {"name": "simpledisk-constant", "access_ms": 1.0}});
     let volumes = json!({"kind": "volumes", "members": [constant.clone(), constant.clone()]});
     for (system, now_ms, under_way, end_ms) in [(constant, 6, 0, 6), (volumes, 3, 1, 4)] {
@@ -417,7 +417,7 @@ fn what_is_served_now_comes_back_without_what_others_asked_for() {
 }
 
 #[test]
-fn what_is_served_now_takes_as_long_as_by_steps_and_may_be_ended() {
+fn serve_now_takes_as_long_as_submit_and_drain() {
     let scenario = drive_of("g2");
     let mut sessions = [(); 2].map(|()| Session::new(&scenario, &KEEP).expect("a drive"));
     let mut stream = Stream::new(1, "now");
@@ -437,4 +437,116 @@ fn what_is_served_now_takes_as_long_as_by_steps_and_may_be_ended() {
     let many = (0..10_000).map(|lbn| Request::read(lbn, 1));
     assert!(sessions[0].serve_now(many, &mut |_| false).expect("no fault").is_none());
     assert!(sessions[0].under_way() > 0);
+}
+
+/// A drive that takes a millisecond for every request.
+fn millisecond_drive() -> Scenario {
+    let device = json!({"name": "simpledisk-constant", "access_ms": 1.0});
+    resolved(&json!({"workload": {"kind": "session"}, "system": {"device": device}}))
+}
+
+const fn ms(ms: u64) -> Time {
+    Time::from_ns(ms * 1_000_000)
+}
+
+/// The completions not fetched yet: when each ended, and the number of its request.
+fn fetched(session: &mut Session) -> Vec<(Time, u64)> {
+    std::iter::from_fn(|| session.completion()).map(|it| (it.service.end, it.request.id)).collect()
+}
+
+/// More requests may be submitted ahead of time than may be under way at once.
+#[test]
+fn only_requests_under_way_count_against_the_limit() {
+    let requests = PARTS_UNDER_WAY.most + 9;
+    let mut session = Session::new(&millisecond_drive(), &Keep::default()).expect("a drive");
+    for number in 0..requests {
+        session.submit(Request { arrival: ms(number), ..Request::read(number, 1) }).expect("in order");
+    }
+    assert!(session.drain(&mut |_| true).expect("all are served"));
+    assert_eq!(session.now(), ms(requests));
+}
+
+#[test]
+fn requests_beyond_the_last_instant_are_rejected() {
+    for device in [json!("g2"), json!({"name": "g2", "overhead_ms": 0.0})] {
+        let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": {"device": device}}));
+        for earlier in [0, 1] {
+            let mut session = Session::new(&scenario, &Keep::default()).expect("a drive");
+            for arrival in [Time::ZERO, Time::from_ns(u64::MAX)].into_iter().skip(1 - earlier) {
+                session.submit(Request { arrival, ..Request::read(7, 8) }).expect("in order");
+            }
+            let message = session.drain(&mut |_| true).expect_err("beyond the horizon").to_string();
+            assert!(message.contains("simulated time goes beyond"), "{message}");
+            assert_eq!(session.completion().is_some(), earlier == 1, "earlier requests are served");
+            let message = session.advance(Time::from_ns(u64::MAX), &mut |_| true).expect_err("again").to_string();
+            assert!(message.contains("simulated time goes beyond"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn refused_requests_and_flushes_complete_in_time_order() {
+    let mut session = Session::new(&drive_of("g2"), &KEEP).expect("a drive");
+    let beyond = session.capacity_blocks();
+    let at = |us: u64| Time::from_ns(us * 1000);
+    for (us, lbn) in [(0, 0), (0, beyond / 2), (100, 5), (3_000_000, 9)] {
+        session.submit(Request { arrival: at(us), ..Request::read(lbn, 8) }).expect("in order");
+        session.advance(at(us), &mut |_| true).expect("forwards");
+        if us == 100 {
+            session.submit(Request { arrival: at(us), ..Request::read(beyond, 8) }).expect("it completes as refused");
+            session.submit(Request { arrival: at(us), ..Request::read(6, 8) }).expect("in order");
+            session.submit(Request { arrival: at(us + 1), ..Request::flush() }).expect("in order");
+        }
+    }
+    session.drain(&mut |_| true).expect("all complete");
+    let completions: Vec<_> = std::iter::from_fn(|| session.completion()).collect();
+    assert!(completions.is_sorted_by_key(|it| it.service.end), "{completions:?}");
+    let order: Vec<u64> = completions.iter().map(|it| it.request.id).collect();
+    assert_eq!(order, [3, 5, 0, 1, 2, 4, 6]);
+    let refused = completions.iter().filter(|it| it.status == Status::Refused).map(|it| it.request.id);
+    assert_eq!(refused.collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn an_interrupted_session_loses_no_request() {
+    let mut session = Session::new(&millisecond_drive(), &KEEP).expect("a drive");
+    for number in 0..200 {
+        let arrival = Time::from_ns(number);
+        session.submit(Request { arrival, ..Request::read(number, 1) }).expect("in order");
+    }
+    let mut looks = 0;
+    let mut keep_going = |_: Progress| {
+        looks += 1;
+        looks < 4
+    };
+    assert!(!session.advance(ms(150), &mut keep_going).expect("no fault"), "it is interrupted");
+    let now = session.now();
+    assert!(ms(1) < now && now < ms(150) && session.under_way() > 100, "{now:?}");
+    let report = session.result(Vec::new()).expect("a result so far").report;
+    assert_eq!(report.requests.in_flight, session.under_way());
+    assert!(session.drain(&mut |_| true).expect("the rest"));
+    assert_eq!((session.now(), session.under_way()), (ms(200), 0));
+    assert!(fetched(&mut session).into_iter().eq((0..200).map(|id| (ms(id + 1), id))));
+}
+
+#[test]
+fn an_idle_drive_refuses_requests_when_they_arrive() {
+    let mut session = Session::new(&millisecond_drive(), &KEEP).expect("a drive");
+    let beyond = session.capacity_blocks();
+    for (at_us, lbn) in [(0, 0), (500, beyond), (700, 1)] {
+        let arrival = Time::from_ns(at_us * 1000);
+        session.submit(Request { arrival, ..Request::read(lbn, 1) }).expect("in order");
+    }
+    assert!(session.drain(&mut |_| true).expect("all complete"));
+    assert_eq!(fetched(&mut session), [(Time::from_ns(500_000), 1), (ms(1), 0), (ms(2), 2)]);
+    let far = Time::from_ns(u64::MAX);
+    session.submit(Request { arrival: ms(3), ..Request::read(beyond, 1) }).expect("in order");
+    for lbn in [beyond, 1] {
+        session.submit(Request { arrival: far, ..Request::read(lbn, 1) }).expect("in order");
+    }
+    for _ in 0..2 {
+        let message = session.drain(&mut |_| true).expect_err("beyond the horizon").to_string();
+        assert!(message.contains("simulated time goes beyond"), "{message}");
+        assert_eq!(session.now(), ms(3), "nothing has happened since");
+    }
 }

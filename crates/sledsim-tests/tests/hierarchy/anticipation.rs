@@ -31,7 +31,7 @@ fn ran(
     let mut heard = Heard::default();
     let mut workload = Listed(requests.iter().copied().collect());
     run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).expect("it runs");
-    system.component(system.root()).check(true).expect("everybody keeps to the rules");
+    system.component(system.root()).check_invariants(true).expect("everybody keeps to the rules");
     let served = dispatches.lock().expect("one thread").iter().map(|dispatch| dispatch.requests.clone()).collect();
     (heard.0, served)
 }

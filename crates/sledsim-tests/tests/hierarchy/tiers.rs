@@ -82,7 +82,7 @@ fn submit(ground: &mut Ground, op: Op, lbn: u64, blocks: u32, flags: Flags) {
 
 fn assert_right(ground: &Ground, what: &str) {
     assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?} {:?}", ground.wrong.first(), ground.lost);
-    assert_eq!(ground.system.component(ground.system.root()).check(false), Ok(()), "{what}");
+    assert_eq!(ground.system.component(ground.system.root()).check_invariants(false), Ok(()), "{what}");
 }
 
 const STILL: TierMigrationSpec = TierMigrationSpec { mb_per_s: 0.0, ..LIVELY };
@@ -281,7 +281,7 @@ fn what_a_failed_child_holds_is_told_and_nothing_wrong_is_read() {
         while ground.step() {}
         assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
         assert!(ground.lost.keys().eq([&Status::Failed]), "{seed}: {:?}", ground.lost);
-        assert_eq!(ground.system.component(ground.system.root()).check(true), Ok(()), "{seed}");
+        assert_eq!(ground.system.component(ground.system.root()).check_invariants(true), Ok(()), "{seed}");
     }
 }
 

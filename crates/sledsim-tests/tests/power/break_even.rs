@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sledsim::devices::mems::{ladder, MemsParameters};
 use sledsim::power::{BreakEven, Interval, Ladder, Mode};
-use sledsim::scenario::{resolve, Catalog, DeviceSpec, Notation, SystemSpec};
+use sledsim::scenario::{resolve, Catalog, DeviceSpec, Notation};
 
 /// Rounding of a few operations on doubles, many times over.
 const ROUNDING: f64 = 1e-12;
@@ -27,8 +27,7 @@ fn device(settings: &str) -> DeviceSpec {
     );
     let scenario =
         resolve(&text, Notation::Json, "test", &[], &catalog, std::path::Path::new(".")).expect("a scenario");
-    let SystemSpec::Drive(drive) = scenario.system else { panic!("a drive alone") };
-    drive.device
+    scenario.system.into_drive().expect("a drive alone").device
 }
 
 fn mems(settings: &str) -> MemsParameters {

@@ -236,15 +236,15 @@ fn more_lives_than_can_be_drawn_are_refused_before_any_is() {
 }
 
 #[test]
-fn lives_in_which_too_much_happens_are_ended() {
+fn too_many_events_end_an_experiment() {
     let restless = with(repaired(raid(2, 1, 0), Some(1e-6), Some(1e-6)), 1.0, 1e-6);
-    // Of all looks, what a thousand of so many lives may take.
+    // Device steps of a chunk of 1000 lives.
     let share = (1_u64 << 40) / (1_u64 << 34).div_ceil(1000);
     for (experiment, remedy) in [
-        (Experiment { to_loss: true, ..plain(&[], 1 << 34, 1) }, "do not follow them to their loss"),
-        (plain(&[1e9], 1 << 34, 1), "fewer lifetimes or rarer failures are needed, or an earlier time"),
+        (Experiment { to_loss: true, ..plain(&[], 1 << 34, 1) }, "rarer failures or no simulation to the loss"),
+        (plain(&[1e9], 1 << 34, 1), "fewer lifetimes, rarer failures or an earlier time"),
     ] {
         let words = said(&restless, &experiment);
-        assert!(words.contains(&format!("more than {share} looks at a device")) && words.contains(remedy), "{words}");
+        assert!(words.contains(&format!("more than {share} device steps")) && words.contains(remedy), "{words}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{json, Value};
-use sledsim::scenario::{self, user_schema, DeviceSpec, Notation, Scenario, SystemSpec};
+use sledsim::scenario::{self, user_schema, DeviceSpec, Notation, Scenario};
 use sledsim::schedulers::POLICIES;
 use sledsim_testing::scenarios::{self, catalog, poisson, resolve, resolved};
 
@@ -112,11 +112,8 @@ fn notations_mean_the_same() {
 fn settings_reach_into_what_the_catalogue_has() {
     let text = "[workload.arrival]\nkind = \"closed\"\noutstanding = 1\n[system]\ndevice = \"superdisk\"\n";
     let disk = |settings: &[&str]| {
-        let SystemSpec::Drive(drive) =
-            read(text, Notation::Toml, settings).unwrap_or_else(|error| panic!("{error}")).system
-        else {
-            panic!("a drive alone")
-        };
+        let scenario = read(text, Notation::Toml, settings).unwrap_or_else(|error| panic!("{error}"));
+        let drive = scenario.system.into_drive().expect("a drive alone");
         serde_json::to_value(&drive.device).expect("a table")
     };
     let changed = disk(&["device.zones.3.sectors_per_track=77", "device.zones.0.slips=[1, 2]"]);

@@ -1,5 +1,5 @@
-//! Components: anything that accepts requests and completes them. They nest: submit goes down, completion comes up,
-//! timers fire; nothing else passes between them.
+//! Components: anything that accepts requests and completes them. They nest: requests go down, completions come up, timers fire;
+//! nothing else passes between them.
 
 use dyn_clone::DynClone;
 
@@ -11,57 +11,57 @@ use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
 
-/// A component's place in its [`System`].
+/// The index of a component in its [`System`](crate::engine::System).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ComponentId(pub u32);
 
-/// A request that has come back.
+/// A completed request.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
     /// The request as it was submitted.
     pub request: Request,
     /// When and how it was served.
     pub service: Service,
-    /// What came of it.
+    /// Success or the kind of failure.
     pub status: Status,
 }
 
-/// What came of a request.
+/// The outcome of a request. Later variants are worse: a request in parts has the worst status of its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It was served.
+    /// The request was served.
     #[default]
     Served,
-    /// It does not fit the component.
+    /// The request does not fit the component.
     Refused,
-    /// Some of its blocks can't be read.
+    /// Some of the blocks cannot be read.
     Unreadable,
-    /// Whoever should have served it has failed.
+    /// The component has failed.
     Failed,
 }
 
 impl Completion {
-    /// A request that was served.
+    /// A completion with status [`Status::Served`].
     #[inline]
     #[must_use]
     pub fn of(request: Request, service: Service) -> Self {
         Self { request, service, status: Status::Served }
     }
 
-    /// Whether it was served.
+    /// Returns true if the status is [`Status::Served`].
     #[inline]
     #[must_use]
     pub fn served(&self) -> bool {
         self.status == Status::Served
     }
 
-    /// A request that is served at `now`, and takes no time.
+    /// A completion of a request that is served at `now` and takes no time.
     #[must_use]
     pub fn at_once(request: &Request, now: Time) -> Self {
         Self::of(*request, Service { start: now, end: now, free: now, ..Service::default() })
     }
 
-    /// A request that comes back at `now` as it went, not served.
+    /// A completion of a request that is refused at `now`.
     #[must_use]
     pub fn refused(request: &Request, now: Time) -> Self {
         Self { status: Status::Refused, ..Self::at_once(request, now) }
@@ -71,148 +71,138 @@ impl Completion {
 /// Why a component ends the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// Somebody asked for it.
+    /// The user interrupted the run.
     Interrupted,
-    /// It can't go on.
+    /// The component cannot continue.
     Failed(Fault),
 }
 
-/// Anything that accepts requests and completes each of them once. A clone of it goes on as it does.
-pub trait Component: DynClone + Send {
+/// A node of the [`System`](crate::engine::System): it accepts requests, may send parts of them to its children, and completes each
+/// request once. A clone continues exactly like the original.
+///
+/// Only [`Component::submit`] and [`Component::completed`] do work; everything else has a default. The supertraits group what a
+/// component does besides serving requests: [`PowerLoss`] and [`Instrumentation`].
+pub trait Component: PowerLoss + Instrumentation + DynClone + Send {
     /// Number of addressable blocks.
     fn capacity_blocks(&self) -> u64;
 
     /// Size of a block in bytes.
     fn block_bytes(&self) -> u32;
 
-    /// Accepts a request from above, which fits it. A flush it is only given if it [may lose
-    /// writes](Component::may_lose_writes): it writes back what it may lose of its own, then sends the flush to each child that
-    /// has something of it, and completes with the last of these.
+    /// Accepts a request from the parent, which fits the capacity. Flushes arrive only if [`PowerLoss::may_lose_writes`]: the
+    /// component then writes back its own volatile data, sends the flush to each child that holds some of it, and completes the
+    /// flush with the last of these.
     fn submit(&mut self, request: Request, context: &mut Context<'_>);
 
-    /// Hears that a request it submitted to `child` has completed.
+    /// Handles the completion of a request that was submitted to `child`.
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>);
 
-    /// Hears a timer it set.
+    /// Handles a timer set by [`Context::timer`]. Required only for components that set timers.
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
         let _ = (tag, context);
-        debug_assert!(false, "it sets no timer");
+        debug_assert!(false, "this component sets no timer");
     }
 
-    /// Whether open arrivals can be served by [`Component::serve_in_order`] in place of being submitted one by one.
-    fn in_order(&self) -> bool {
-        false
+    /// Size in blocks of the smallest part that requests may be cut into; `None` if requests are passed on whole, or in at most
+    /// one part for each child.
+    fn part_blocks(&self) -> Option<u64> {
+        None
     }
 
-    /// Hears of the next arrival ahead of time, or that there is none, and gives `completed` the outcomes that follow from what
-    /// it has heard so far, in the order in which submitting requests at their arrivals would have completed them. To be called
-    /// in order of arrival and once at the end, on a component that is not submitted to, and only if it is
-    /// [`Component::in_order`].
-    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        let _ = (next, completed);
-        debug_assert!(false, "it serves no arrivals ahead of time");
-    }
-
-    /// Whether it knows what comes of a request as soon as it has [heard of](Component::serve_in_order) it, as it serves each
-    /// alone, whole, and in the order of arrival. Then it may hear of requests at their turns, while nothing that it has been
-    /// submitted is under way; of an end it need not hear.
-    fn has_turns(&self) -> bool {
-        false
-    }
-
-    /// When it begins to serve a request that arrives next, where requests [have turns](Component::has_turns).
-    fn turn(&self, request: &Request) -> Time {
-        debug_assert!(false, "it serves nobody by turns");
-        request.arrival
-    }
-
-    /// From now on it is submitted to: of the requests that it has been given by [`Component::serve_in_order`] at their
-    /// [turns](Component::turn) these have not ended yet, and others, which it has not been given, wait for theirs.
-    fn go_on_by_events(&mut self, under_service: &[Completion], waiting: &[Request], context: &mut Context<'_>) {
-        let _ = (under_service, waiting, context);
-        debug_assert!(false, "it serves nobody by turns");
-    }
-
-    /// Time until the first block of `request` could be reached if nothing else waited for the mechanism, from when it has
-    /// done what it is doing; `None` where that can't be told. A parent may ask it to choose between children; one that passes
-    /// requests on asks the child that would get this one.
+    /// Estimated time until the first block of `request` could be reached, counted from the end of the current access and as if
+    /// the queue were empty; `None` if unknown. Parents use it to choose between children. A component that passes requests on
+    /// asks the child that would serve this one.
     fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
         let _ = (now, request, below);
         None
     }
 
-    /// Whether writes that it completed may be lost when power fails, unless they are
-    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE) or followed by a flush: here, or below where it hands them on as they
-    /// are. Always the same; where not, a flush completes as soon as it comes.
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        let _ = below;
-        false
+    /// The shortcut that serves open arrivals in order without events, if this component has one.
+    fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
+        None
+    }
+}
+
+/// Serves open arrivals in order, each given ahead of time, without events.
+pub trait InOrderService {
+    /// Takes the next arrival, or `None` after the last one, and gives `completed` the outcomes that are known by then, in the
+    /// order in which events would have completed the requests. Arrivals come in order of time; nothing else is submitted
+    /// meanwhile.
+    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion));
+}
+
+/// Effects of power cuts on a component. The defaults suit a component that keeps no state between calls.
+pub trait PowerLoss {
+    /// Returns true if completed writes may be lost in a power cut unless they are
+    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE) or followed by a flush. `children` is true if this holds for any child.
+    /// The answer never changes; where it is false, flushes complete at once.
+    fn may_lose_writes(&self, children: bool) -> bool {
+        children
     }
 
-    /// The place of a request's first block among all that it has: the LBN, unless that means different blocks to requests of
-    /// different origins.
-    fn place(&self, request: &Request) -> u64 {
+    /// The position of a request's first block among all blocks of the component. Differs from the LBN only where the same LBN
+    /// means different blocks to requests of different origins.
+    fn absolute_lbn(&self, request: &Request) -> u64 {
         request.lbn
     }
 
-    /// Power is gone at `now`: forgets everything that does not outlive that, requests under way included.
+    /// Drops everything that does not survive a power cut at `now`, outstanding requests included.
     fn power_cut(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// Power is back, and its children have been restarted before it. It may read from them what it needs; until it has that,
-    /// requests from above wait.
+    /// Starts again after a power cut. The children have been restarted before. Recovery may read from them; requests from the
+    /// parent wait until it is over.
     fn restart(&mut self, context: &mut Context<'_>) {
         let _ = context;
     }
 
-    /// Blocks of the smallest parts that it may cut requests into; none where they go on whole, or in as many parts as it has
-    /// children.
-    fn part_blocks(&self) -> Option<u64> {
-        None
-    }
-
-    /// Whether it is still at what it began in [`Component::restart`].
+    /// Returns true while the recovery begun by [`PowerLoss::restart`] is under way.
     fn is_recovering(&self) -> bool {
         false
     }
 
-    /// From now on it begins no more steps of work that takes as long as it is large and that nobody waits for: a rebuild.
-    fn pause(&mut self) {}
+    /// Starts no further steps of long background work, such as a rebuild.
+    fn pause_background_work(&mut self) {}
+}
 
-    /// Whether its own books agree, and where nothing is under way between components, whether it has forgotten nobody.
+/// Statistics, energy and self-checks of a component.
+pub trait Instrumentation {
+    /// Checks the component's own invariants. `at_rest` is true if no request is outstanding anywhere, so nothing may be left
+    /// over.
     ///
     /// # Errors
-    /// What does not hold.
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+    /// A description of the broken invariant.
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let _ = at_rest;
         Ok(())
     }
 
-    /// What it says of itself; `None` from one that has nothing to add to [`Component::measured`].
+    /// Opens the measurement window at `now`: time averages and maxima start again.
+    fn start_measuring(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Counts and response times of the measurement window that only this kind of component has; `None` if there are none.
     fn details(&self, now: Time) -> Option<Details> {
         let _ = now;
         None
     }
 
-    /// Opens the measurement window at `now`: time averages and maxima start afresh.
-    fn start_measuring(&mut self, now: Time) {
-        let _ = now;
-    }
-
-    /// What it measured from the start of the window until `now`; nothing where its children report for themselves.
+    /// Busy time, queue and energy from the start of the measurement window until `now`; zero for components without a mechanism
+    /// of their own.
     fn measured(&self, now: Time) -> Measured {
         let _ = now;
         Measured::default()
     }
 
-    /// The power meter of its mechanism, told of everything until `now`; `None` without a mechanism or known powers.
+    /// A copy of the mechanism's power meter, brought up to `now`; `None` without a mechanism or without known powers.
     fn meter(&self, now: Time) -> Option<Meter> {
         let _ = now;
         None
     }
 
-    /// The power meter of its mechanism, told of what is decided of the time until `now`.
+    /// The mechanism's power meter, brought up to the last time until which its power is decided, at most `now`.
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         let _ = now;
         None
@@ -221,27 +211,27 @@ pub trait Component: DynClone + Send {
 
 dyn_clone::clone_trait_object!(Component);
 
-/// What a component reports besides the requests it completed. Parts add up over components.
+/// Figures of a component's mechanisms over the measurement window. Figures of several components can be added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Mechanisms behind this component.
+    /// Number of mechanisms.
     pub mechanisms: u32,
-    /// Nanoseconds in which a mechanism was serving, over all mechanisms.
+    /// Time during which a mechanism was serving, ns, over all mechanisms.
     pub busy_ns: u64,
-    /// Integral over time of the number of requests waiting to be dispatched, in request-nanoseconds.
+    /// Integral over time of the number of requests waiting for dispatch, in request-nanoseconds.
     pub queue_ns: u128,
-    /// Most requests that waited at once at one mechanism.
+    /// Longest queue of one mechanism.
     pub queue_max: u64,
     /// Time and energy by state, over all mechanisms.
     pub ledger: EnergyLedger,
-    /// Requests that a mechanism served together with others, as batches or merged; parts of a request count each.
+    /// Requests that a mechanism served together with others, batched or merged; each part of a request counts.
     pub together_requests: u64,
-    /// Accesses in which it did so.
+    /// Accesses that served several requests together.
     pub together_accesses: u64,
 }
 
 impl Measured {
-    /// Takes in a sibling's figures.
+    /// Adds the figures of another component.
     pub fn add(&mut self, other: &Self) {
         self.mechanisms += other.mechanisms;
         self.busy_ns += other.busy_ns;

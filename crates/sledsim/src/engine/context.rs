@@ -27,12 +27,6 @@ impl Below<'_> {
     pub fn reach_ns(&self, child: ComponentId, now: Time, request: &Request) -> Option<u64> {
         self.0[child.0 as usize].reach_ns(now, request, self)
     }
-
-    /// See [`Component::may_lose_writes`] of a child.
-    #[must_use]
-    pub fn may_lose_writes(&self, child: ComponentId) -> bool {
-        self.0[child.0 as usize].may_lose_writes(self)
-    }
 }
 
 /// What a component may do while it handles something.

@@ -121,11 +121,6 @@ impl Horizon {
         Self { components, last: Time::from_ns(COMPONENT_YEARS.most * NS_PER_YEAR / components) }
     }
 
-    /// The last instant.
-    pub(super) fn last(self) -> Time {
-        self.last
-    }
-
     /// Time goes on.
     ///
     /// # Errors

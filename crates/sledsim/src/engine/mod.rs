@@ -18,7 +18,7 @@ mod testing;
 mod work;
 pub mod workload;
 
-pub use component::{Completion, Component, ComponentId, Status, Stop};
+pub use component::{Completion, Component, ComponentId, InOrderService, Instrumentation, PowerLoss, Status, Stop};
 pub use context::{Below, Context};
 pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};

@@ -151,8 +151,12 @@ impl Course {
     /// A request is submitted; says what it carries.
     pub(super) fn submitted(&mut self, request: &Request, system: &System) -> Payload {
         let root = system.component(system.root());
-        let mut entry =
-            UnderWay { request: *request, place: root.place(request), began: 0, is_in_recovery: self.is_recovering };
+        let mut entry = UnderWay {
+            request: *request,
+            place: root.absolute_lbn(request),
+            began: 0,
+            is_in_recovery: self.is_recovering,
+        };
         if let Some(inquiry) = self.inquiry.as_mut().filter(|_| system.refusal(request).is_none()) {
             entry.began = inquiry.submitted(&entry);
         }
@@ -340,7 +344,7 @@ pub fn losses(
     }
     let progress = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: None };
     // No rebuild goes on beside recovery and the reads: a scheduler might prefer it to them for as long as it lasts.
-    system.pause();
+    system.pause_background_work();
     let mut steps = 0_u64;
     while system.is_recovering() && system.next_time().is_some() {
         if steps.is_multiple_of(STEPS_OF_RECOVERY) && !keep_going(progress) {

@@ -5,11 +5,13 @@
 //! Samples are drawn by inversion, one number per sample, wherever that is possible: two runs that differ in a rate
 //! or a mean then stay in step. Transcendental functions come from `libm`, because those of the platform differ.
 
-use crate::convert::{to_usize, wide_product};
 use std::f64::consts::LN_2;
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::convert::{to_usize, wide_product};
+use crate::metrics::quantile::normal_quantile;
 
 /// 2^-53: the distance between neighbouring outcomes of [`Stream::unit`].
 const UNIT_STEP: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -220,104 +222,6 @@ fn minus_log_unit(n: u64) -> f64 {
     (f64::from(halvings) * LN_2 - (log_middle + log_rest)).max(0.0)
 }
 
-/// Quantile of the standard normal distribution for `p` in (0, 1), to a relative accuracy of about 1e-16.
-///
-/// M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", 1988, routine PPND16: three
-/// rational approximations, for the centre, the shoulders and the tails.
-#[must_use]
-pub fn normal_quantile(p: f64) -> f64 {
-    let q = p - 0.5;
-    if q.abs() <= 0.425 {
-        return q * ratio(0.180_625 - q * q, &CENTRE);
-    }
-    let tail = if q < 0.0 { p } else { 1.0 - p };
-    let r = (-libm::log(tail)).sqrt();
-    let magnitude = if r <= 5.0 { ratio(r - 1.6, &SHOULDER) } else { ratio(r - 5.0, &TAIL) };
-    magnitude.copysign(q)
-}
-
-/// Coefficients of a numerator and a denominator, highest power first.
-type Rational = ([f64; 8], [f64; 8]);
-
-/// The quotient of two polynomials, by Horner's rule.
-#[inline]
-fn ratio(x: f64, (numerator, denominator): &Rational) -> f64 {
-    let horner = |coefficients: &[f64; 8]| coefficients.iter().fold(0.0, |sum, coefficient| sum * x + coefficient);
-    horner(numerator) / horner(denominator)
-}
-
-#[allow(clippy::excessive_precision, reason = "as published")]
-const CENTRE: Rational = (
-    [
-        2_509.080_928_730_122_672_7,
-        33_430.575_583_588_128_105,
-        67_265.770_927_008_700_853,
-        45_921.953_931_549_871_457,
-        13_731.693_765_509_461_125,
-        1_971.590_950_306_551_442_7,
-        133.141_667_891_784_377_45,
-        3.387_132_872_796_366_608,
-    ],
-    [
-        5_226.495_278_852_854_561,
-        28_729.085_735_721_942_674,
-        39_307.895_800_092_710_61,
-        21_213.794_301_586_595_867,
-        5_394.196_021_424_751_107_7,
-        687.187_007_492_057_908_3,
-        42.313_330_701_600_911_252,
-        1.0,
-    ],
-);
-
-#[allow(clippy::excessive_precision, reason = "as published")]
-const SHOULDER: Rational = (
-    [
-        7.745_450_142_783_414_076_4e-4,
-        2.272_384_498_926_918_458_33e-2,
-        2.417_807_251_774_506_117_7e-1,
-        1.270_458_252_452_368_382_58,
-        3.647_848_324_763_204_605_04,
-        5.769_497_221_460_691_405_5,
-        4.630_337_846_156_545_295_9,
-        1.423_437_110_749_683_577_34,
-    ],
-    [
-        1.050_750_071_644_416_843_24e-9,
-        5.475_938_084_995_344_946e-4,
-        1.519_866_656_361_645_719_66e-2,
-        1.481_039_764_274_800_745_9e-1,
-        6.897_673_349_851_000_045_5e-1,
-        1.676_384_830_183_803_849_4,
-        2.053_191_626_637_758_821_87,
-        1.0,
-    ],
-);
-
-#[allow(clippy::excessive_precision, reason = "as published")]
-const TAIL: Rational = (
-    [
-        2.010_334_399_292_288_132_65e-7,
-        2.711_555_568_743_487_578_15e-5,
-        1.242_660_947_388_078_438_6e-3,
-        2.653_218_952_657_612_309_3e-2,
-        2.965_605_718_285_048_912_3e-1,
-        1.784_826_539_917_291_335_8,
-        5.463_784_911_164_114_369_9,
-        6.657_904_643_501_103_777_2,
-    ],
-    [
-        2.044_263_103_389_939_785_64e-15,
-        1.421_511_758_316_445_888_7e-7,
-        1.846_318_317_510_054_681_8e-5,
-        7.868_691_311_456_132_591e-4,
-        1.487_536_129_085_061_485_25e-2,
-        1.369_298_809_227_358_053_1e-1,
-        5.998_322_065_558_879_376_9e-1,
-        1.0,
-    ],
-);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,20 +275,6 @@ mod tests {
             [power, 2 * power - 1, 2 * power].into_iter().for_each(check);
         }
         assert_eq!(minus_log_unit(1 << 53), 0.0);
-    }
-
-    #[test]
-    fn normal_quantile_inverts_the_normal_distribution() {
-        for step in 1..1000 {
-            let p = f64::from(step) / 1000.0;
-            let back = 0.5 * libm::erfc(-normal_quantile(p) / 2.0_f64.sqrt());
-            assert!((back - p).abs() < 1e-15, "{p} came back as {back}");
-        }
-        for exponent in 4..16 {
-            let p = 0.1_f64.powi(exponent);
-            let back = 0.5 * libm::erfc(-normal_quantile(p) / 2.0_f64.sqrt());
-            assert!((back / p - 1.0).abs() < 1e-12, "{p} came back as {back}");
-        }
     }
 
     #[test]

@@ -124,8 +124,8 @@ pub fn run_with_cuts(
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Counts {
-    pub(super) submitted: u64,
+struct Counts {
+    submitted: u64,
     completed: u64,
     failed: u64,
     lost: u64,
@@ -139,7 +139,7 @@ pub(super) struct Counts {
 impl Counts {
     /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
     #[inline]
-    pub(super) fn book(&mut self, completion: &Completion, observer: &mut impl Observer) {
+    fn book(&mut self, completion: &Completion, observer: &mut impl Observer) {
         if completion.served() {
             self.completed += 1;
             if completion.request.id >= self.warmup {
@@ -155,9 +155,9 @@ impl Counts {
 /// How far a run has come: what it keeps where it pauses.
 #[derive(Clone, Default)]
 pub(super) struct Standing {
-    pub(super) counts: Counts,
-    pub(super) measured_from: Option<Time>,
-    pub(super) work: Work,
+    counts: Counts,
+    measured_from: Option<Time>,
+    work: Work,
     /// Whether nothing has happened since somebody looked whether it is due: where the loop pauses, it is not counted twice.
     has_looked: bool,
     /// How often it was due.
@@ -468,7 +468,7 @@ impl<O: Observer> Run<'_, O> {
 
 /// More is under way than is allowed.
 #[cold]
-pub(super) fn fell_behind(at: Time) -> Fault {
+fn fell_behind(at: Time) -> Fault {
     Fault::new(Kind::Unsupported).says(format!(
         "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests fewer, \
          smaller or later",

@@ -16,8 +16,6 @@ use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
 
-mod turns;
-
 /// A system whose requests and whose clock come from outside.
 ///
 /// ```
@@ -50,27 +48,19 @@ pub struct Session<O> {
     standing: Standing,
     desk: Desk,
     horizon: Horizon,
-    /// Whether requests can be served by [`turns`].
-    has_turns: bool,
-    /// Whether they are, since it was at rest.
-    by_turns: bool,
 }
 
 /// Where requests are handed in and completions fetched.
 #[derive(Clone, Default)]
 struct Desk {
-    /// Handed in, and not arrived yet; where they are served by turns, not begun to be served yet.
+    /// Handed in, and not arrived yet.
     ahead: VecDeque<Request>,
-    /// Come back, and not fetched yet; by turns after these those under service, in the order in which they come back.
+    /// Come back, and not fetched yet.
     back: VecDeque<Completion>,
-    /// How many can be fetched.
-    came_back: usize,
     /// How many have been handed in.
     taken: u64,
     /// The latest arrival.
     latest: Time,
-    /// The number after that of the last request that has no turn: a flush, or one that the system does not take.
-    without_turn: u64,
     /// Whether nothing more comes than has been handed in.
     is_closed: bool,
 }
@@ -96,7 +86,6 @@ impl Workload for Desk {
     #[inline]
     fn heard(&mut self, completion: &Completion) {
         self.back.push_back(*completion);
-        self.came_back += 1;
     }
 }
 
@@ -105,9 +94,9 @@ impl<O: Observer> Session<O> {
     #[must_use]
     pub fn new(system: System, limits: &Limits, observer: O) -> Self {
         let warmup = Limits { requests: None, until: None, ..*limits };
-        let (horizon, has_turns) = (Horizon::of(system.root()), system.has_turns());
+        let horizon = Horizon::of(system.root());
         let (standing, desk) = (Standing::default(), Desk::default());
-        let mut session = Self { system, observer, warmup, standing, desk, horizon, has_turns, by_turns: false };
+        let mut session = Self { system, observer, warmup, standing, desk, horizon };
         session.run(&warmup).begin();
         session
     }
@@ -128,10 +117,6 @@ impl<O: Observer> Session<O> {
             return Err(runs_back("a request arrives", request.arrival, earliest));
         }
         let id = self.desk.taken;
-        if self.has_turns && (request.is_flush() || self.system.refusal(&request).is_some()) {
-            self.leave_turns();
-            self.desk.without_turn = id + 1;
-        }
         self.desk.taken += 1;
         self.desk.latest = request.arrival;
         self.desk.ahead.push_back(Request { id, ..request });
@@ -142,9 +127,6 @@ impl<O: Observer> Session<O> {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        if self.by_turns {
-            return self.next_by_turns();
-        }
         let arrival = self.desk.ahead.front().map(|request| request.arrival);
         arrival.into_iter().chain(self.system.next_time()).min()
     }
@@ -170,9 +152,6 @@ impl<O: Observer> Session<O> {
             return Err(runs_back("time is to pass until", until, self.system.now()));
         }
         self.horizon.reaches(until)?;
-        if self.goes_by_turns() {
-            return self.advance_by_turns(until, keep_going);
-        }
         let limits = Limits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);
@@ -191,9 +170,6 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// As for [`Session::advance`].
     pub fn drain(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, Fault> {
-        if self.goes_by_turns() {
-            return self.drain_by_turns(keep_going);
-        }
         let limits = self.warmup;
         self.desk.is_closed = true;
         let end = self.run(&limits).go_on(keep_going);
@@ -218,7 +194,7 @@ impl<O: Observer> Session<O> {
         for request in requests {
             self.submit(Request { arrival, ..request })?;
         }
-        let others = self.desk.came_back;
+        let others = self.desk.back.len();
         let (mut missing, mut seen) = (self.desk.taken - first, others);
         while missing > 0 && self.under_way() > 0 {
             let goes_on = match self.next_event() {
@@ -230,18 +206,17 @@ impl<O: Observer> Session<O> {
             if !goes_on {
                 return Ok(None);
             }
-            let back = self.desk.back.range(seen..self.desk.came_back);
+            let back = self.desk.back.range(seen..);
             missing -= back.filter(|completion| completion.request.id >= first).count() as u64;
-            seen = self.desk.came_back;
+            seen = self.desk.back.len();
         }
         let mut own = Vec::new();
         let mut place = others;
-        while place < self.desk.came_back {
+        while place < self.desk.back.len() {
             if self.desk.back[place].request.id < first {
                 place += 1;
             } else {
                 own.extend(self.desk.back.remove(place));
-                self.desk.came_back -= 1;
             }
         }
         Ok(Some(own))
@@ -250,7 +225,6 @@ impl<O: Observer> Session<O> {
     /// Fetches the completion that came first, of those not fetched yet.
     #[inline]
     pub fn completion(&mut self) -> Option<Completion> {
-        self.desk.came_back = self.desk.came_back.checked_sub(1)?;
         self.desk.back.pop_front()
     }
 
@@ -286,7 +260,6 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// A rule of the simulator is broken, where it is checked.
     pub fn end(mut self, end: End) -> Result<(Outcome, System, O), Fault> {
-        self.leave_turns();
         let limits = self.warmup;
         let outcome = self.run(&limits).outcome(end)?;
         Ok((outcome, self.system, self.observer))

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::convert::to_u32;
-use crate::engine::component::{Completion, Component, ComponentId, Stop};
+use crate::engine::component::{Completion, Component, ComponentId, InOrderService, Stop};
 use crate::engine::context::{Below, Context, Message};
 use crate::engine::data::{DataPlane, Payload};
 use crate::engine::instant::{Calls, Stuck};
@@ -21,6 +21,8 @@ pub struct System {
     components: Vec<Box<dyn Component>>,
     /// Parent of each component; the root has none.
     parents: Vec<Option<ComponentId>>,
+    /// Of each component, [`PowerLoss::may_lose_writes`](crate::engine::PowerLoss::may_lose_writes).
+    may_lose_writes: Vec<bool>,
     queue: EventQueue,
     messages: VecDeque<Message>,
     completions: VecDeque<Completion>,
@@ -43,9 +45,9 @@ pub struct System {
     halt: Option<Box<(ComponentId, Stop)>>,
 }
 
-/// The root of a system, where it serves open arrivals ahead of time, see [`Component::serve_in_order`].
+/// The root of a system that serves open arrivals in order without events, see [`InOrderService`].
 pub struct InOrder<'a> {
-    root: &'a mut dyn Component,
+    root: &'a mut dyn InOrderService,
     id: ComponentId,
     capacity_blocks: u64,
     parts: &'a Parts,
@@ -85,6 +87,7 @@ impl System {
     /// If a child was not added before or already has a parent.
     pub fn add(&mut self, component: Box<dyn Component>, children: &[ComponentId]) -> ComponentId {
         let id = ComponentId(to_u32(self.components.len()));
+        let children_may = children.iter().any(|child| self.may_lose_writes[child.0 as usize]);
         for child in children {
             let parent = &mut self.parents[child.0 as usize];
             assert!(parent.is_none(), "component {child:?} has two parents");
@@ -92,6 +95,7 @@ impl System {
         }
         self.capacity_blocks = component.capacity_blocks();
         self.parts.add(component.as_ref());
+        self.may_lose_writes.push(component.may_lose_writes(children_may));
         self.components.push(component);
         self.parents.push(None);
         self.sent.push(0);
@@ -103,15 +107,10 @@ impl System {
         self.parts.of_bytes(bytes)
     }
 
-    fn below(&self, id: ComponentId) -> Below<'_> {
-        Below(&self.components[..id.0 as usize])
-    }
-
-    /// Whether writes that the root has completed may be lost when power fails, see [`Component::may_lose_writes`].
+    /// Returns true if writes that the root has completed may be lost in a power cut.
     #[must_use]
     pub fn may_lose_writes(&self) -> bool {
-        let root = self.root();
-        self.component(root).may_lose_writes(&self.below(root))
+        self.may_lose_writes[self.root().0 as usize]
     }
 
     /// How many components it has.
@@ -145,7 +144,7 @@ impl System {
         let medium = |id: ComponentId| {
             let component = self.component(id);
             let is_leaf = self.children(id).next().is_none();
-            (component.block_bytes(), is_leaf.then(|| component.may_lose_writes(&self.below(id))))
+            (component.block_bytes(), is_leaf.then(|| self.may_lose_writes[id.0 as usize]))
         };
         self.data = Some(Box::new(DataPlane::new(self.ids().map(medium), stream)));
         self.parts.hold_data();
@@ -161,9 +160,9 @@ impl System {
         self.data.as_ref().map_or(0, |data| data.under_way_bytes())
     }
 
-    /// From now on components begin no work that only they want and that takes as long as they are large, as rebuilds do.
-    pub(super) fn pause(&mut self) {
-        self.components.iter_mut().for_each(|component| component.pause());
+    /// See [`PowerLoss::pause_background_work`](crate::engine::PowerLoss::pause_background_work).
+    pub(super) fn pause_background_work(&mut self) {
+        self.components.iter_mut().for_each(|component| component.pause_background_work());
     }
 
     /// What a read that the root has completed brought, in a run that holds data.
@@ -275,8 +274,8 @@ impl System {
     /// The component requests enter by, if it can serve open arrivals ahead of time.
     pub fn in_order_root(&mut self) -> Option<InOrder<'_>> {
         let (id, capacity_blocks) = (self.root(), self.capacity_blocks);
-        let root = self.components.last_mut()?.as_mut();
-        root.in_order().then_some(InOrder { root, id, capacity_blocks, parts: &self.parts, ledger: &mut self.ledger })
+        let root = self.components.last_mut()?.in_order()?;
+        Some(InOrder { root, id, capacity_blocks, parts: &self.parts, ledger: &mut self.ledger })
     }
 
     /// From now on the rules between components are checked, and the books of each; for a system that has no components yet.
@@ -307,7 +306,7 @@ impl System {
         }
         let at_rest = ledger.is_at_rest();
         for (id, component) in self.components.iter().enumerate() {
-            if let Err(rule) = component.check(at_rest) {
+            if let Err(rule) = component.check_invariants(at_rest) {
                 ledger.broken(format!("component {id}: {rule}"));
             }
         }
@@ -438,7 +437,7 @@ impl System {
     /// Gives a component a request; a flush only if it has something to lose.
     #[inline]
     fn give(&mut self, id: ComponentId, request: Request) {
-        if request.is_flush() && !self.component(id).may_lose_writes(&self.below(id)) {
+        if request.is_flush() && !self.may_lose_writes[id.0 as usize] {
             self.handle(id, |_, context| context.complete(&Completion::at_once(&request, context.now())));
         } else {
             self.handle(id, |component, context| component.submit(request, context));
@@ -503,4 +502,3 @@ impl System {
 
 #[cfg(test)]
 mod tests;
-mod turns;

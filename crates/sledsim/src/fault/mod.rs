@@ -316,6 +316,16 @@ impl Fault {
         self
     }
 
+    /// The same as a fault of what stands at `place`: below it where it has a path already.
+    #[must_use]
+    pub fn of_key(self, place: impl Into<Path>) -> Self {
+        if self.path.is_empty() {
+            self.placed(place)
+        } else {
+            self.within(place)
+        }
+    }
+
     /// Plain words that follow.
     #[must_use]
     pub fn says(mut self, text: impl Into<String>) -> Self {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::{BlockSet, Tickets};
 use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Op, Request};
 use crate::service::Service;
@@ -47,6 +47,18 @@ pub struct FaultSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub latent_per_gb: f64,
+}
+
+/// What befalls a member of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct MemberFaultSpec {
+    /// Its number, from 0; spares follow the members.
+    #[schemars(range(min = 0))]
+    pub member: u32,
+    /// What befalls it.
+    #[serde(flatten)]
+    pub fault: FaultSpec,
 }
 
 impl FaultSpec {
@@ -204,18 +216,18 @@ impl Component for Faulty {
     fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
         below.reach_ns(self.child, now, request)
     }
+}
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        below.may_lose_writes(self.child)
-    }
-
+impl PowerLoss for Faulty {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.failing.clear();
         self.alarmed = false;
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Faulty {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (under_way, failing) = (self.under_way.len(), self.failing.len());
         if at_rest && under_way + failing > 0 || self.failed && under_way > 0 {
             return Err(format!("{under_way} requests under way and {failing} failing, at rest: {at_rest}"));
@@ -247,9 +259,9 @@ mod tests {
         let mut stream = Stream::new(1, "faults");
         let faulty = Faulty::new(ComponentId(0), (100, 512), &FaultSpec::default(), &mut stream);
         let mut faulty = faulty.expect("it fits");
-        assert_eq!(faulty.check(true), Ok(()));
+        assert_eq!(faulty.check_invariants(true), Ok(()));
         faulty.failing.issue(Request::read(3, 2));
-        let told = faulty.check(true).expect_err("a request at rest");
+        let told = faulty.check_invariants(true).expect_err("a request at rest");
         assert!(told.contains("0 requests under way and 1 failing"), "{told}");
     }
 }

@@ -4,6 +4,7 @@ pub mod array;
 pub mod cache;
 pub mod drive;
 pub mod faulty;
+pub mod kind;
 pub mod mcd;
 pub mod mwb;
 pub mod partition;
@@ -15,7 +16,8 @@ pub mod volumes;
 pub use array::{ArraySpec, RedundantArray};
 pub use cache::{RamCache, RamCacheSpec};
 pub use drive::{AnticipationSpec, DelayedStartupSpec, Drive, MergeSpec};
-pub use faulty::{FaultSpec, Faulty};
+pub use faulty::{FaultSpec, Faulty, MemberFaultSpec};
+pub use kind::{ChildKey, ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 pub use mcd::{Mcd, McdFlushSpec, McdSpec, McdUnitsSpec};
 pub use mwb::{Mwb, MwbCleanSpec, MwbSpec};
 pub use partition::{Partition, PartitionSpec};
@@ -23,3 +25,19 @@ pub use parts::Child;
 pub use spread::{Spread, SpreadLayout};
 pub use tiers::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, Tiers, TiersSpec};
 pub use volumes::{MoveSpec, VolumeSpec, Volumes, VolumesSpec};
+
+/// The kinds of components that are built over others, in the order in which documentation lists them.
+pub const KINDS: &[ComponentKind] = &[
+    partition::KIND,
+    volumes::KIND,
+    spread::CONCAT,
+    spread::STRIPE,
+    array::MIRROR,
+    array::RAID4,
+    array::RAID5,
+    array::RAID6,
+    cache::ram::KIND,
+    mwb::KIND,
+    mcd::KIND,
+    tiers::KIND,
+];

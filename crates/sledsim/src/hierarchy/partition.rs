@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD};
 use super::parts::Child;
-use crate::engine::{Below, Completion, Component, ComponentId, Context};
-use crate::fault::{Fault, Path};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Instrumentation, PowerLoss};
+use crate::fault::{Fault, Faults, Path};
 use crate::request::Request;
 use crate::time::Time;
 use crate::units::shown_bytes;
@@ -21,6 +22,20 @@ pub struct PartitionSpec {
     /// Its size; a multiple of the block size.
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub bytes: u64,
+}
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "partition",
+    description: "A range of blocks of another component.",
+    children: ONE_CHILD,
+    parameters: ComponentParameters::of::<PartitionSpec>(),
+};
+
+impl ComponentSpec for PartitionSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Partition::new(self, children[0])?))
+    }
 }
 
 /// Passes requests on to a range of blocks of its child.
@@ -87,11 +102,11 @@ impl Component for Partition {
         let lbn = request.lbn.checked_add(self.first_block)?;
         below.reach_ns(self.child, now, &Request { lbn, ..*request })
     }
-
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        below.may_lose_writes(self.child)
-    }
 }
+
+impl PowerLoss for Partition {}
+
+impl Instrumentation for Partition {}
 
 #[cfg(test)]
 mod tests {

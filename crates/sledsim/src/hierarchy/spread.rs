@@ -1,13 +1,81 @@
 //! Several mechanisms that serve one LBN space side by side: the sleds of one device, and arrays without redundancy.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::array;
-use super::parts::{Gather, Tickets};
+use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
+use super::parts::{Child, Gather, Tickets};
 use crate::convert::{to_u32, to_usize};
 use crate::engine::details::{Details, Path};
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload};
-use crate::fault::{Fault, Kind};
+use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss};
+use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Op, Request};
 use crate::time::Time;
+
+/// Concatenation.
+pub const CONCAT: ComponentKind = ComponentKind {
+    name: "concat",
+    description: "Members one after the other in one space of blocks.",
+    children: ChildKeys::Members,
+    parameters: ComponentParameters::of::<ConcatSpec>(),
+};
+
+/// Striping.
+pub const STRIPE: ComponentKind = ComponentKind {
+    name: "stripe",
+    description: "Stripe units that go round members.",
+    children: ChildKeys::Members,
+    parameters: ComponentParameters::of::<StripeSpec>(),
+};
+
+/// Members one after the other: nothing more to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConcatSpec {}
+
+/// Stripe units that go round members.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StripeSpec {
+    /// Size of a stripe unit: a multiple of the block size.
+    #[serde(default = "unit_bytes")]
+    #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
+    pub unit_bytes: u64,
+}
+
+impl ComponentSpec for ConcatSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Spread::concat(ids_of(children), &sizes_of(children))?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        vec!["a member that fails takes what it holds with it".into()]
+    }
+}
+
+impl ComponentSpec for StripeSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Spread::stripe(ids_of(children), &sizes_of(children), self.unit_bytes)?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        vec!["a member that fails takes a part of everything with it".into()]
+    }
+}
+
+fn ids_of(children: &[Child]) -> Vec<ComponentId> {
+    children.iter().map(|child| child.id).collect()
+}
+
+/// Blocks of each child, and their size.
+fn sizes_of(children: &[Child]) -> Vec<(u64, u32)> {
+    children.iter().map(|child| (child.capacity_blocks, child.block_bytes)).collect()
+}
+
+const fn unit_bytes() -> u64 {
+    1 << 16
+}
 
 /// How one LBN space is laid over several children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,20 +314,20 @@ impl Component for Spread {
         }
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.children.iter().any(|&child| below.may_lose_writes(child))
-    }
-
     fn part_blocks(&self) -> Option<u64> {
         (self.layout == SpreadLayout::Striped).then_some(self.unit_blocks)
     }
+}
 
+impl PowerLoss for Spread {
     fn power_cut(&mut self, _now: Time) {
         self.gathers.clear();
         self.parts.clear();
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Spread {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.gathers.len(), self.parts.len());
         if at_rest && requests + parts > 0 || requests > parts {
             return Err(format!("{requests} requests under way in {parts} parts, at rest: {at_rest}"));
@@ -391,9 +459,9 @@ mod tests {
     #[test]
     fn a_request_that_is_forgotten_is_told() {
         let mut spread = spread(SpreadLayout::Split);
-        assert_eq!(spread.check(true), Ok(()));
+        assert_eq!(spread.check_invariants(true), Ok(()));
         spread.gathers.issue(Gather::new(request(0, 1)));
-        let told = spread.check(false).expect_err("a request without parts");
+        let told = spread.check_invariants(false).expect_err("a request without parts");
         assert!(told.contains("1 requests under way in 0 parts"), "{told}");
     }
 }

@@ -1,37 +1,28 @@
-//! Confidence intervals for the mean of a correlated sequence: batch means in constant memory.
+//! Confidence interval of the mean of a correlated sequence, by batch means in constant memory.
 
-use super::interval::mean_interval;
+use super::interval::{mean_interval, Interval};
+use super::quantile::normal_quantile;
 use crate::convert::to_usize;
-use crate::engine::random::normal_quantile;
 
-/// Batches kept at most; when they are full, neighbours are merged and the batch size doubles.
+/// Most batches kept. When there are as many, neighbours are merged and the batch size doubles.
 const MAX_BATCHES: usize = 128;
-/// Fewest batches an interval rests on.
+/// Fewest batches for an interval.
 const MIN_BATCHES: usize = 20;
-/// Fewest values in a batch an interval rests on.
+/// Fewest values in a batch for an interval.
 const MIN_BATCH_VALUES: u64 = 16;
 /// Level of the one-sided test for correlation between neighbouring batches.
 const CORRELATION_LEVEL: f64 = 0.05;
 
-/// A two-sided 95 % confidence interval, ns.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// Lower end, ns. May be negative where the estimate is poor.
-    pub low_ns: f64,
-    /// Upper end, ns.
-    pub high_ns: f64,
-}
-
-/// Why a sequence has no confidence interval.
+/// The reason why a sequence has no confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoInterval {
-    /// Fewer values than 20 batches of 16.
+    /// There are fewer values than 20 batches of 16.
     #[error("{count} values are too few for a confidence interval: it takes 320")]
     TooFew {
         /// Number of values so far.
         count: u64,
     },
-    /// Long batches still resemble their neighbours, because the run is short or drifts.
+    /// Long batches are still correlated with their neighbours: the run is too short, or the sequence drifts.
     #[error(
         "batch means of {batch_values} values are still correlated (lag 1: {lag_1:.2}): the run is too short for a \
          confidence interval, or the system is not in a steady state"
@@ -44,12 +35,12 @@ pub enum NoInterval {
     },
 }
 
-/// Sums over consecutive batches of equal size, of which there are 64 to 128 once enough values have come.
+/// Sums of consecutive batches of equal size. After the first 128 values there are 63 to 127 complete batches.
 ///
 /// The interval is the classical one of batch means (A. M. Law, *Simulation Modeling and Analysis*, chapter 9):
-/// Student's t around the mean of all values. Batches are lengthened until von Neumann's test sees no correlation
-/// between neighbours (G. S. Fishman and L. S. Yarberry, "An implementation of the batch means method", 1997), and once
-/// more after that, as long as 20 remain.
+/// Student's t around the mean of all values. Batches are merged until von Neumann's test finds no correlation between
+/// neighbours (G. S. Fishman and L. S. Yarberry, "An implementation of the batch means method", 1997), and once more if at
+/// least 20 remain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchMeans {
     /// Sums of the complete batches, ns.
@@ -102,27 +93,27 @@ impl BatchMeans {
         sum as f64 / self.count().max(1) as f64
     }
 
-    /// The 95 % confidence interval of the mean.
+    /// Returns the two-sided 95 % confidence interval of the mean, ns. The lower end may be negative for a poor estimate.
     ///
     /// # Errors
-    /// When the sequence is too short to tell.
-    pub fn interval95(&self) -> Result<Interval, NoInterval> {
+    /// The sequence is too short, or its batches are correlated.
+    pub fn interval95_ns(&self) -> Result<Interval, NoInterval> {
         let most_merged = self.sums.len() / MIN_BATCHES;
         let mut merged = to_usize(MIN_BATCH_VALUES.div_ceil(self.batch_values));
-        let mut verdict = NoInterval::TooFew { count: self.count() };
+        let mut reason = NoInterval::TooFew { count: self.count() };
         while merged <= most_merged {
             let means = self.means_ns(merged);
             let lag_1 = lag_1_autocorrelation(&means);
             if is_uncorrelated(&means, lag_1) {
                 return Ok(self.interval_of(&self.means_ns((2 * merged).min(most_merged))));
             }
-            verdict = NoInterval::Correlated { batch_values: self.batch_values * merged as u64, lag_1 };
+            reason = NoInterval::Correlated { batch_values: self.batch_values * merged as u64, lag_1 };
             merged *= 2;
         }
-        Err(verdict)
+        Err(reason)
     }
 
-    /// Means of batches `merged` times as long as those kept, ns.
+    /// Returns the means of batches `merged` times as long as those kept, ns.
     fn means_ns(&self, merged: usize) -> Vec<f64> {
         let values = (self.batch_values * merged as u64) as f64;
         self.sums.chunks_exact(merged).map(|sums| sums.iter().sum::<u128>() as f64 / values).collect()
@@ -130,21 +121,24 @@ impl BatchMeans {
 
     fn interval_of(&self, means_ns: &[f64]) -> Interval {
         let batches = means_ns.len() as u64;
-        let variance = squared_deviations(means_ns).1 / (batches as f64 - 1.0);
-        let (low_ns, high_ns) = mean_interval(batches, self.mean_ns(), variance, 0.95);
-        Interval { low_ns, high_ns }
+        let variance = squared_deviations(means_ns, mean(means_ns)) / (batches as f64 - 1.0);
+        mean_interval(batches, self.mean_ns(), variance, 0.95)
     }
 }
 
-/// Mean of the values, and sum of their squared deviations from it.
-fn squared_deviations(values: &[f64]) -> (f64, f64) {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    (mean, values.iter().map(|value| (value - mean) * (value - mean)).sum())
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sum of the squared deviations from the mean.
+fn squared_deviations(values: &[f64], mean: f64) -> f64 {
+    values.iter().map(|value| (value - mean) * (value - mean)).sum()
 }
 
 /// Lag-1 autocorrelation; 0 for a constant sequence.
 fn lag_1_autocorrelation(values: &[f64]) -> f64 {
-    let (mean, squares) = squared_deviations(values);
+    let mean = mean(values);
+    let squares = squared_deviations(values, mean);
     let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     if squares == 0.0 {
         0.0
@@ -153,10 +147,11 @@ fn lag_1_autocorrelation(values: &[f64]) -> f64 {
     }
 }
 
-/// Von Neumann's test: whether independent values would show this much lag-1 autocorrelation with a probability above
+/// Von Neumann's test: returns true if independent values have at least this lag-1 autocorrelation with a probability above
 /// [`CORRELATION_LEVEL`].
 fn is_uncorrelated(values: &[f64], lag_1: f64) -> bool {
-    let (mean, squares) = squared_deviations(values);
+    let mean = mean(values);
+    let squares = squared_deviations(values, mean);
     if squares == 0.0 {
         return true;
     }
@@ -171,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_stays_constant_and_nothing_is_lost() {
+    fn batches_keep_count_and_mean_in_constant_memory() {
         let mut batches = BatchMeans::default();
         for value in 0..1_000_000 {
             batches.record(value);
@@ -183,23 +178,23 @@ mod tests {
     }
 
     #[test]
-    fn short_and_drifting_sequences_get_a_reason() {
+    fn short_and_drifting_sequences_have_no_interval() {
         let mut batches = BatchMeans::default();
         (0..319).for_each(|value| batches.record(value % 2));
-        assert_eq!(batches.interval95(), Err(NoInterval::TooFew { count: 319 }));
+        assert_eq!(batches.interval95_ns(), Err(NoInterval::TooFew { count: 319 }));
         batches.record(1);
-        assert!(batches.interval95().is_ok());
+        assert!(batches.interval95_ns().is_ok());
 
         let mut drifting = BatchMeans::default();
         (0..100_000).for_each(|value| drifting.record(value));
-        let verdict = drifting.interval95();
-        assert!(matches!(verdict, Err(NoInterval::Correlated { lag_1, .. }) if lag_1 > 0.5), "{verdict:?}");
+        let reason = drifting.interval95_ns();
+        assert!(matches!(reason, Err(NoInterval::Correlated { lag_1, .. }) if lag_1 > 0.5), "{reason:?}");
     }
 
     #[test]
-    fn a_constant_has_an_interval_of_no_width() {
+    fn constant_sequence_has_zero_width_interval() {
         let mut batches = BatchMeans::default();
         (0..1000).for_each(|_| batches.record(42));
-        assert_eq!(batches.interval95(), Ok(Interval { low_ns: 42.0, high_ns: 42.0 }));
+        assert_eq!(batches.interval95_ns(), Ok(Interval { low: 42.0, high: 42.0 }));
     }
 }

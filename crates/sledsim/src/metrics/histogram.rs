@@ -1,4 +1,4 @@
-//! Histogram of nanoseconds with a bounded relative bucket width.
+//! Histogram of nanoseconds with bounded relative bucket width.
 
 use crate::convert::{to_usize, trunc_to_u64};
 
@@ -39,13 +39,20 @@ impl Default for Histogram {
     }
 }
 
-/// Row and column of a value.
+/// The place of a bucket in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bucket {
+    row: usize,
+    column: usize,
+}
+
+/// Returns the bucket of a value.
 #[inline]
-fn bucket(value_ns: u64) -> (usize, usize) {
+fn bucket(value_ns: u64) -> Bucket {
     // Setting a low bit puts every value below 512 into row 0.
     let row = (64 - SUB_BITS) - (value_ns | (SUB_BUCKETS - 1)).leading_zeros();
     let column = (value_ns >> row.saturating_sub(1)) & (SUB_BUCKETS - 1);
-    (row as usize, to_usize(column))
+    Bucket { row: row as usize, column: to_usize(column) }
 }
 
 /// Base-2 logarithm of the bucket width in a row.
@@ -55,23 +62,29 @@ const fn width_bits(row: usize) -> u32 {
 }
 
 /// Lower edge of a bucket, ns.
-const fn lower_ns(row: usize, column: usize) -> u64 {
+const fn lower_ns(Bucket { row, column }: Bucket) -> u64 {
     let base = if row == 0 { 0 } else { SUB_BUCKETS };
     (base + column as u64) << width_bits(row)
+}
+
+/// A bucket with values.
+struct FilledBucket {
+    bucket: Bucket,
+    count: u64,
 }
 
 impl Histogram {
     /// Adds a value in nanoseconds.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        let (row, column) = bucket(value_ns);
+        let Bucket { row, column } = bucket(value_ns);
         match &mut self.rows[row] {
             Some(counts) => counts[column] += 1,
             empty => empty.insert(new_row())[column] += 1,
         }
     }
 
-    /// Adds everything `other` has seen.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.rows.iter_mut().zip(&other.rows) {
             if let Some(theirs) = theirs {
@@ -87,11 +100,11 @@ impl Histogram {
         self.rows.iter().flatten().flat_map(|row| row.iter()).sum()
     }
 
-    /// Estimates of the `ps`-quantiles, ns: the values of rank `ceil(p * count)` (at least 1) from below. `None` when
-    /// the histogram is empty. `ps` must not fall from one to the next; those outside 0 to 1 count as 0 or 1.
+    /// Returns estimates of the `ps`-quantiles, ns: the values of rank `ceil(p * count)` (at least 1) in ascending order. `None`
+    /// if the histogram is empty. `ps` must be in ascending order; values outside 0 to 1 are clamped.
     ///
-    /// The values of a bucket are taken to be spread evenly over it, so an estimate lies in the same bucket as the
-    /// value of that rank: it is off by less than 1/512 of it, and exact below 1024 ns.
+    /// The values of a bucket are assumed to be spread evenly over it, so an estimate lies in the same bucket as the value
+    /// of that rank: the relative error is below 1/512, and 0 below 1024 ns.
     #[must_use]
     pub fn quantiles_ns<const N: usize>(&self, ps: [f64; N]) -> Option<[f64; N]> {
         let total = self.count();
@@ -103,20 +116,20 @@ impl Histogram {
         let (mut below, mut current) = (0, buckets.next()?);
         for (p, estimate) in ps.into_iter().zip(&mut estimates) {
             let rank = trunc_to_u64((p.clamp(0.0, 1.0) * total as f64).ceil()).clamp(1, total);
-            while below + current.2 < rank {
-                below += current.2;
+            while below + current.count < rank {
+                below += current.count;
                 current = buckets.next()?;
             }
-            let (row, column, count) = current;
+            let FilledBucket { bucket, count } = current;
             let inside = ((rank - below) as f64 - 0.5) / count as f64;
-            let last_offset_ns = (1_u64 << width_bits(row)) - 1;
-            *estimate = lower_ns(row, column) as f64 + inside * last_offset_ns as f64;
+            let last_offset_ns = (1_u64 << width_bits(bucket.row)) - 1;
+            *estimate = lower_ns(bucket) as f64 + inside * last_offset_ns as f64;
         }
         Some(estimates)
     }
 
-    /// Bins for plotting, `per_octave` (rounded up to a power of two, at most 512) to each octave from 512 ns on and to
-    /// the range below; from the first to the last that are not empty.
+    /// Returns bins for plotting, from the first to the last that is not empty: `per_octave` (rounded up to a power of two, at
+    /// most 512) in each octave from 512 ns on and in the range below 512 ns.
     #[must_use]
     pub fn bins(&self, per_octave: u32) -> Bins {
         let per_octave = (per_octave as usize).clamp(1, COLUMNS).next_power_of_two();
@@ -130,7 +143,7 @@ impl Histogram {
                 if count == 0 && bins.counts.is_empty() {
                     continue;
                 }
-                bins.edges_ns.push(lower_ns(row, bin * group));
+                bins.edges_ns.push(lower_ns(Bucket { row, column: bin * group }));
                 bins.counts.push(count);
                 empty_tail = if count == 0 { empty_tail + 1 } else { 0 };
             }
@@ -146,21 +159,21 @@ impl Histogram {
         bins
     }
 
-    /// Row, column and count of the buckets that are not empty, in rising order.
-    fn filled(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
+    /// Returns the buckets that are not empty, in ascending order.
+    fn filled(&self) -> impl Iterator<Item = FilledBucket> + '_ {
         self.rows.iter().enumerate().filter_map(|(row, counts)| Some((row, counts.as_ref()?))).flat_map(
             |(row, counts)| {
                 counts
                     .iter()
                     .enumerate()
                     .filter(|(_, &count)| count > 0)
-                    .map(move |(column, &count)| (row, column, count))
+                    .map(move |(column, &count)| FilledBucket { bucket: Bucket { row, column }, count })
             },
         )
     }
 }
 
-/// A row of zeros. Kept out of line: it runs once per octave, recording millions of times.
+/// Returns a row of zeros. Out of line, because it runs once per octave and [`Histogram::record`] millions of times.
 #[cold]
 fn new_row() -> Box<Row> {
     Box::new([0; COLUMNS])
@@ -171,14 +184,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_tile_the_integers() {
+    fn buckets_cover_all_integers_without_overlap() {
         let mut expected = 0_u64;
         for row in 0..ROWS {
-            for column in 0..SUB_BUCKETS as usize {
-                assert_eq!(lower_ns(row, column), expected);
+            for column in 0..COLUMNS {
+                assert_eq!(lower_ns(Bucket { row, column }), expected);
                 let last = expected + ((1 << width_bits(row)) - 1);
-                assert_eq!(bucket(expected), (row, column));
-                assert_eq!(bucket(last), (row, column));
+                assert_eq!(bucket(expected), Bucket { row, column });
+                assert_eq!(bucket(last), Bucket { row, column });
                 expected = last.wrapping_add(1);
             }
         }
@@ -196,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_cover_the_values_and_no_more() {
+    fn bins_end_with_the_last_value() {
         let mut histogram = Histogram::default();
         for value in [600, 700, 5000] {
             histogram.record(value);

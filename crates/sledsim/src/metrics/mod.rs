@@ -4,6 +4,7 @@ pub mod confidence;
 pub mod histogram;
 pub mod interval;
 pub mod moments;
+pub mod quantile;
 pub mod recorder;
 mod summary;
 mod time_average;

@@ -1,11 +1,11 @@
-//! Count, mean, variance and extremes of integer nanoseconds, exactly.
+//! Exact count, mean, variance and extremes of integer nanoseconds.
 
 use crate::convert::{to_u64, wide_product};
 
 /// Running moments of a sequence of `u64` nanoseconds.
 ///
-/// The sums are exact integers, so neither the order of the values nor the way they were merged shows in a result; only
-/// the last step, to `f64`, rounds.
+/// The sums are exact integers, so a result does not depend on the order of the values or on merges. Only the last step, to
+/// `f64`, rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
@@ -68,7 +68,7 @@ impl Moments {
         self.max = self.max.max(value_ns);
     }
 
-    /// Adds everything `other` has seen.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum += other.sum;
@@ -78,9 +78,9 @@ impl Moments {
         self.max = self.max.max(other.max);
     }
 
-    /// The moments of these values and of as many zeros as make them `count`, which is no less than they are.
+    /// Returns the moments of these values and additional zeros that make up `count` (at least [`Moments::count`]) values.
     #[must_use]
-    pub fn among(&self, count: u64) -> Self {
+    pub fn with_zeros_up_to(&self, count: u64) -> Self {
         let min = if count > self.count { 0 } else { self.min };
         Self { count, min, ..self.clone() }
     }
@@ -120,7 +120,7 @@ impl Moments {
         self.squared_deviations_ns2() / self.count as f64
     }
 
-    /// Squared deviations from the mean, added up, of one value or more.
+    /// Sum of the squared deviations from the mean, ns². There is at least one value.
     fn squared_deviations_ns2(&self) -> f64 {
         // With sum = n q + r, the squared deviations from the integer q add up to squares - q (sum + r), an exact
         // integer, and those from the mean q + r/n to r²/n less.
@@ -147,7 +147,7 @@ impl Moments {
         self.variance_ns2() / (mean * mean)
     }
 
-    /// Smallest value, ns.
+    /// Smallest value, ns; `None` without values.
     #[must_use]
     pub const fn min_ns(&self) -> Option<u64> {
         if self.count == 0 {
@@ -157,7 +157,7 @@ impl Moments {
         }
     }
 
-    /// Largest value, ns.
+    /// Largest value, ns; `None` without values.
     #[must_use]
     pub const fn max_ns(&self) -> Option<u64> {
         if self.count == 0 {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_sample_by_hand() {
+    fn moments_match_hand_calculation() {
         let moments = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!(moments.mean_ns(), 5.0);
         assert_eq!(moments.variance_ns2(), 32.0 / 7.0);
@@ -201,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn zeros_may_be_left_out() {
-        let (all, others) = (of(&[0, 3, 0, 5, 0, 0]), of(&[3, 5]).among(6));
+    fn with_zeros_up_to_equals_recording_zeros() {
+        let (all, others) = (of(&[0, 3, 0, 5, 0, 0]), of(&[3, 5]).with_zeros_up_to(6));
         assert_eq!(all, others);
         let mean = 8.0 / 6.0;
         let by_hand = (4.0 * mean * mean + (3.0 - mean) * (3.0 - mean) + (5.0 - mean) * (5.0 - mean)) / 6.0;
         assert!((others.population_variance_ns2() - by_hand).abs() < 1e-14);
-        assert_eq!(of(&[]).among(0).population_variance_ns2(), 0.0);
+        assert_eq!(of(&[]).with_zeros_up_to(0).population_variance_ns2(), 0.0);
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded() {
+    fn empty_moments_are_zero() {
         let moments = Moments::default();
         assert_eq!((moments.count(), moments.min_ns(), moments.max_ns()), (0, None, None));
         assert_eq!((moments.mean_ns(), moments.std_ns(), moments.scv()), (0.0, 0.0, 0.0));

@@ -1,4 +1,4 @@
-//! Records everything a run reports of its requests.
+//! Records the measured requests of a run.
 
 use super::confidence::BatchMeans;
 use super::histogram::Histogram;
@@ -8,7 +8,7 @@ use crate::engine::Observer;
 use crate::request::{Op, Request};
 use crate::service::{Service, PHASES};
 
-/// Durations of requests: each request's response is overhead + wait + service.
+/// Durations of requests. Response = overhead + wait + service.
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     /// From arrival to completion.
@@ -19,7 +19,7 @@ pub struct Durations {
     pub service: Measure,
 }
 
-/// A duration of every request, by kind of quantity.
+/// A duration that every request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// From arrival to completion.
@@ -30,7 +30,7 @@ pub enum Quantity {
     Service,
 }
 
-/// Which requests.
+/// A selection of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All of them.
@@ -51,7 +51,7 @@ impl Durations {
     }
 }
 
-/// What the recorded requests took where the workload was recorded, from arrival to completion; empty where it does not say.
+/// Response times that the trace states for the same requests; empty if it states none.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// Reads and writes.
@@ -64,7 +64,7 @@ pub struct Recorded {
     pub flushes: Measure,
 }
 
-/// A phase over all measured requests, in nanoseconds.
+/// A phase of all measured requests, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseSummary {
     /// Mean.
@@ -78,11 +78,11 @@ pub struct PhaseSummary {
 /// The request log: one entry per measured request, in order of completion.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    /// What each entry holds.
+    /// Requests and their services.
     pub entries: Vec<(Request, Service)>,
 }
 
-/// Records the measured requests of a run; flushes apart from those that transfer something.
+/// Records the measured requests of a run. Flushes are separate from reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     overhead_ns: u64,
@@ -90,9 +90,9 @@ pub struct Recorder {
     writes: Durations,
     /// From arrival to completion.
     flushes: Measure,
-    /// Batch means over reads and writes together, which their own can't give: response, wait, service.
-    together: [BatchMeans; 3],
-    /// Those that are not 0: most phases of most requests are, and cost nothing.
+    /// Batch means of reads and writes in their common order: response, wait, service.
+    reads_and_writes: [BatchMeans; 3],
+    /// Phases that are not 0. Most phases of most requests are 0 and are not recorded.
     phases: [Moments; PHASES.len()],
     bytes: u64,
     block_bytes: u32,
@@ -101,7 +101,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records requests of blocks of `block_bytes` that spend `overhead_ns` in command processing; with a log if asked.
+    /// Returns an empty recorder of requests that spend `overhead_ns` in command processing. Blocks have `block_bytes`. With `log`,
+    /// it keeps every request.
     #[must_use]
     pub fn new(overhead_ns: u64, block_bytes: u32, log: bool) -> Self {
         Self { overhead_ns, block_bytes, log: log.then(Log::default), ..Self::default() }
@@ -125,7 +126,7 @@ impl Recorder {
         &self.flushes
     }
 
-    /// What the same requests took where the workload was recorded.
+    /// Response times that the trace states for the same requests.
     #[must_use]
     pub fn recorded(&self) -> &Recorded {
         &self.recorded
@@ -137,13 +138,13 @@ impl Recorder {
         self.reads.response.moments().count() + self.writes.response.moments().count()
     }
 
-    /// Bytes transferred by them.
+    /// Bytes transferred by reads and writes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Time in command processing.
+    /// Time in command processing, ns.
     #[must_use]
     pub fn overhead_ns(&self) -> u64 {
         self.overhead_ns
@@ -153,8 +154,8 @@ impl Recorder {
     #[must_use]
     pub fn phases(&self) -> [PhaseSummary; PHASES.len()] {
         let count = self.count();
-        self.phases.each_ref().map(|others| {
-            let moments = others.among(count);
+        self.phases.each_ref().map(|nonzero| {
+            let moments = nonzero.with_zeros_up_to(count);
             PhaseSummary {
                 mean_ns: moments.mean_ns(),
                 std_ns: moments.population_variance_ns2().sqrt(),
@@ -163,21 +164,21 @@ impl Recorder {
         })
     }
 
-    /// The log, if one was asked for.
+    /// The log, if one is kept.
     #[must_use]
     pub fn log(&self) -> Option<&Log> {
         self.log.as_ref()
     }
 
-    /// Summary of a quantity over reads and writes; `None` when nothing was recorded.
+    /// Returns the summary of a quantity over reads and writes, or `None` if nothing was recorded.
     #[must_use]
     pub fn summary(&self, quantity: Quantity) -> Option<Summary> {
         let mut moments = self.reads.of(quantity).moments().clone();
         moments.merge(self.writes.of(quantity).moments());
-        Summary::of(&moments, &self.histogram(quantity, Which::All), &self.together[quantity as usize])
+        Summary::of(&moments, &self.histogram(quantity, Which::All), &self.reads_and_writes[quantity as usize])
     }
 
-    /// Distribution of a quantity.
+    /// Returns the distribution of a quantity.
     #[must_use]
     pub fn histogram(&self, quantity: Quantity, which: Which) -> Histogram {
         match which {
@@ -191,13 +192,13 @@ impl Recorder {
         }
     }
 
-    /// Bytes that a request of the log needs of its blocks.
+    /// Returns the bytes that a logged request needs of its blocks.
     #[must_use]
     pub fn needed_bytes(&self, request: &Request) -> u64 {
         request.needed(self.block_bytes).bytes(self.block_bytes)
     }
 
-    /// Time a request of the log waited.
+    /// Returns the time from the end of command processing to dispatch of a logged request, ns.
     #[must_use]
     pub fn wait_ns(&self, request: &Request, service: &Service) -> u64 {
         service.start.saturating_since(request.arrival + self.overhead_ns)
@@ -219,8 +220,8 @@ impl Observer for Recorder {
         durations.response.record(values[0]);
         durations.wait.record(values[1]);
         durations.service.record(values[2]);
-        for (together, value) in self.together.iter_mut().zip(values) {
-            together.record(value);
+        for (means, value) in self.reads_and_writes.iter_mut().zip(values) {
+            means.record(value);
         }
         for (sums, value) in self.phases.iter_mut().zip(service.phases.values_ns()) {
             sums.record(value);

@@ -1,4 +1,4 @@
-//! Everything measured of one quantity, and its summary in the units people read.
+//! Measurements of one quantity, and their summary in milliseconds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Summary {
     pub ci95_low_ms: Option<f64>,
     /// Upper end of the 95 % confidence interval of the mean, ms; none when the run is too short for one.
     pub ci95_high_ms: Option<f64>,
-    /// Why there is no confidence interval.
+    /// Reason why there is no confidence interval.
     pub ci95_note: Option<String>,
     /// Sample standard deviation, ms; 0 for a single value.
     pub std_ms: f64,
@@ -71,7 +71,7 @@ impl Measure {
         &self.histogram
     }
 
-    /// The summary; `None` when nothing was recorded.
+    /// Returns the summary, or `None` if nothing was recorded.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.moments, &self.histogram, &self.batches)
@@ -79,18 +79,18 @@ impl Measure {
 }
 
 impl Summary {
-    /// Summary of values that the three have seen alike; `None` when there are none.
+    /// Returns the summary of the values that all three have recorded, or `None` if there are none.
     #[must_use]
     pub fn of(moments: &Moments, histogram: &Histogram, batches: &BatchMeans) -> Option<Self> {
         let (min_ns, max_ns) = (moments.min_ns()? as f64, moments.max_ns()? as f64);
         let quantiles_ns = histogram.quantiles_ns([0.5, 0.9, 0.95, 0.99, 0.999])?;
         let [p50_ms, p90_ms, p95_ms, p99_ms, p99_9_ms] = quantiles_ns.map(|ns| ns_to_ms(ns.clamp(min_ns, max_ns)));
-        let interval = batches.interval95();
+        let interval = batches.interval95_ns();
         Some(Self {
             count: moments.count(),
             mean_ms: ns_to_ms(moments.mean_ns()),
-            ci95_low_ms: interval.ok().map(|interval| ns_to_ms(interval.low_ns)),
-            ci95_high_ms: interval.ok().map(|interval| ns_to_ms(interval.high_ns)),
+            ci95_low_ms: interval.ok().map(|interval| ns_to_ms(interval.low)),
+            ci95_high_ms: interval.ok().map(|interval| ns_to_ms(interval.high)),
             ci95_note: interval.err().map(|reason| reason.to_string()),
             std_ms: ns_to_ms(moments.std_ns()),
             scv: moments.scv(),
@@ -110,12 +110,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_recorded_has_no_summary() {
+    fn empty_measure_has_no_summary() {
         assert_eq!(Measure::default().summary(), None);
     }
 
     #[test]
-    fn one_value_is_every_quantile() {
+    fn all_quantiles_of_one_value_are_that_value() {
         let mut measure = Measure::default();
         measure.record(1_234_567);
         let summary = measure.summary().expect("a value was recorded");

@@ -1,4 +1,4 @@
-//! Averages over time of a quantity that jumps, such as a queue length.
+//! Time-weighted average of a step function, such as a queue length.
 
 use crate::time::Time;
 
@@ -13,8 +13,7 @@ pub struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// Books that the quantity is `value` from `now` on. `now` must not run backwards; an earlier one counts as the
-    /// last.
+    /// Sets the quantity to `value` from `now` on. A `now` before the last one is replaced by it.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         let elapsed_ns = now.saturating_since(self.since);
@@ -23,13 +22,13 @@ impl TimeAverage {
         self.value = value;
     }
 
-    /// Begins a new window at `now`: the value stays, what was measured before is forgotten.
+    /// Starts a new window at `now`, with the present value.
     pub fn begin(&mut self, now: Time) {
         self.set(now, self.value);
         *self = Self { value: self.value, start: self.since, since: self.since, area: 0 };
     }
 
-    /// Average from the start of the window until `now`; the present value when no time has passed.
+    /// Returns the average from the start of the window to `now`; the present value if no time has passed.
     #[must_use]
     pub fn average(&self, now: Time) -> f64 {
         let until = now.max(self.since);
@@ -46,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_weigh_by_the_time_they_last() {
+    fn average_weights_values_by_duration() {
         let mut queue = TimeAverage::default();
         queue.set(Time::from_ns(10), 4);
         queue.set(Time::from_ns(15), 1);
@@ -54,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_window_forgets_all_but_the_value() {
+    fn new_window_keeps_only_the_value() {
         let mut queue = TimeAverage::default();
         queue.set(Time::from_ns(0), 9);
         queue.set(Time::from_ns(50), 2);

@@ -1,67 +1,67 @@
-//! The devices of an enclosure, and where new ones come from.
+//! The devices of an enclosure, and the supply of new ones.
 
 use super::lifetime::Law;
 use super::parameters::DeviceLife;
 
-/// What a device's place holds.
+/// The content of a bay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// A device that holds data.
     InUse,
     /// A dedicated spare.
     Spare,
-    /// Nothing, until somebody comes.
+    /// Empty until the next visit.
     Missing,
 }
 
-/// A device's place in an enclosure.
+/// A bay of an enclosure, and its device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Bay {
     pub(super) role: Role,
-    /// The law of the device's life.
+    /// Distribution of the device's lifetime.
     pub(super) law: Law,
-    /// Since when it ages, h.
+    /// Time at which the device began to age, h.
     pub(super) since_h: f64,
-    /// Since when it holds data, h.
+    /// Time since which the device holds data, h.
     pub(super) data_since_h: f64,
-    /// When it is known to fail, h; infinity where only its hazard is known, or where it does not age.
+    /// Time of failure, h; infinity if only the hazard is known, or if the device does not age.
     pub(super) fails_h: f64,
 }
 
-/// New devices, batch by batch.
+/// Supply of new devices, in batches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivery<'a> {
+pub(super) struct DeviceSupply<'a> {
     life: &'a DeviceLife,
     law: Law,
-    left: u32,
-    bad: bool,
+    left_in_batch: u32,
+    batch_is_bad: bool,
 }
 
-impl<'a> Delivery<'a> {
+impl<'a> DeviceSupply<'a> {
     pub(super) fn new(life: &'a DeviceLife) -> Self {
-        Self { life, law: Law::new(life.mttf_h, life.lifetime), left: 0, bad: false }
+        Self { life, law: Law::new(life.mttf_h, life.lifetime), left_in_batch: 0, batch_is_bad: false }
     }
 
-    /// Begins a new batch with the next device.
+    /// Makes the next device the first of a new batch.
     pub(super) fn new_batch(&mut self) {
-        self.left = 0;
+        self.left_in_batch = 0;
     }
 
-    /// The law of the next device's life; `happens` draws whether something happens that does so with a probability, and
-    /// for so many devices at a time.
-    pub(super) fn next_law(&mut self, mut happens: impl FnMut(f64, u32) -> bool) -> Law {
+    /// Returns the lifetime distribution of the next device. `draw_weak` draws, for a probability and a number of devices, whether
+    /// these devices are weak.
+    pub(super) fn next_law(&mut self, mut draw_weak: impl FnMut(f64, u32) -> bool) -> Law {
         if let Some(batches) = &self.life.batches {
-            if self.left == 0 {
-                self.left = batches.size;
-                self.bad = happens(batches.share, batches.size);
+            if self.left_in_batch == 0 {
+                self.left_in_batch = batches.size;
+                self.batch_is_bad = draw_weak(batches.share, batches.size);
             }
-            self.left -= 1;
-            if self.bad {
+            self.left_in_batch -= 1;
+            if self.batch_is_bad {
                 return Law::Exponential { mean_h: batches.mttf_h };
             }
         }
         match &self.life.infant_mortality {
-            Some(infants) if happens(infants.share, 1) => Law::Exponential { mean_h: infants.mttf_h },
+            Some(infants) if draw_weak(infants.share, 1) => Law::Exponential { mean_h: infants.mttf_h },
             _ => self.law,
         }
     }

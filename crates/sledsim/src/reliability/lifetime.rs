@@ -1,4 +1,4 @@
-//! Laws that lifetimes follow.
+//! Lifetime distributions.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -6,10 +6,10 @@ use crate::engine::random::Stream;
 
 use super::parameters::Lifetime;
 
-/// Past so many standard deviations the normal tail is taken from its asymptotic series: `erfc` ends at 38.
+/// Beyond this number of standard deviations, the normal tail comes from its asymptotic series: `erfc` underflows at 38.
 const FAR_TAIL: f64 = 30.0;
 
-/// The law of one device's lifetime. Ages are hours.
+/// The lifetime distribution of one device. Ages are in hours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// Exponential.
@@ -34,7 +34,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// The law with this mean (h) and distribution.
+    /// Returns the distribution with this mean (h) and shape.
     #[must_use]
     pub fn new(mean_h: f64, lifetime: Lifetime) -> Self {
         match lifetime {
@@ -58,13 +58,13 @@ impl Law {
         }
     }
 
-    /// Cumulative hazard from an age over a time, both in h: minus the logarithm of the probability to live through it.
+    /// Returns the cumulative hazard from `age_h` to `age_h + time_h`: minus the logarithm of the probability to survive this time.
     #[must_use]
     pub fn hazard_over(&self, age_h: f64, time_h: f64) -> f64 {
         match *self {
             Self::Exponential { mean_h } => time_h / mean_h,
             Self::Weibull { scale_h, shape } if age_h > 0.0 => {
-                // A difference of two powers would lose the digits of a short time at a high age.
+                // A difference of two powers would be inaccurate for a short time at a high age.
                 libm::pow(age_h / scale_h, shape) * libm::expm1(shape * libm::log1p(time_h / age_h))
             }
             Self::Weibull { scale_h, shape } => libm::pow(time_h / scale_h, shape),
@@ -75,7 +75,7 @@ impl Law {
         }
     }
 
-    /// Hazard rate at an age in h, per h; infinite at birth where infants die most.
+    /// Returns the hazard rate at an age, per h; infinite at age 0 for a Weibull shape below 1.
     #[must_use]
     pub fn hazard_rate(&self, age_h: f64) -> f64 {
         match *self {
@@ -108,7 +108,7 @@ fn log_normal_tail(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::random::normal_quantile;
+    use crate::metrics::quantile::normal_quantile;
 
     fn laws() -> Vec<Law> {
         let kinds = [
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_lifetimes_have_the_mean_and_the_survival_of_their_law() {
+    fn drawn_lifetimes_match_mean_and_survival_function() {
         const DRAWS: usize = 200_000;
         for law in laws() {
             let mut stream = Stream::new(1, "law");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn hazards_add_up_and_their_rate_is_their_slope() {
+    fn hazard_is_additive_and_rate_is_its_derivative() {
         for law in laws() {
             for (age_h, time_h) in [(1.0, 2.0), (100.0, 300.0), (5000.0, 1.0)] {
                 let parts = law.hazard_over(0.0, age_h) + law.hazard_over(age_h, time_h);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_normal_tail_has_no_seam() {
+    fn log_normal_tail_is_continuous() {
         for z in [0.0, FAR_TAIL] {
             let (below, above) = (log_normal_tail(z - 1e-9), log_normal_tail(z + 1e-9));
             // The slope is at most z + 1 / z there.

@@ -1,27 +1,26 @@
-//! Monte Carlo lifetimes of enclosures: how likely data is lost, and how often somebody has to come.
+//! Monte Carlo simulation of enclosures: probability of data loss, and number of service visits.
 //!
-//! An enclosure of data and parity devices and spares (Hong et al. 2006, section 3) is followed from failure to failure,
-//! with lifetimes, delays and kinds of loss that Markov chains cannot say. Rare losses are reached by forcing failures
-//! into the windows in which they hurt, and weighing what is seen accordingly.
+//! An enclosure of data devices, parity devices and spares (Hong et al. 2006, section 3) is simulated from failure to failure.
+//! Unlike a Markov chain, the model has ageing, fixed delays, latent errors and batches. Rare losses are simulated by importance
+//! sampling: failures are forced while data is vulnerable, and each life gets a weight.
 
 mod device;
 mod enclosure;
-mod error;
 mod estimate;
 mod forcing;
 mod lifetime;
+mod loss_probabilities;
 mod parameters;
-mod prospects;
 mod simulate;
 mod tally;
 mod tips;
 
 pub use estimate::{binomial_interval, Estimate};
 pub use lifetime::Law;
+pub use loss_probabilities::can_be_forced;
 pub use parameters::{
     Batches, Delay, DelayDistribution, DeviceLife, Enclosure, InfantMortality, LatentErrors, Lifetime, Rebuild, Repair,
     Sparing, Tips,
 };
-pub use prospects::can_be_forced;
 pub use simulate::{simulate, Experiment};
 pub use tally::{AtHorizon, Outcome};

@@ -4,19 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Range};
 use crate::limits::ENCLOSURE_DEVICES;
 
-use super::error::{time_within, within};
-
-/// Devices that a batch may hold, or that may be rebuilt at once.
-const MOST_TOGETHER: u32 = 300_000;
-/// Shortest and longest mean time, h: a few nanoseconds, and a hundred million years.
+/// Most devices of a batch, and most concurrent rebuilds.
+const MAX_TOGETHER: u32 = 300_000;
+/// Shortest and longest mean time, h: 3.6 ns and 100 million years.
 const TIMES_H: (f64, f64) = (1e-12, 1e12);
-/// Tips that a device may have.
-const MOST_TIPS: u32 = 10_000_000;
+/// Most tips of a device.
+const MAX_TIPS: u32 = 10_000_000;
 
-/// An enclosure: any `parity` of its `data` + `parity` devices may be missing without loss of data.
+/// An enclosure. It tolerates the loss of any `parity` of its `data` + `parity` devices.
 ///
 /// | name | Hong et al. 2006 |
 /// | --- | --- |
@@ -29,59 +27,59 @@ const MOST_TIPS: u32 = 10_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enclosure {
-    /// Devices' worth of data, at least 1.
+    /// Data, in units of a device's capacity, at least 1.
     pub data: u32,
-    /// Devices that may be missing at once: 1 for RAID-5, 2 for RAID-6.
+    /// Number of failed devices that the redundancy tolerates: 1 for RAID-5, 2 for RAID-6.
     pub parity: u32,
-    /// Spares, or devices' worth of spare space.
+    /// Dedicated spares, or spare space in units of a device's capacity.
     pub spares: u32,
-    /// Where the spare space is.
+    /// Location of the spare space.
     pub sparing: Sparing,
-    /// Whether a dedicated spare ages and fails on its shelf.
+    /// If true, dedicated spares age and fail while idle.
     pub spares_fail: bool,
-    /// Life of a device.
+    /// Lifetime and faults of a device.
     pub device: DeviceLife,
-    /// How a missing device's data is made whole again.
+    /// Rebuild of the data of failed devices.
     pub rebuild: Rebuild,
-    /// Visits that replace every missing device.
+    /// Visits, each of which replaces every missing device.
     pub repair: Repair,
 }
 
-/// Where the spare space of an enclosure is.
+/// Location of the spare space of an enclosure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sparing {
-    /// On devices of its own, which hold nothing until they take the place of another.
+    /// On dedicated devices, which hold no data until they replace a failed device.
     Dedicated,
-    /// Spread over all devices, all of which work and age.
+    /// Distributed over all devices, which are all in use and age.
     Distributed,
 }
 
-/// How devices live and what happens in them.
+/// Lifetime and faults of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceLife {
-    /// Mean lifetime of a device that is neither weak from birth nor of a bad batch, h.
+    /// Mean lifetime of a device without infant mortality and of a good batch, h.
     pub mttf_h: f64,
     /// Distribution of its lifetime.
     pub lifetime: Lifetime,
-    /// Devices that are weak from birth.
+    /// Devices with infant mortality.
     pub infant_mortality: Option<InfantMortality>,
-    /// Batches that devices come in.
+    /// Batches of devices.
     pub batches: Option<Batches>,
-    /// Errors that nobody notices until the place is read.
+    /// Latent sector errors.
     pub latent_errors: Option<LatentErrors>,
     /// Failures of single tips.
     pub tips: Option<Tips>,
 }
 
-/// Distribution of lifetimes about their mean.
+/// Distribution of lifetimes with a given mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Lifetime {
-    /// No memory: a device is as good as new until it fails.
+    /// Exponential: the hazard does not depend on the age.
     Exponential,
-    /// Weibull: fails less and less often for shapes below 1, wears out for shapes above 1.
+    /// Weibull: the hazard falls with the age for shapes below 1 and rises for shapes above 1.
     Weibull {
         /// Shape, 0.1 to 50.
         shape: f64,
@@ -93,7 +91,7 @@ pub enum Lifetime {
     },
 }
 
-/// Some devices are weak from birth and live exponentially.
+/// Infant mortality: a share of the devices has a shorter, exponential lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InfantMortality {
@@ -103,10 +101,9 @@ pub struct InfantMortality {
     pub mttf_h: f64,
 }
 
-/// Devices of a batch are good or bad together. Those of a bad batch live exponentially.
+/// Batches of devices. All devices of a bad batch have a shorter, exponential lifetime.
 ///
-/// The devices and spares that an enclosure starts with come from consecutive batches, and those of each visit from new
-/// ones.
+/// The initial devices and spares of an enclosure come from consecutive batches. Each visit starts a new batch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Batches {
@@ -114,56 +111,56 @@ pub struct Batches {
     pub size: u32,
     /// Share of the batches that are bad, 0 to 1.
     pub share: f64,
-    /// Mean lifetime of their devices, h.
+    /// Mean lifetime of the devices of a bad batch, h.
     pub mttf_h: f64,
 }
 
-/// Latent sector errors, found and put right by scrubbing.
+/// Latent sector errors, which scrubbing finds and repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatentErrors {
     /// Mean time between errors of one device, h.
     pub every_h: f64,
-    /// Time from one scrub of the whole enclosure to the next, h; never when absent.
+    /// Interval between scrubs of the whole enclosure, h; no scrubbing if absent.
     pub scrub_h: Option<f64>,
 }
 
-/// Tips of a device, which fail one by one and are replaced by spare tips.
+/// Tips of a device. They fail independently, and spare tips replace them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tips {
-    /// Tips that hold data.
+    /// Number of tips in use.
     pub count: u32,
     /// Mean lifetime of a tip in use, exponential, h.
     pub mttf_h: f64,
-    /// Spare tips, which do not fail before they are used.
+    /// Number of spare tips, which do not fail before they are used.
     pub spares: u32,
-    /// Tips that may be missing at once without loss of the device: what its error correction makes good.
+    /// Number of missing tips that the error correction tolerates.
     pub tolerated: u32,
-    /// From a tip's failure until a spare tip has taken its place, h; 0 is allowed.
+    /// Time from the failure of a tip until a spare tip replaces it, h; may be 0.
     pub remap_h: f64,
 }
 
-/// Recovery of missing devices' data, each onto a spare of its own.
+/// Rebuild of the data of failed devices, each onto one spare.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rebuild {
-    /// Time to write one whole spare.
+    /// Time to rebuild one device.
     pub time: Delay,
-    /// Devices that are rebuilt at the same time, at least 1.
+    /// Most concurrent rebuilds, at least 1.
     pub at_once: u32,
-    /// Whether distributed sparing shortens it: there is less data on each of n devices, and all others read and write, so
-    /// that it takes (data + parity)(data + 1) / n(n - 1) of the time.
+    /// If true, distributed sparing shortens the rebuild. Each of n devices then holds less data, and all others read and write:
+    /// the time is multiplied by (data + parity)(data + 1) / n(n - 1).
     pub spread: bool,
 }
 
-/// A time that something takes.
+/// A random or fixed duration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delay {
     /// Mean, h.
     pub mean_h: f64,
-    /// Distribution about the mean.
+    /// Distribution with this mean.
     pub distribution: DelayDistribution,
 }
 
@@ -171,45 +168,44 @@ pub struct Delay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayDistribution {
-    /// What Markov chains assume.
+    /// Exponential, as in Markov chains.
     Exponential,
-    /// Always the mean.
+    /// Equal to the mean.
     Fixed,
 }
 
-/// When somebody comes.
+/// Service visits.
 ///
-/// A visit is called for when no spare is left and a device is missing. It puts new devices in the place of all missing
-/// ones, and the enclosure is then as at the start.
+/// A visit is scheduled when no spare is left and a device is missing. It replaces all missing devices and restores all spares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repair {
-    /// Time to a visit while all data still has its redundancy; nobody comes then when absent. Asks for `mandatory`.
+    /// Time to a visit while all data has full redundancy; no such visit if absent. Requires `mandatory`.
     pub preventive: Option<Delay>,
-    /// Time to a visit once redundancy is missing, too; nobody comes then when absent. An exponential time begins anew in
-    /// this mode; of two fixed times the visit that is due first takes place.
+    /// Time to a visit after redundancy is lost; no such visit if absent. An exponential time is drawn anew when redundancy is
+    /// lost. Of two fixed times, the earlier visit takes place.
     pub mandatory: Option<Delay>,
 }
 
 impl Enclosure {
-    /// Devices that are needed: `data` + `parity`.
+    /// Returns `data` + `parity`.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.data.saturating_add(self.parity)
     }
 
-    /// Devices in all, spares among them.
+    /// Returns the number of devices, including spares.
     #[must_use]
     pub fn devices(&self) -> u32 {
         self.width().saturating_add(self.spares)
     }
 
-    /// All that is wrong with it: fields that cannot be used, and what is allowed.
+    /// Returns a fault for each invalid field.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         let mut found = Vec::new();
         if self.data == 0 {
-            let says = ": 0 devices hold no data: at least 1 is needed";
+            let says = " = 0: at least 1 device is needed for data";
             found.push(Fault::at(Kind::OutOfRange, "enclosure.data").says(says));
         }
         if u64::from(self.devices()) > ENCLOSURE_DEVICES.most {
@@ -218,11 +214,11 @@ impl Enclosure {
         }
         found.extend(self.device.faults());
         found.extend(self.rebuild.time.fault("rebuild.time"));
-        found.extend(within("rebuild.at_once", f64::from(self.rebuild.at_once), 1.0, f64::from(MOST_TOGETHER)));
+        found.extend(range_fault("rebuild.at_once", f64::from(self.rebuild.at_once), 1.0, f64::from(MAX_TOGETHER)));
         if let Some(delay) = &self.repair.preventive {
             found.extend(delay.fault("repair.preventive"));
             if self.repair.mandatory.is_none() {
-                let says = ": who comes before redundancy is gone comes after that, too";
+                let says = ": a preventive visit requires a mandatory one";
                 found.push(Fault::missing("repair.mandatory").says(says));
             }
         }
@@ -232,7 +228,7 @@ impl Enclosure {
 }
 
 impl Rebuild {
-    /// Time of the next rebuild in an enclosure that has so many spares left.
+    /// Returns the duration of the next rebuild while `spares` spares are left.
     pub(super) fn time_with(&self, enclosure: &Enclosure, spares: u32) -> Delay {
         if enclosure.sparing == Sparing::Dedicated || !self.spread {
             return self.time;
@@ -244,8 +240,8 @@ impl Rebuild {
 }
 
 impl DeviceLife {
-    /// What drawing one such life within a time, h, takes: one, and the failures of tips to be expected until the device has
-    /// failed otherwise, or has none left to lose.
+    /// Returns the expected number of random draws for one lifetime up to `within_h`: one, and one for each failure of a tip until
+    /// the device fails.
     pub(super) fn draws(&self, within_h: f64) -> u64 {
         let Some(tips) = &self.tips else { return 1 };
         let most = f64::from(tips.spares) + f64::from(tips.tolerated) + 1.0;
@@ -255,24 +251,24 @@ impl DeviceLife {
 
     fn faults(&self) -> Vec<Fault> {
         let mut found = Vec::new();
-        found.extend(time("device.mttf", self.mttf_h));
+        found.extend(time_fault("device.mttf", self.mttf_h));
         found.extend(match self.lifetime {
             Lifetime::Exponential => None,
-            Lifetime::Weibull { shape } => within("device.lifetime.shape", shape, 0.1, 50.0),
-            Lifetime::Lognormal { sigma } => within("device.lifetime.sigma", sigma, 0.01, 10.0),
+            Lifetime::Weibull { shape } => range_fault("device.lifetime.shape", shape, 0.1, 50.0),
+            Lifetime::Lognormal { sigma } => range_fault("device.lifetime.sigma", sigma, 0.01, 10.0),
         });
         if let Some(infants) = &self.infant_mortality {
-            found.extend(within("device.infant_mortality.share", infants.share, 0.0, 1.0));
-            found.extend(time("device.infant_mortality.mttf", infants.mttf_h));
+            found.extend(range_fault("device.infant_mortality.share", infants.share, 0.0, 1.0));
+            found.extend(time_fault("device.infant_mortality.mttf", infants.mttf_h));
         }
         if let Some(batches) = &self.batches {
-            found.extend(within("device.batches.size", f64::from(batches.size), 1.0, f64::from(MOST_TOGETHER)));
-            found.extend(within("device.batches.share", batches.share, 0.0, 1.0));
-            found.extend(time("device.batches.mttf", batches.mttf_h));
+            found.extend(range_fault("device.batches.size", f64::from(batches.size), 1.0, f64::from(MAX_TOGETHER)));
+            found.extend(range_fault("device.batches.share", batches.share, 0.0, 1.0));
+            found.extend(time_fault("device.batches.mttf", batches.mttf_h));
         }
         if let Some(errors) = &self.latent_errors {
-            found.extend(time("device.latent_errors.every", errors.every_h));
-            found.extend(errors.scrub_h.and_then(|scrub_h| time("device.latent_errors.scrub", scrub_h)));
+            found.extend(time_fault("device.latent_errors.every", errors.every_h));
+            found.extend(errors.scrub_h.and_then(|scrub_h| time_fault("device.latent_errors.scrub", scrub_h)));
         }
         found.extend(self.tips.iter().flat_map(Tips::faults));
         found
@@ -282,19 +278,19 @@ impl DeviceLife {
 impl Tips {
     fn faults(&self) -> Vec<Fault> {
         let found = [
-            within("device.tips.count", f64::from(self.count), 1.0, f64::from(MOST_TIPS)),
-            within("device.tips.spares", f64::from(self.spares), 0.0, f64::from(MOST_TIPS)),
-            // One tip more than is tolerated has to be there to fail.
-            within("device.tips.tolerated", f64::from(self.tolerated), 0.0, f64::from(self.count) - 1.0),
-            time("device.tips.mttf", self.mttf_h),
-            time_within("device.tips.remap", self.remap_h, (0.0, TIMES_H.1)),
+            range_fault("device.tips.count", f64::from(self.count), 1.0, f64::from(MAX_TIPS)),
+            range_fault("device.tips.spares", f64::from(self.spares), 0.0, f64::from(MAX_TIPS)),
+            // The device must have enough tips to fail by them.
+            range_fault("device.tips.tolerated", f64::from(self.tolerated), 0.0, f64::from(self.count) - 1.0),
+            time_fault("device.tips.mttf", self.mttf_h),
+            time_range_fault("device.tips.remap", self.remap_h, 0.0),
         ];
         found.into_iter().flatten().collect()
     }
 }
 
 impl Delay {
-    /// Draws the time, h.
+    /// Draws a duration, h.
     pub(super) fn sample_h(&self, stream: &mut Stream) -> f64 {
         match self.distribution {
             DelayDistribution::Exponential => self.mean_h * stream.exponential(),
@@ -303,10 +299,21 @@ impl Delay {
     }
 
     fn fault(&self, field: &str) -> Option<Fault> {
-        time(field, self.mean_h)
+        time_fault(field, self.mean_h)
     }
 }
 
-fn time(field: &str, time_h: f64) -> Option<Fault> {
-    time_within(field, time_h, TIMES_H)
+fn time_fault(field: &str, time_h: f64) -> Option<Fault> {
+    time_range_fault(field, time_h, TIMES_H.0)
+}
+
+/// Returns a fault if `time_h` is below `shortest_h` or above the longest time.
+fn time_range_fault(field: &str, time_h: f64, shortest_h: f64) -> Option<Fault> {
+    let range = Range { unit: "h".into(), ..Range::from_to(shortest_h, TIMES_H.1) };
+    (!(shortest_h..=TIMES_H.1).contains(&time_h)).then(|| Fault::out_of_range(field, time_h, range))
+}
+
+/// Returns a fault if `value` is outside `low` to `high`, which are both allowed.
+pub(super) fn range_fault(field: &str, value: f64, low: f64, high: f64) -> Option<Fault> {
+    (!(low..=high).contains(&value)).then(|| Fault::out_of_range(field, value, Range::from_to(low, high)))
 }

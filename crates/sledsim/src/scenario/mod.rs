@@ -30,7 +30,6 @@ pub use report::idle_modes::BreakEvenReport;
 pub use report::summary::{report_schema, Report};
 pub use run::{run, run_keeping, Keep, RunError, RunOutput, Stopped};
 pub use session::Session;
-pub use specs::arrays::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 pub use specs::replacement::{replacement, replacement_schema};
 pub use specs::scenario::{DeviceSpec, DriveSpec, PowerCutsSpec, RunSpec, Scenario};
-pub use specs::system::{MemberSpec, Over, OverDisk, OverMembers, SystemSpec};
+pub use specs::system::{CompositeSpec, MemberSpec, SystemKind, SystemSpec};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::document::catalog::is_file;
 use super::specs::system::SystemSpec;
-use crate::fault::{self, Fault};
+use crate::fault::Fault;
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
 
 /// What is decided by the policies that keys of components name, and that may be one's own.
@@ -123,19 +123,11 @@ pub(super) fn make_room(table: &mut Map<String, Value>, key: &str) {
 /// the other keys.
 pub(super) fn open(system: &mut SystemSpec, door: Option<&dyn Door>, base: &Path) -> Vec<Fault> {
     let mut found = Vec::new();
-    system.each_mut(&"system".into(), &mut |component, path| {
+    system.visit_mut(&"system".into(), &mut |component, path| {
         for (own, role) in component.own_mut() {
             let faults = own.open(role, door, base).err().into_iter().flatten();
-            found.extend(faults.map(|fault| within(fault, &path.step(role.key()))));
+            found.extend(faults.map(|fault| fault.of_key(path.step(role.key()))));
         }
     });
     found
-}
-
-/// A fault by its path from further up; one without a path is of the place itself.
-pub(super) fn within(fault: Fault, place: &fault::Path) -> Fault {
-    match fault.path.is_empty() {
-        true => fault.placed(place.clone()),
-        false => fault.within(place),
-    }
 }

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::to_u32;
 use super::distribution::above;
 use super::synthetic::one;
 use super::{Next, SourceSpec, Synthetic, SyntheticSpec, Workload};
+use crate::convert::to_u32;
 use crate::fault::{Fault, Faults, Kind, Path, Range};
 use crate::request::Request;
 use crate::service::Service;

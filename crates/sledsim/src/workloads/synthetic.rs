@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::trunc_to_u32;
 use super::arrival::Arrivals;
 use super::continuation::{ContinuationSpec, Operations};
 use super::distribution::{above, within};
 use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, SourceSpec, Workload};
+use crate::convert::trunc_to_u32;
 use crate::engine::random::{Indexed, Stream};
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Flags, Request, Spare};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
-use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::array::Level;
 use sledsim::hierarchy::{ArraySpec, Drive, RedundantArray};
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -78,6 +78,10 @@ impl Component for Breakable {
         context.complete_with(&Completion { status, ..*completion }, answer);
     }
 }
+
+impl PowerLoss for Breakable {}
+
+impl Instrumentation for Breakable {}
 
 /// A system over members that can be broken.
 pub struct Built {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sledsim::engine::{Completion, Component, ComponentId, Context, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, System};
 use sledsim::hierarchy::mcd::MAGIC;
 use sledsim::hierarchy::{McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Request};
@@ -170,6 +170,10 @@ impl Component for Careless {
         context.complete_with(&Completion { request, ..*completion }, answer);
     }
 }
+
+impl PowerLoss for Careless {}
+
+impl Instrumentation for Careless {}
 
 #[test]
 fn a_destage_that_is_not_durable_is_found() {

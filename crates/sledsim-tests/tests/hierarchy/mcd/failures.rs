@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sledsim::engine::random::Stream;
-use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::{Child, FaultSpec, Faulty, McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::schedulers::fcfs;
@@ -80,6 +80,10 @@ impl Component for Spoiling {
         context.complete_with(&Completion { status, ..*completion }, answer);
     }
 }
+
+impl PowerLoss for Spoiling {}
+
+impl Instrumentation for Spoiling {}
 
 /// A caching disk over children of which some blocks can't be read from a time on.
 fn spoiling(spec: &McdSpec, from_ns: u64, mems: &[u64], disk: &[u64]) -> System {

@@ -1,6 +1,6 @@
 //! What is read is what was written, through appending, overwriting, cleaning and stalls.
 
-use sledsim::engine::{Completion, Component, ComponentId, Context, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, System};
 use sledsim::hierarchy::{MwbCleanSpec, MwbSpec};
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::sptf;
@@ -118,6 +118,10 @@ impl Component for LateReads {
         self.pass(request, context);
     }
 }
+
+impl PowerLoss for LateReads {}
+
+impl Instrumentation for LateReads {}
 
 #[test]
 fn a_log_is_not_used_again_while_a_read_of_it_waits() {

@@ -1,6 +1,6 @@
 //! Devices that fail: everything comes back, and nothing that is lost is taken for served.
 
-use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::MwbSpec;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
@@ -43,6 +43,10 @@ impl Component for Failing {
         context.complete_with(completion, answer);
     }
 }
+
+impl PowerLoss for Failing {}
+
+impl Instrumentation for Failing {}
 
 /// A write buffer whose MEMS device fails at some kind of request from a time on, and its disk at writes.
 fn failing(spec: &MwbSpec, mems_op: Op, mems_from: Time, disk_from: Time) -> System {

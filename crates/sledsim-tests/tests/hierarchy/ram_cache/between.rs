@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use sledsim::engine::random::Stream;
-use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, Status, System};
+use sledsim::engine::{
+    Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, Status, System,
+};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
@@ -123,9 +125,13 @@ impl Component for Between {
             self.pass(request, payload, false, context);
         }
     }
+}
 
+impl PowerLoss for Between {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
     }
 }
+
+impl Instrumentation for Between {}

@@ -5,7 +5,7 @@ use std::path::Path;
 use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
 use sledsim::fault::Kind;
 use sledsim::request::Op;
-use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario, SystemSpec};
+use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario};
 use sledsim::workloads::arrival::{closed, poisson};
 use sledsim::workloads::location::uniform;
 use sledsim::workloads::WorkloadSpec;
@@ -39,7 +39,7 @@ fn a_device_file_gives_the_same_device() {
     let import = files.import("drive.parv").expect("a drive");
     files.write("drive.toml", import.device_toml());
     let text = "workload.arrival = { kind = \"closed\", outstanding = 1 }\nsystem.device = \"drive.toml\"";
-    let SystemSpec::Drive(drive) = resolved(text, files.folder()).system else { panic!("a drive alone") };
+    let drive = resolved(text, files.folder()).system.into_drive().expect("a drive alone");
     let DeviceSpec::Disk(mut read) = drive.device else { panic!("no disk") };
     read.name.clone_from(&disk(&import).name);
     assert_eq!(*read, *disk(&import));

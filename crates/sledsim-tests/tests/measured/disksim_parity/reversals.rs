@@ -2,7 +2,7 @@
 
 use sledsim::devices::mems::motion::{turnaround_s, y_seek, Axis, SeekModel};
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
-use sledsim::scenario::{DeviceSpec, SystemSpec};
+use sledsim::scenario::DeviceSpec;
 use sledsim_testing::scenario_runs;
 
 /// How often and by how much some model is faster than *time-optimal*.
@@ -43,8 +43,7 @@ fn parameters(name: &str) -> MemsParameters {
         format!("device={name}"),
         "workload.arrival={kind=\"poisson\", rate_per_s=1.0}".to_owned(),
     ]);
-    let SystemSpec::Drive(drive) = scenario.system else { panic!("a drive alone") };
-    match drive.device {
+    match scenario.system.into_drive().expect("a drive alone").device {
         DeviceSpec::Mems(parameters) => *parameters,
         other => panic!("{name} is no MEMS device: {other:?}"),
     }

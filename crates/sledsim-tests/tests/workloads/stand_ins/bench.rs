@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use serde_json::{json, Value};
 use sledsim::request::{Op, Request};
-use sledsim::scenario::{self, Scenario, SystemSpec};
+use sledsim::scenario::{self, Scenario};
 use sledsim::time::Time;
 use sledsim::workloads::WorkloadSpec;
 use sledsim::workloads::{Mix, RangeSpec, Workload};
@@ -113,8 +113,8 @@ impl Bench {
 }
 
 fn capacity_blocks(scenario: &Scenario) -> u64 {
-    let SystemSpec::Drive(drive) = &scenario.system else { panic!("a drive alone") };
-    scenario::device(&drive.device).expect("a device").dimensions().capacity_blocks
+    let device = &scenario.system.drive().expect("a drive alone").device;
+    scenario::device(device).expect("a device").dimensions().capacity_blocks
 }
 
 fn requests_of(scenario: &Scenario) -> u64 {

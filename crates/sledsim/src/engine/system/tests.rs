@@ -1,7 +1,7 @@
 //! Systems that break the rules of the whole, and what is said of it.
 
 use super::*;
-use crate::engine::component::Completion;
+use crate::engine::component::{Completion, Instrumentation, PowerLoss};
 
 /// A component that completes nothing.
 #[derive(Clone)]
@@ -19,8 +19,12 @@ impl Component for Swallows {
     fn submit(&mut self, _request: Request, _context: &mut Context<'_>) {}
 
     fn completed(&mut self, _child: ComponentId, _completion: &Completion, _context: &mut Context<'_>) {}
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl PowerLoss for Swallows {}
+
+impl Instrumentation for Swallows {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         if at_rest {
             return Err("its own books disagree".into());
         }

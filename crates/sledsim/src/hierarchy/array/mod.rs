@@ -5,6 +5,7 @@ mod check;
 mod copies;
 mod galois;
 mod journal;
+mod kinds;
 pub mod layout;
 mod members;
 mod operation;
@@ -17,6 +18,7 @@ mod tally;
 
 pub(super) use check::{equal_blocks, unit};
 pub use copies::ReadPolicy;
+pub use kinds::{MirrorSpec, ParitySpec, MIRROR, RAID4, RAID5, RAID6};
 pub use layout::{Layout, Level};
 pub use redundant::RedundantArray;
 pub use spec::{ArraySpec, JournalHolds, JournalSpec, ReadChoice, RebuildSpec, Sparing, WriteMethod};

@@ -12,7 +12,7 @@ use super::spec::{ArraySpec, Sparing, WriteMethod};
 use super::tally::Tally;
 use crate::convert::to_u32;
 use crate::engine::details::Details;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload, Status};
+use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, Status};
 use crate::fault::Fault;
 use crate::hierarchy::parts::{Gather, Locks, Tickets};
 use crate::own::OwnMirror;
@@ -346,13 +346,15 @@ impl Component for RedundantArray {
         self.go_on(context);
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        // What a journal forgets has to be durable.
-        self.journal.is_none() && self.children.iter().any(|&child| below.may_lose_writes(child))
-    }
-
     fn part_blocks(&self) -> Option<u64> {
         Some(self.layout.part_blocks())
+    }
+}
+
+impl PowerLoss for RedundantArray {
+    fn may_lose_writes(&self, children: bool) -> bool {
+        // The journal drops its entries, so its writes are durable.
+        self.journal.is_none() && children
     }
 
     fn power_cut(&mut self, _now: Time) {
@@ -378,11 +380,13 @@ impl Component for RedundantArray {
         self.replays > 0
     }
 
-    fn pause(&mut self) {
+    fn pause_background_work(&mut self) {
         self.rebuild.pause();
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for RedundantArray {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, accesses, operations) = (self.hosts.len(), self.parts.len(), self.operations.len());
         let waiting = self.ready.len() + self.held.len();
         let is_locked = !self.locks.is_empty() || !self.copies.at_rest();
@@ -426,9 +430,9 @@ mod tests {
             let spec = ArraySpec { journal: Some(JournalSpec::default()), ..ArraySpec::default() };
             let children = (0..2).map(ComponentId).collect();
             let mut array = RedundantArray::new(Level::Mirror, children, &[(10_000, 512); 2], &spec).expect("they fit");
-            assert_eq!(array.check(true), Ok(()));
+            assert_eq!(array.check_invariants(true), Ok(()));
             act(&mut array);
-            let told = array.check(true).expect_err(word);
+            let told = array.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

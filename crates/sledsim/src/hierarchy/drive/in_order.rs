@@ -1,4 +1,4 @@
-//! Open arrivals served in their order, without events: a drive hears of each ahead of time, or at its turn.
+//! Open arrivals served in their order, without events: the drive is given each arrival ahead of time.
 
 use std::collections::VecDeque;
 
@@ -36,33 +36,16 @@ impl Ahead {
         if free.is_some() {
             station.window.count_one(start - ready);
         }
-        self.watch(station, ready, free);
-        completed(&completion);
-    }
-
-    /// Watches the queue as a request becomes ready, which has to wait until then if there is a time.
-    #[inline]
-    fn watch(&mut self, station: &mut Station, ready: Time, until: Option<Time>) {
         // What arrives at an instant comes after what is dispatched then; what becomes ready, before.
         let arrives = station.overhead_ns == 0;
         while self.waited.front().is_some_and(|&dispatched| dispatched < ready || arrives && dispatched == ready) {
             self.waited.pop_front();
         }
-        if let Some(until) = until {
-            self.waited.push_back(until);
+        if let Some(dispatched) = free {
+            self.waited.push_back(dispatched);
             station.window.watch_queue(self.waited.len());
         }
-    }
-
-    /// From now on, `now`, there are events: `waiting` have not been heard of, but some may have been ready when others were
-    /// dispatched.
-    pub(super) fn leave(&mut self, station: &mut Station, now: Time, waiting: &[Request]) {
-        let overhead_ns = station.overhead_ns;
-        let ready = waiting.iter().map(|request| request.arrival + overhead_ns);
-        for ready in ready.take_while(|&ready| ready <= now) {
-            self.watch(station, ready, Some(Time::MAX));
-        }
-        self.waited.clear();
+        completed(&completion);
     }
 
     /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.

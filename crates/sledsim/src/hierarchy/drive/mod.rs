@@ -29,7 +29,9 @@ use crate::convert::to_usize;
 use crate::devices::{Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
+use crate::engine::{
+    Below, Completion, Component, ComponentId, Context, InOrderService, Instrumentation, PowerLoss, Status,
+};
 use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::{self, Scheduler};
@@ -277,47 +279,9 @@ impl Component for Drive {
         self.station.device.dimensions().block_bytes
     }
 
-    fn in_order(&self) -> bool {
-        self.allows_in_order && self.station.in_order() && !self.station.flaws.any()
-    }
-
-    #[inline]
-    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        if !self.serves_at_once() {
-            self.ahead.serve_ahead(&mut self.station, next, completed);
-        } else if let Some(request) = next {
-            self.ahead.serve_at_once(&mut self.station, request, completed);
-        }
-    }
-
-    fn has_turns(&self) -> bool {
-        self.in_order() && self.serves_at_once()
-    }
-
-    #[inline]
-    fn turn(&self, request: &Request) -> Time {
-        self.station.turn(request)
-    }
-
-    fn go_on_by_events(&mut self, under_service: &[Completion], waiting: &[Request], context: &mut Context<'_>) {
-        let now = context.now();
-        self.ahead.leave(&mut self.station, now, waiting);
-        self.station.wait_on(now, waiting);
-        for completion in under_service {
-            self.under_service.begin(completion.request, &completion.service, completion.status, context);
-        }
-        match self.station.window.busy_until().filter(|&free| free > now) {
-            Some(free) => self.occupy(free, under_service.iter().any(|it| it.service.end == free), context),
-            None if self.station.scheduler.is_empty() => {
-                self.mechanism_busy = false;
-                self.await_ready(context);
-            }
-            // Whoever drives it has stopped in the instant of a turn.
-            None => {
-                self.mechanism_busy = true;
-                self.await_free(now, context);
-            }
-        }
+    fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
+        let applies = self.allows_in_order && self.station.in_order() && !self.station.flaws.any();
+        applies.then_some(self as &mut dyn InOrderService)
     }
 
     #[inline]
@@ -366,8 +330,21 @@ impl Component for Drive {
         let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
         Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
     }
+}
 
-    fn may_lose_writes(&self, _below: &Below<'_>) -> bool {
+impl InOrderService for Drive {
+    #[inline]
+    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+        if !self.serves_at_once() {
+            self.ahead.serve_ahead(&mut self.station, next, completed);
+        } else if let Some(request) = next {
+            self.ahead.serve_at_once(&mut self.station, request, completed);
+        }
+    }
+}
+
+impl PowerLoss for Drive {
+    fn may_lose_writes(&self, _children: bool) -> bool {
         self.station.device.volatile_cache().is_some()
     }
 
@@ -378,8 +355,10 @@ impl Component for Drive {
         self.flushes.clear();
         (self.ready_timer, self.free_timer) = (false, false);
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Drive {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let pending = self.station.scheduler.len() + self.flushes.len();
         let ready = self.station.incoming.len();
         let serving = self.under_service.0.iter().flatten().count();
@@ -445,9 +424,9 @@ mod tests {
             let device = SimpleDevice::constant(&parameters).expect("they are valid");
             let scheduler = schedulers::build(&SchedulerSpec::default(), &device);
             let mut drive = Drive::new(Box::new(device), scheduler, 2).checked();
-            assert_eq!(drive.check(true), Ok(()));
+            assert_eq!(drive.check_invariants(true), Ok(()));
             act(&mut drive);
-            let told = drive.check(true).expect_err(word);
+            let told = drive.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

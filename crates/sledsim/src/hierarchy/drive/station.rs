@@ -79,21 +79,6 @@ impl Station {
         }
     }
 
-    /// When a request that comes next in the order of arrival is dispatched.
-    #[inline]
-    pub(super) fn turn(&self, request: &Request) -> Time {
-        let ready = request.arrival + self.overhead_ns;
-        self.window.busy_until().map_or(ready, |free| free.max(ready))
-    }
-
-    /// Requests that have arrived by `now`, and wait in the order of arrival, are known from now on; those that are ready are
-    /// pending.
-    pub(super) fn wait_on(&mut self, now: Time, waiting: &[Request]) {
-        self.incoming.extend(waiting.iter().map(|request| (request.arrival + self.overhead_ns, *request)));
-        self.count_queue(now);
-        self.take_ready(now);
-    }
-
     /// A request that is ready joins the queue.
     #[inline]
     pub(super) fn push(&mut self, ready: Time, request: Request) {

@@ -51,7 +51,7 @@ mod valid;
 use std::collections::VecDeque;
 
 pub use header::MAGIC;
-pub use spec::{McdFlushSpec, McdSpec, McdUnitsSpec};
+pub use spec::{McdFlushSpec, McdSpec, McdUnitsSpec, KIND};
 
 use buffer::{Awaiting, Buffer};
 use bypass::Streams;
@@ -71,7 +71,7 @@ use units::Units;
 use super::cache::replacement::MAX_SLOTS;
 use super::Child;
 use crate::convert::to_u32;
-use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
+use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, PowerLoss, Status};
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::Request;
 use crate::time::Time;
@@ -390,6 +390,13 @@ impl Component for Mcd {
     fn part_blocks(&self) -> Option<u64> {
         Some(u64::from(self.layout.segment_blocks))
     }
+}
+
+impl PowerLoss for Mcd {
+    /// All writes to the children are durable.
+    fn may_lose_writes(&self, _children: bool) -> bool {
+        false
+    }
 
     fn power_cut(&mut self, _now: Time) {
         self.children.forget();
@@ -413,8 +420,10 @@ impl Component for Mcd {
     fn is_recovering(&self) -> bool {
         self.recovery.is_some()
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Mcd {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, accesses, stalled) = (self.requests.len(), self.children.under_way(), self.stalled.len());
         if at_rest && requests + accesses + stalled > 0 {
             return Err(format!("at rest with {requests} requests, {accesses} accesses, {stalled} stalled"));
@@ -475,9 +484,9 @@ mod tests {
         for (word, act) in acts {
             let child = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
             let mut mcd = Mcd::new(&McdSpec::default(), child(0, 100_000), child(1, 1_000_000)).expect("they fit");
-            assert_eq!(mcd.check(true), Ok(()));
+            assert_eq!(mcd.check_invariants(true), Ok(()));
             act(&mut mcd);
-            let told = mcd.check(true).expect_err(word);
+            let told = mcd.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

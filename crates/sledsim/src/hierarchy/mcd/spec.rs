@@ -3,7 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Mcd;
+use crate::engine::Component;
+use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::ReplacementChoice;
+use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, MEMS_AND_DISK, SURVIVES_POWER_CUT};
+use crate::hierarchy::parts::Child;
+use crate::own::{OwnSpec, Role};
+use crate::units::shown_bytes;
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "mcd",
+    description: "A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).",
+    children: MEMS_AND_DISK,
+    parameters: ComponentParameters::of::<McdSpec>(),
+};
 
 /// MEMS as a fully associative write-back cache of a disk (MCD): Hong et al. 2006, sections 4.1.2 and 4.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,6 +83,35 @@ pub struct McdUnitsSpec {
     /// Size of a region: a multiple of `segment_bytes`.
     #[schemars(range(min = 512), extend("x-unit" = "B"))]
     pub region_bytes: u64,
+}
+
+impl ComponentSpec for McdSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Mcd::new(self, children[0], children[1])?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        let by = match self.shortcut {
+            true => format!("mems or {} of non-volatile buffer have them", shown_bytes(self.buffer_bytes)),
+            false => "mems has them".into(),
+        };
+        let mut notes = vec![format!("writes are acknowledged when {by}: {SURVIVES_POWER_CUT}")];
+        if !self.immediate_report {
+            notes.push("a changed segment has to reach the disk before another takes its place".into());
+        }
+        if !self.partial_write {
+            notes.push("writes of a part of a segment wait until the disk has been read".into());
+        }
+        notes
+    }
+
+    fn own(&self) -> Option<(&OwnSpec, Role)> {
+        Some((self.policy.own()?, Role::Replacement))
+    }
+
+    fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
+        Some((self.policy.own_mut()?, Role::Replacement))
+    }
 }
 
 impl Default for McdSpec {

@@ -35,14 +35,16 @@ use self::read::{Part, Piece, Read};
 use self::recover::Recovery;
 use self::ring::Ring;
 use super::parts::{Child, Tickets};
-use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
+use crate::engine::{
+    Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss, Status,
+};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 use crate::time::Time;
 
 pub use header::MAGIC;
-pub use spec::{MwbCleanSpec, MwbSpec};
+pub use spec::{MwbCleanSpec, MwbSpec, KIND};
 
 /// Most blocks of a log of which it is checked after every completion that its table is right.
 const MOST_CHECKED: u32 = 256;
@@ -184,6 +186,13 @@ impl Component for Mwb {
     fn part_blocks(&self) -> Option<u64> {
         Some(u64::from(self.ring.slot_blocks))
     }
+}
+
+impl PowerLoss for Mwb {
+    /// All writes to the children are durable.
+    fn may_lose_writes(&self, _children: bool) -> bool {
+        false
+    }
 
     fn power_cut(&mut self, now: Time) {
         self.jobs.clear();
@@ -206,8 +215,10 @@ impl Component for Mwb {
     fn is_recovering(&self) -> bool {
         self.recovery.is_some()
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Mwb {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (reads, writes, accesses) = (self.reads.len(), self.writes.len(), self.jobs.len());
         let waiting = self.pending.len() + self.waiting.len();
         if at_rest && reads + writes + accesses + waiting > 0 {
@@ -252,9 +263,9 @@ mod tests {
         for (word, at_rest, act) in acts {
             let child = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
             let mut mwb = Mwb::new(&MwbSpec::default(), child(0, 50_000), child(1, 1_000_000)).expect("they fit");
-            assert_eq!(mwb.check(true), Ok(()));
+            assert_eq!(mwb.check_invariants(true), Ok(()));
             act(&mut mwb);
-            let told = mwb.check(at_rest).expect_err(word);
+            let told = mwb.check_invariants(at_rest).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

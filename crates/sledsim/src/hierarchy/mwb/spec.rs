@@ -1,8 +1,21 @@
 //! What a scenario says of a write buffer.
 
-use crate::fault::{Fault, Range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::Mwb;
+use crate::engine::Component;
+use crate::fault::{Fault, Faults, Range};
+use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, MEMS_AND_DISK, SURVIVES_POWER_CUT};
+use crate::hierarchy::parts::Child;
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "mwb",
+    description: "A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).",
+    children: MEMS_AND_DISK,
+    parameters: ComponentParameters::of::<MwbSpec>(),
+};
 
 /// Fewest logs that a ring works with.
 const LEAST_LOGS: u64 = 4;
@@ -64,6 +77,16 @@ impl Default for MwbSpec {
 impl Default for MwbCleanSpec {
     fn default() -> Self {
         Self { high_water: 0.8, low_water: 0.7, urgent: 0.95, idle_ms: 10.0, most_write_bytes: 1 << 20, outstanding: 1 }
+    }
+}
+
+impl ComponentSpec for MwbSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Mwb::new(self, children[0], children[1])?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        vec![format!("writes are acknowledged when the log on mems has them: {SURVIVES_POWER_CUT}")]
     }
 }
 

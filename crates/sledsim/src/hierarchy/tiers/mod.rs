@@ -7,14 +7,16 @@ mod map;
 mod migration;
 mod spec;
 
-pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec};
+pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec, KIND};
 
 use map::{Map, Place, FAST, SLOW};
 use migration::{Migration, Range};
 
 use super::parts::{Child, Gather, Tickets};
 use crate::convert::to_u32;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload};
+use crate::engine::{
+    Below, Completion, Component, ComponentId, Context, Count, Details, Instrumentation, Path, Payload, PowerLoss,
+};
 use crate::fault::Fault;
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -231,14 +233,12 @@ impl Component for Tiers {
         below.reach_ns(self.children[tier], now, &request)
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.children.iter().any(|&child| below.may_lose_writes(child))
-    }
-
     fn part_blocks(&self) -> Option<u64> {
         Some(self.extent_blocks)
     }
+}
 
+impl PowerLoss for Tiers {
     fn power_cut(&mut self, _now: Time) {
         self.requests.clear();
         self.parts.clear();
@@ -246,11 +246,13 @@ impl Component for Tiers {
         self.migration.power_cut();
     }
 
-    fn pause(&mut self) {
+    fn pause_background_work(&mut self) {
         self.migration.pause();
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Tiers {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.requests.len(), self.parts.len());
         if at_rest && (requests + parts > 0 || !self.migration.is_at_rest()) || requests > parts {
             return Err(format!("{requests} requests in {parts} accesses of children, at rest: {at_rest}"));
@@ -296,9 +298,9 @@ mod tests {
             let spec = TiersSpec { extent_bytes: 5120, ..TiersSpec::default() };
             let mut tiers = Tiers::new(&spec, child(0), child(1)).expect("they fit");
             tiers.map.touch(4, true, Time::ZERO);
-            assert_eq!(tiers.check(true), Ok(()));
+            assert_eq!(tiers.check_invariants(true), Ok(()));
             act(&mut tiers);
-            let told = tiers.check(true).expect_err(word);
+            let told = tiers.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

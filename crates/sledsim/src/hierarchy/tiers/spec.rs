@@ -3,11 +3,26 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, Kind, Path};
+use super::Tiers;
+use crate::engine::Component;
+use crate::fault::{Fault, Faults, Kind, Path};
+use crate::hierarchy::kind::{ChildKey, ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use crate::hierarchy::partition::whole_blocks;
 use crate::hierarchy::parts::Child;
 use crate::request::{Flags, Request};
 use crate::units::shown_bytes;
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "tiers",
+    description:
+        "A fast and a slow component as one, each extent of blocks on one of them (schlosser2004, section 5.1).",
+    children: ChildKeys::Keyed(&[
+        ChildKey { name: "fast", description: "The fast one: a MEMS device, or what takes its place." },
+        ChildKey { name: "slow", description: "The slow one: a disk, or what takes its place." },
+    ]),
+    parameters: ComponentParameters::of::<TiersSpec>(),
+};
 
 /// A fast and a slow component as one, each extent of blocks on one of them: where what is in it belongs, and by how much it is
 /// used (schlosser2004, section 5.1).
@@ -72,6 +87,25 @@ pub struct TierMigrationSpec {
     /// Uses that an extent of the slow one needs to move, decayed.
     #[schemars(range(min = 0.0, max = 1000000000.0))]
     pub least_uses: f64,
+}
+
+impl ComponentSpec for TiersSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Tiers::new(self, children[0], children[1])?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        let size = shown_bytes(self.extent_bytes);
+        let moves = match self.migration.mb_per_s {
+            rate if rate > 0.0 => format!("extents of {size} move by use, at {rate} MB/s at most"),
+            _ => format!("extents of {size} stay where they were first put"),
+        };
+        vec![moves, "either child that fails takes what it holds with it".into()]
+    }
+
+    fn largest_copy(&self) -> Option<(&'static str, u64)> {
+        (self.migration.mb_per_s > 0.0).then_some(("extent_bytes", self.extent_bytes))
+    }
 }
 
 impl Default for TiersSpec {

@@ -8,12 +8,46 @@ pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 use migration::{Holder, Migration, Range};
 use spec::Extent;
 
+use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use super::parts::{Child, Gather, Tickets};
 use crate::convert::to_u32;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
-use crate::fault::{Fault, Kind};
+use crate::engine::{
+    Below, Completion, Component, ComponentId, Context, Count, Details, Instrumentation, Path, Payload, PowerLoss,
+    Status,
+};
+use crate::fault::{self, Fault, Faults, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "volumes",
+    description: "Logical volumes, each a range of blocks on one of several components.",
+    children: ChildKeys::Members,
+    parameters: ComponentParameters::of::<VolumesSpec>(),
+};
+
+impl ComponentSpec for VolumesSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        Ok(Box::new(Volumes::new(self, children)?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        let note = |each: &MoveSpec| {
+            let volume = self.volumes.iter().find(|volume| volume.name == each.volume);
+            let takes = match (volume, each.mb_per_s) {
+                (Some(volume), Some(rate)) => format!(", for at least {:.3} s", volume.bytes as f64 / (rate * 1e6)),
+                _ => String::new(),
+            };
+            format!("moves {} to members[{}] from {} s on{takes}", each.volume, each.to, each.at_s)
+        };
+        self.moves.iter().map(note).collect()
+    }
+
+    fn path_names(&self, children: usize) -> Vec<String> {
+        self.names(children)
+    }
+}
 
 /// What an access to a member is.
 #[derive(Clone)]
@@ -63,12 +97,18 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// Volumes on `members`, which have blocks of one size.
+    /// Volumes on `members`.
     ///
     /// # Errors
     /// Volumes that do not fit their members, or contradict each other: names both.
     pub fn new(spec: &VolumesSpec, members: &[Child]) -> Result<Self, Fault> {
         let block_bytes = members.first().ok_or_else(|| Fault::missing("members.0"))?.block_bytes;
+        if let Some(other) = members.iter().position(|member| member.block_bytes != block_bytes) {
+            return Err(Fault::at(Kind::Misfit, fault::Path::from("members").step(other))
+                .says(format!(" has blocks of {} B, ", members[other].block_bytes))
+                .key("members.0")
+                .says(format!(" of {block_bytes} B: what they make up needs equal blocks")));
+        }
         let capacities: Vec<u64> = members.iter().map(|member| member.capacity_blocks).collect();
         let extents = spec.place(&capacities, block_bytes)?;
         let moves = spec.check_moves(&extents, &capacities, block_bytes)?;
@@ -276,11 +316,13 @@ impl Component for Volumes {
         below.reach_ns(self.members[extent.member], now, &request)
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.members.iter().any(|&member| below.may_lose_writes(member))
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.move_on(context);
     }
+}
 
-    fn place(&self, request: &Request) -> u64 {
+impl PowerLoss for Volumes {
+    fn absolute_lbn(&self, request: &Request) -> u64 {
         self.find(request).map_or(request.lbn, |(volume, inside)| self.starts[volume] + inside)
     }
 
@@ -294,12 +336,10 @@ impl Component for Volumes {
     fn restart(&mut self, context: &mut Context<'_>) {
         self.wake(context);
     }
+}
 
-    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.move_on(context);
-    }
-
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for Volumes {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.requests.len(), self.parts.len());
         let reads: u64 = self.reads.iter().sum();
         if at_rest && (requests + parts > 0 || reads > 0) || requests > parts {
@@ -344,9 +384,9 @@ mod tests {
         for (word, act) in acts {
             let member = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
             let mut volumes = Volumes::new(&spec, &[member]).expect("they fit");
-            assert_eq!(volumes.check(true), Ok(()));
+            assert_eq!(volumes.check_invariants(true), Ok(()));
             act(&mut volumes);
-            let told = volumes.check(true).expect_err(word);
+            let told = volumes.check_invariants(true).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

@@ -14,7 +14,6 @@ use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
 use crate::own::{Choice, Maker, OwnSpec};
 use crate::power::SpinDownSpec;
-use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
 /// A drive put together.
@@ -52,7 +51,7 @@ impl<'a> Mechanisms<'a> {
     }
 }
 
-/// Adds a drive to a system.
+/// Adds a drive to a system. A device of several sleds has a queue for each.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
@@ -68,8 +67,7 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
             device = with_own_spin_down(drive, device, policy)?;
         }
         overhead_ns = device.dimensions().command_overhead_ns;
-        let scheduler =
-            drive.scheduler.build(device.as_ref()).map_err(|fault| own::within(fault, &"scheduler".into()))?;
+        let scheduler = drive.scheduler.build(device.as_ref()).map_err(|fault| fault.of_key("scheduler"))?;
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
         if let Some(merge) = drive.merge {
             mechanism = mechanism.merging(merge);
@@ -263,7 +261,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         DeviceSpec::Own(parameters) => {
             // What has no path is of no single parameter.
             let at_door = |fault: Fault| match fault.path.is_empty() {
-                true => own::within(fault, &parameters.own.door().into()),
+                true => fault.of_key(parameters.own.door()),
                 false => fault,
             };
             let mechanism = parameters.own.maker().and_then(Maker::device).map_err(at_door)?;
@@ -283,8 +281,7 @@ fn with_own_spin_down(
     policy: &OwnSpec,
 ) -> Result<Box<dyn Mechanism>, Fault> {
     check_policy(&drive.device, Some(policy.title()))?;
-    let policy =
-        policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| own::within(fault, &"spin_down".into()))?;
+    let policy = policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| fault.of_key("spin_down"))?;
     Ok(Box::new(OwnSpinDownDevice::new(device, policy)))
 }
 

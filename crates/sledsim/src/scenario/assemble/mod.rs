@@ -9,16 +9,12 @@ pub(super) use workload::{limits, workload};
 use serde_json::Value;
 
 use crate::engine::random::Stream;
-use crate::engine::{Completion, Component, ComponentId, System};
+use crate::engine::{Completion, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
-use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
-use crate::hierarchy::faulty::Faulty;
-use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Tiers, Volumes};
+use crate::hierarchy::{Child, ChildKeys, ComponentSpec, Faulty, MemberFaultSpec};
 use crate::limits::{COMPONENTS, LATENT_ERRORS, PARTS_OF_A_REQUEST};
-use crate::scenario::own;
-use crate::scenario::specs::arrays::MemberFaultSpec;
 use crate::scenario::specs::scenario::DeviceSpec;
-use crate::scenario::specs::system::{Children, MemberSpec, SystemSpec, CHILD_KEYS};
+use crate::scenario::specs::system::{child_path, is_child_key, SystemKind, SystemSpec, MEMBERS};
 
 /// The key of a scenario that has its system.
 pub(super) const SYSTEM: &str = "system";
@@ -102,7 +98,7 @@ pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<Sy
 /// What is wrong with more than one key of the component at `path`: with each of its drives, or with what they stand in.
 pub(super) fn faults(spec: &SystemSpec, path: &Path, seed: u64) -> Vec<Fault> {
     let mut found = of_drives(spec, path);
-    if !matches!(spec, SystemSpec::Drive(_)) {
+    if spec.drive().is_none() {
         let built = build(System::default(), spec, path, seed, &mut |_, id, _| id);
         // What is wrong with a drive is among what keeps it from being built.
         let more: Vec<Fault> = built.err().into_iter().flatten().filter(|fault| !found.contains(fault)).collect();
@@ -132,15 +128,14 @@ pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, right: Ri
         let fault = spec.filter(|spec| spec.own().is_none()).and_then(|spec| drive::device(&spec).err());
         found.extend(fault.map(|fault| fault.within(&device)));
     }
-    for key in CHILD_KEYS {
-        let child = component.get(key).map(|child| faults_beside(child, &path.step(key), seed, right));
-        found.extend(child.into_iter().flatten());
+    for (key, child) in component.as_object().into_iter().flatten().filter(|(key, _)| is_child_key(key)) {
+        found.extend(faults_beside(child, &path.step(key), seed, right));
     }
-    let members = component.get("members").and_then(Value::as_array).into_iter().flatten().enumerate();
+    let members = component.get(MEMBERS).and_then(Value::as_array).into_iter().flatten().enumerate();
     found.extend(members.flat_map(|(entry, member)| {
         member
             .get("system")
-            .map(|system| faults_beside(system, &member_of(path, entry), seed, right))
+            .map(|system| faults_beside(system, &child_path(ChildKeys::Members, path, entry), seed, right))
             .unwrap_or_default()
     }));
     found
@@ -148,22 +143,10 @@ pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, right: Ri
 
 fn of_drives(spec: &SystemSpec, path: &Path) -> Vec<Fault> {
     let mut found = Vec::new();
-    collect_of_drives(spec, path, &mut found);
+    spec.visit(path, &mut |component, path| {
+        found.extend(component.drive().into_iter().flat_map(|drive| drive::faults(drive, path)));
+    });
     found
-}
-
-fn collect_of_drives(spec: &SystemSpec, path: &Path, found: &mut Vec<Fault>) {
-    match spec.children() {
-        Children::None => found.extend(spec.drive().into_iter().flat_map(|each| drive::faults(each, path))),
-        Children::Keyed(children) => {
-            children.into_iter().for_each(|(key, child)| collect_of_drives(child, &path.step(key), found));
-        }
-        Children::Members(members, _) => {
-            for (entry, member) in members.iter().enumerate() {
-                collect_of_drives(&member.system, &member_of(path, entry), found);
-            }
-        }
-    }
 }
 
 /// A component that has been added, as one above it sees it.
@@ -207,9 +190,9 @@ impl<'a> Builder<'a, '_> {
         }
         let place = self.nodes.len();
         self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
-        let children = self.add_below(spec, written, path, place)?;
-        let ids = match spec {
-            SystemSpec::Drive(drive) => {
+        let children = self.add_children(spec, written, path, place)?;
+        let ids = match &spec.kind {
+            SystemKind::Drive(drive) => {
                 // Before anything is made for each of its sleds.
                 self.check_room(u64::from(drive.device.mechanisms()), written)?;
                 let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
@@ -217,10 +200,12 @@ impl<'a> Builder<'a, '_> {
                 self.overhead_ns = built.overhead_ns;
                 built.ids
             }
-            composite => {
-                let made = self.kept(over(composite, &children), written)?;
-                self.kept(moves(composite, &self.system), written)?;
-                vec![self.system.add(made, &ids_of(&children))]
+            SystemKind::Composite(composite) => {
+                let children: Vec<Child> = children.iter().map(|below| below.child).collect();
+                let made = self.kept(composite.spec.build(&children), written)?;
+                self.kept(check_copies(composite.spec.as_ref(), &self.system), written)?;
+                let ids: Vec<ComponentId> = children.iter().map(|child| child.id).collect();
+                vec![self.system.add(made, &ids)]
             }
         };
         self.check_room(0, written)?;
@@ -241,29 +226,38 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    /// Adds what is below a component, in its order; all of it, so that everything that is wrong is found.
-    fn add_below(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, place: usize) -> Option<Vec<Below>> {
-        match spec.children() {
-            Children::None => Some(Vec::new()),
-            Children::Keyed(children) => {
-                let children: Vec<_> = children
-                    .into_iter()
-                    .map(|(key, child)| self.add(child, &written.step(key), &format!("{path}.{key}"), Some(place)))
-                    .collect();
-                children.into_iter().collect()
-            }
-            Children::Members(members, spares) => {
-                let mut children = self.add_members(members, written, path, place)?;
-                // A spare is one more of the first; that there is a first is looked at where they are put together.
-                for (spare, first) in (0..spares).filter_map(|spare| Some((spare, members.first()?))) {
-                    let (written, path) = (member_of(written, 0), format!("{path}.spares[{spare}]"));
-                    children.push(self.add(&first.system, &written, &path, Some(place))?);
-                }
-                let befallen = self.add_faults(spec.faults(), written, &mut children);
-                self.kept(befallen, &Path::default())?;
-                Some(children)
+    /// Adds the children of a component in their order, spares last; all of them, so that everything that is wrong is found.
+    fn add_children(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, place: usize) -> Option<Vec<Below>> {
+        let keys = spec.child_keys();
+        let mut children = Vec::new();
+        let mut is_complete = true;
+        for (index, child) in spec.children.iter().enumerate() {
+            let written = child_path(keys, written, index);
+            for _ in 0..child.count {
+                let path = match keys {
+                    ChildKeys::Keyed(keys) => format!("{path}.{}", keys[index].name),
+                    ChildKeys::Members => format!("{path}.{MEMBERS}[{}]", children.len()),
+                };
+                let Some(child) = self.add(&child.system, &written, &path, Some(place)) else {
+                    // What is wrong with one is wrong with all that are built like it.
+                    is_complete = false;
+                    break;
+                };
+                children.push(child);
             }
         }
+        if !is_complete {
+            return None;
+        }
+        // Without members there are no spares: that there are some is checked where they are put together.
+        for (spare, first) in (0..spec.spares()).filter_map(|spare| Some((spare, spec.children.first()?))) {
+            let path = format!("{path}.spares[{spare}]");
+            children.push(self.add(&first.system, &child_path(keys, written, 0), &path, Some(place))?);
+        }
+        let faults = spec.composite().map_or(&[][..], ComponentSpec::member_faults);
+        let befallen = self.add_faults(faults, written, &mut children);
+        self.kept(befallen, &Path::default())?;
+        Some(children)
     }
 
     /// Puts what is to befall members between them and what is above.
@@ -297,119 +291,21 @@ impl<'a> Builder<'a, '_> {
         }
         Faults::none_of(found)
     }
-
-    fn add_members(
-        &mut self,
-        members: &'a [MemberSpec],
-        written: &Path,
-        path: &str,
-        place: usize,
-    ) -> Option<Vec<Below>> {
-        let mut children = Vec::new();
-        let mut is_whole = true;
-        for (entry, member) in members.iter().enumerate() {
-            for _ in 0..member.count {
-                let written = member_of(written, entry);
-                let path = format!("{path}.members[{}]", children.len());
-                let Some(child) = self.add(&member.system, &written, &path, Some(place)) else {
-                    // What is wrong with one is wrong with all that are built like it.
-                    is_whole = false;
-                    break;
-                };
-                children.push(child);
-            }
-        }
-        is_whole.then_some(children)
-    }
 }
 
-/// The component that `spec` describes, over children that have been added.
-fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Faults> {
-    Ok(match spec {
-        SystemSpec::Drive(_) => return Err(Fault::conflict("kind", "drive").says(": it has nothing below it").into()),
-        SystemSpec::Partition(node) => boxed(Partition::new(&node.spec, children[0].child)?),
-        SystemSpec::Volumes(node) => boxed(Volumes::new(&node.spec, &alike(children)?)?),
-        SystemSpec::Concat(_) => boxed(Spread::concat(ids_of(children), &sizes_of(children))?),
-        SystemSpec::Stripe(node) => boxed(Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes)?),
-        SystemSpec::Mirror(node) => {
-            let mirror = redundant(Level::Mirror, &node.spec.array(), children)?;
-            match node.spec.read.own() {
-                Some(chosen) => {
-                    let policy = chosen
-                        .maker()
-                        .and_then(|maker| maker.mirror())
-                        .map_err(|fault| own::within(fault, &"read".into()))?;
-                    boxed(mirror.choosing(policy))
-                }
-                None => boxed(mirror),
-            }
-        }
-        SystemSpec::Raid4(node) => array(Level::Raid4, &node.spec.array(), children)?,
-        SystemSpec::Raid5(node) => array(Level::Raid5, &node.spec.array(), children)?,
-        SystemSpec::Raid6(node) => array(Level::Raid6, &node.spec.array(), children)?,
-        SystemSpec::RamCache(node) => {
-            let Child { id, capacity_blocks, block_bytes } = children[0].child;
-            boxed(RamCache::new(&node.spec, id, capacity_blocks, block_bytes)?)
-        }
-        SystemSpec::Mwb(node) => boxed(Mwb::new(&node.spec, children[0].child, children[1].child)?),
-        SystemSpec::Mcd(node) => boxed(Mcd::new(&node.spec, children[0].child, children[1].child)?),
-        SystemSpec::Tiers(node) => boxed(Tiers::new(&node.spec, children[0].child, children[1].child)?),
-    })
-}
-
-/// Refuses extents that move and that what is below would cut into too many parts: nothing else bounds a request that a
+/// Refuses copies between children that what is below would cut into too many parts: nothing else bounds a request that a
 /// component makes of itself.
-fn moves(spec: &SystemSpec, below: &System) -> Result<(), Fault> {
-    let SystemSpec::Tiers(node) = spec else { return Ok(()) };
-    let parts = below.parts_of_bytes(node.spec.extent_bytes);
-    if parts <= PARTS_OF_A_REQUEST.most || node.spec.migration.mb_per_s <= 0.0 {
+fn check_copies(spec: &dyn ComponentSpec, below: &System) -> Result<(), Fault> {
+    let Some((key, bytes)) = spec.largest_copy() else { return Ok(()) };
+    let parts = below.parts_of_bytes(bytes);
+    if parts <= PARTS_OF_A_REQUEST.most {
         return Ok(());
     }
     let says = format!(
         ": to move one, what is below would make {parts} parts of it, more than {}: take smaller extents",
         PARTS_OF_A_REQUEST.most
     );
-    Err(Fault::misfit("extent_bytes", node.spec.extent_bytes).says(says))
-}
-
-/// The component of an entry of `members`.
-fn member_of(written: &Path, entry: usize) -> Path {
-    written.step("members").step(entry).step("system")
-}
-
-fn redundant(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<RedundantArray, Fault> {
-    RedundantArray::new(level, ids_of(children), &sizes_of(children), spec)
-}
-
-fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, Fault> {
-    redundant(level, spec, children).map(boxed)
-}
-
-/// Blocks of each child, and their size.
-fn sizes_of(children: &[Below]) -> Vec<(u64, u32)> {
-    children.iter().map(|below| (below.child.capacity_blocks, below.child.block_bytes)).collect()
-}
-
-fn boxed(component: impl Component + 'static) -> Box<dyn Component> {
-    Box::new(component)
-}
-
-fn ids_of(children: &[Below]) -> Vec<ComponentId> {
-    children.iter().map(|below| below.child.id).collect()
-}
-
-/// The children of a component, which all need blocks of one size.
-fn alike(children: &[Below]) -> Result<Vec<Child>, Fault> {
-    let Some(first) = children.first() else {
-        return Err(Fault::at(Kind::OutOfRange, "members").says(" is empty: it needs at least one entry"));
-    };
-    match children.iter().position(|below| below.child.block_bytes != first.child.block_bytes) {
-        Some(other) => Err(Fault::at(Kind::Misfit, Path::from("members").step(other))
-            .says(format!(" has blocks of {} B, ", children[other].child.block_bytes))
-            .key("members.0")
-            .says(format!(" of {} B: what they make up needs equal blocks", first.child.block_bytes))),
-        None => Ok(children.iter().map(|below| below.child).collect()),
-    }
+    Err(Fault::misfit(key, bytes).says(says))
 }
 
 /// A completion is as large as it looks: it is copied on its way up.

@@ -16,7 +16,7 @@ use crate::fault::{self, brief, Fault, Kind};
 use crate::limits::NESTING;
 use crate::own::DOORS;
 use crate::scenario::own;
-use crate::scenario::specs::system::CHILD_KEYS;
+use crate::scenario::specs::system::is_child_key;
 
 /// Keys that say which kind a table is, as those of [`DOORS`] do: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
@@ -322,7 +322,7 @@ fn apply(
 fn is_component(path: &[&str]) -> bool {
     match path {
         ["system"] | ["components", _] | [.., "members", _] => true,
-        [.., last] => path.len() > 1 && (*last == "system" || CHILD_KEYS.contains(last)),
+        [.., last] => path.len() > 1 && (*last == "system" || is_child_key(last)),
         [] => false,
     }
 }

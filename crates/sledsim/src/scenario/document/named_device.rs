@@ -146,7 +146,7 @@ fn draw(
         return Err(vec![fault.says(" both say which device it is: leave out one of them")]);
     }
     let made = catalog.door().map_or_else(|| Err(Faults::from(no_drawings())), |door| door.drawn(drawing, base));
-    let of_drawing = |fault: Fault| if fault.file.is_some() { fault } else { own::within(fault, &at) };
+    let of_drawing = |fault: Fault| if fault.file.is_some() { fault } else { fault.of_key(&at) };
     let made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Vec<_>>())?;
     device.shift_remove(DRAWING);
     for (key, value) in made {

@@ -29,36 +29,9 @@ const DEFAULT_REQUESTS: u64 = 100_000;
 /// It is made once: that takes several times as long as completing a scenario by it.
 #[must_use]
 pub fn schema() -> &'static Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-        let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
-        inline_kinds(&mut schema);
-        schema
-    });
+    static SCHEMA: LazyLock<Value> =
+        LazyLock::new(|| serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default());
     &SCHEMA
-}
-
-/// Merges the keys of each kind of component into its alternative: there they are one table, which has no others.
-fn inline_kinds(schema: &mut Value) {
-    let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return };
-    let Some(mut system) = definitions.remove("SystemSpec") else { return };
-    let mut merged = Vec::new();
-    for option in system.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
-        let Some(option) = option.as_object_mut() else { continue };
-        option.insert("additionalProperties".into(), false.into());
-        let Some(Value::String(reference)) = option.remove("$ref") else { continue };
-        let name = reference.trim_start_matches("#/$defs/").to_owned();
-        let keys = definitions.get(&name).cloned().unwrap_or_default();
-        for part in ["properties", "required"] {
-            match (option.get_mut(part), keys.get(part)) {
-                (Some(Value::Object(own)), Some(Value::Object(more))) => own.extend(more.clone()),
-                (Some(Value::Array(own)), Some(Value::Array(more))) => own.extend(more.iter().cloned()),
-                _ => {}
-            }
-        }
-        merged.push(name);
-    }
-    merged.iter().for_each(|name| drop(definitions.remove(name)));
-    definitions.insert("SystemSpec".into(), system);
 }
 
 /// A scenario with every key, and what its values are from.
@@ -203,12 +176,12 @@ fn device_of(
     let mut system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
     expanded.none_of(own::open(&mut system, catalog.door(), base))?;
     expanded.none_of(assemble::faults(&system, &SYSTEM.into(), 0))?;
-    match system {
-        SystemSpec::Drive(drive) => Ok(drive.device),
-        other => Err(Fault::conflict("system.kind", other.kind())
+    let kind = system.kind();
+    system.into_drive().map(|drive| drive.device).ok_or_else(|| {
+        Fault::conflict("system.kind", kind)
             .says(": only one drive can be looked at here; make one of its drives the system")
-            .into()),
-    }
+            .into()
+    })
 }
 
 /// The schema of a document that has nothing but a system.
@@ -306,7 +279,7 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     end(&mut scenario.run, &scenario.workload);
     found.extend(of_run(&scenario.run));
     found.extend(power_cuts::faults(&scenario.run));
-    found.extend(power_cuts::of_moves(&mut scenario.system, &SYSTEM.into(), &scenario.run));
+    found.extend(power_cuts::of_moves(&scenario.system, &SYSTEM.into(), &scenario.run));
     found.extend(of_missing(&scenario.missing).filter(|_| !scenario.accept_missing));
     found
 }

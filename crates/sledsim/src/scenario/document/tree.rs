@@ -10,7 +10,7 @@ use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use crate::fault::{self, Fault, Faults, Kind, Word};
 use crate::limits::COMPONENTS_DEEP;
 use crate::scenario::own;
-use crate::scenario::specs::system::CHILD_KEYS;
+use crate::scenario::specs::system::{is_child_key, MEMBERS};
 
 /// The key of a scenario that has components by name.
 pub(in crate::scenario) const COMPONENTS: &str = "components";
@@ -146,9 +146,7 @@ impl Expansion<'_> {
             return self.named(component, name, path, depth);
         }
         let Some(table) = component.as_object_mut() else { return };
-        let has_below = |table: &Map<String, Value>| {
-            table.contains_key("members") || CHILD_KEYS.iter().any(|key| table.contains_key(*key))
-        };
+        let has_below = |table: &Map<String, Value>| table.keys().any(|key| key == MEMBERS || is_child_key(key));
         if !table.contains_key("kind") && !has_below(table) {
             table.insert("kind".into(), "drive".into());
         }
@@ -171,13 +169,10 @@ impl Expansion<'_> {
         if let Err(fault) = check_timeout(table, path) {
             self.give_up(&path.step("spin_down"), fault);
         }
-        for key in CHILD_KEYS {
-            if let Some(child) = table.get_mut(key) {
-                self.component(child, &path.step(key), depth + 1);
-            }
+        for (key, child) in table.iter_mut().filter(|(key, _)| is_child_key(key)) {
+            self.component(child, &path.step(key), depth + 1);
         }
-        for (entry, member) in table.get_mut("members").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
-        {
+        for (entry, member) in table.get_mut(MEMBERS).and_then(Value::as_array_mut).into_iter().flatten().enumerate() {
             let below = path.step("members").step(entry).step("system");
             if wrap(member) {
                 self.done.short.members.insert(below.clone());

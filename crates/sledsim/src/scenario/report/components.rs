@@ -85,13 +85,14 @@ impl ComponentReport {
         let component = assembly.system.component(node.id());
         let details = details_of(node, assembly, finished);
         let members = assembly.system.children(node.id()).count();
-        let names = node.spec.path_names(members).into_iter().map(Some).chain(std::iter::repeat(None));
+        let named = node.spec.composite().map(|spec| spec.path_names(members)).unwrap_or_default();
+        let names = named.into_iter().map(Some).chain(std::iter::repeat(None));
         let device = node.spec.drive().map(|drive| drive.device.name());
         Self {
             path: node.path.clone(),
             parent: node.parent.map(|place| assembly.nodes[place].path.clone()),
             kind: node.spec.kind().to_owned(),
-            name: node.spec.name().or(device).map(str::to_owned),
+            name: node.spec.name.as_deref().or(device).map(str::to_owned),
             capacity_blocks: component.capacity_blocks(),
             block_bytes: component.block_bytes(),
             requests: assembly.system.sent(node.id()),

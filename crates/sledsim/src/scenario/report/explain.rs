@@ -3,11 +3,14 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::notes::notes;
+use crate::devices::disk::FastWrite;
 use crate::engine::System;
 use crate::fault::Faults;
+use crate::hierarchy::ChildKeys;
 use crate::scenario::assemble;
-use crate::scenario::specs::system::{Children, SystemSpec};
+use crate::scenario::specs::scenario::DeviceSpec;
+use crate::scenario::specs::system::{SystemKind, SystemSpec};
+use crate::units::shown_bytes;
 
 /// A component of a scenario, and what is below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,40 +55,63 @@ pub fn explain(system: &SystemSpec) -> Result<Explained, Faults> {
 }
 
 fn of(spec: &SystemSpec, role: &str, path: String, count: u32, sizes: &[(&str, u64, u32)]) -> Explained {
-    let children = match spec.children() {
-        Children::None => Vec::new(),
-        Children::Keyed(children) => {
-            children.into_iter().map(|(key, child)| of(child, key, format!("{path}.{key}"), 1, sizes)).collect()
+    let mut children = Vec::new();
+    match spec.child_keys() {
+        ChildKeys::Keyed(keys) => children.extend(
+            keys.iter()
+                .zip(&spec.children)
+                .map(|(key, child)| of(&child.system, key.name, format!("{path}.{}", key.name), 1, sizes)),
+        ),
+        ChildKeys::Members => {
+            let mut from = 0;
+            for member in &spec.children {
+                let role = range("members", from, member.count);
+                children.push(of(&member.system, &role, format!("{path}.members[{from}]"), member.count, sizes));
+                from += member.count;
+            }
         }
-        Children::Members(members, spares) => {
-            let mut first = 0;
-            let mut next = |count: u32| {
-                first += count;
-                (first - count, first - 1)
-            };
-            let shown = members.iter().map(|member| {
-                let (from, to) = next(member.count);
-                let role = if from == to { format!("members[{from}]") } else { format!("members[{from}..{to}]") };
-                of(&member.system, &role, format!("{path}.members[{from}]"), member.count, sizes)
-            });
-            let spare = members.first().filter(|_| spares > 0).map(|first| {
-                let role = if spares == 1 { "spares[0]".to_owned() } else { format!("spares[0..{}]", spares - 1) };
-                of(&first.system, &role, format!("{path}.spares[0]"), spares, sizes)
-            });
-            shown.chain(spare).collect()
+    }
+    let spares = spec.spares();
+    if let Some(first) = spec.children.first().filter(|_| spares > 0) {
+        children.push(of(&first.system, &range("spares", 0, spares), format!("{path}.spares[0]"), spares, sizes));
+    }
+    let size = sizes.iter().find(|(known, ..)| *known == path);
+    let notes = match &spec.kind {
+        SystemKind::Drive(drive) => vec![write_note(&drive.device)],
+        SystemKind::Composite(composite) => {
+            composite.spec.notes(spec.children.iter().map(|child| u64::from(child.count)).sum())
         }
     };
-    let size = sizes.iter().find(|(known, ..)| *known == path);
     Explained {
         role: role.to_owned(),
         count,
         kind: spec.kind().to_owned(),
-        name: spec.name().map(str::to_owned),
+        name: spec.name.clone(),
         capacity_blocks: size.map_or(0, |&(_, blocks, _)| blocks),
         block_bytes: size.map_or(0, |&(.., bytes)| bytes),
         parameters: spec.own_keys(),
-        notes: notes(spec),
+        notes,
         children,
         path,
+    }
+}
+
+/// Entries of a list as messages name them: `members[2]`, or `members[0..4]` of several.
+fn range(list: &str, from: u32, count: u32) -> String {
+    match count {
+        1 => format!("{list}[{from}]"),
+        _ => format!("{list}[{from}..{}]", from + count - 1),
+    }
+}
+
+/// Where writes to a device wait, and how many of them a power cut takes.
+fn write_note(device: &DeviceSpec) -> String {
+    match device {
+        DeviceSpec::Disk(disk) if disk.fast_write != FastWrite::None => {
+            let blocks = u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks);
+            let bytes = shown_bytes(blocks * u64::from(disk.block_bytes));
+            format!("writes are acknowledged from a volatile buffer: a power cut takes up to {bytes} of them")
+        }
+        _ => "writes wait for the medium here".into(),
     }
 }

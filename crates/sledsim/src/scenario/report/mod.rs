@@ -4,7 +4,6 @@ pub(super) mod components;
 pub(super) mod energy;
 pub(super) mod explain;
 pub(super) mod idle_modes;
-pub(super) mod notes;
 pub(super) mod numbers;
 pub(super) mod power_cuts;
 pub(super) mod summary;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::engine::random::Stream;
 use crate::engine::{Cut, CutPlan, Losses, Path, DATA_BYTES};
 use crate::fault::{self, Fault};
+use crate::hierarchy::ComponentSpec;
 use crate::limits::PARTS_OF_A_REQUEST;
 use crate::scenario::specs::scenario::{PowerCutsSpec, RunSpec, Scenario};
 use crate::scenario::specs::system::SystemSpec;
@@ -93,16 +94,16 @@ pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
 }
 
 /// Extents of tiers that are too large to be moved in a run with power cuts, which holds all bytes that are under way.
-pub(in crate::scenario) fn of_moves(system: &mut SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
+pub(in crate::scenario) fn of_moves(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
     let mut found = Vec::new();
     if cuts(run).is_none() {
         return found;
     }
     let most = PARTS_OF_A_REQUEST.most * DATA_BYTES;
-    system.each_mut(at, &mut |component, path| {
-        let SystemSpec::Tiers(node) = component else { return };
-        if node.spec.extent_bytes > most && node.spec.migration.mb_per_s > 0.0 {
-            let fault = Fault::conflict(path.step("extent_bytes"), node.spec.extent_bytes)
+    system.visit(at, &mut |component, path| {
+        let copy = component.composite().and_then(ComponentSpec::largest_copy);
+        if let Some((key, bytes)) = copy.filter(|&(_, bytes)| bytes > most) {
+            let fault = Fault::conflict(path.step(key), bytes)
                 .says(format!(
                     ": with power cuts an extent that moves has {most} B at most; take smaller ones, or leave out "
                 ))

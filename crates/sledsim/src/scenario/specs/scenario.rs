@@ -47,13 +47,10 @@ pub struct Scenario {
     pub accept_missing: bool,
 }
 
-/// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
+/// One device and the scheduler that holds its pending requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
-    /// What reports call it; its device's name when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
     /// The device.
     pub device: DeviceSpec,
     /// The scheduler.

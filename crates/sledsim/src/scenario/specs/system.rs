@@ -1,106 +1,56 @@
 //! The system of a scenario: a tree of components that ends in drives.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::borrow::Cow;
 
-use super::arrays::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{json, Map, Value};
+
 use super::scenario::DriveSpec;
 use crate::fault::Path;
-use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, TiersSpec, VolumesSpec};
+use crate::hierarchy::{ChildKeys, ComponentKind, ComponentSpec, KINDS};
 use crate::own::{Choice, OwnSpec, Role};
 
-/// Keys that hold a component below another; those of `members` are one level further down.
-pub(in crate::scenario) const CHILD_KEYS: [&str; 5] = ["child", "mems", "disk", "fast", "slow"];
+/// The name of a drive's kind.
+pub(in crate::scenario) const DRIVE: &str = "drive";
 
-/// The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
-/// `[components]` that component.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum SystemSpec {
-    /// One device and the scheduler that holds its pending requests.
+/// The key that holds the list of members.
+pub(in crate::scenario) const MEMBERS: &str = "members";
+
+/// The system under test: a component, and those that it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemSpec {
+    /// The name in reports.
+    pub name: Option<String>,
+    /// The kind of component, with its parameters.
+    pub kind: SystemKind,
+    /// The components below it, in the order of the keys of its kind, or of `members`.
+    pub children: Vec<MemberSpec>,
+}
+
+/// A kind of component, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SystemKind {
+    /// One device and its scheduler.
     Drive(Box<DriveSpec>),
-    /// A range of blocks of another component.
-    Partition(Over<PartitionSpec>),
-    /// Logical volumes, each a range of blocks on one of several components.
-    Volumes(OverMembers<VolumesSpec>),
-    /// Members one after the other in one space of blocks.
-    Concat(OverMembers<ConcatSpec>),
-    /// Stripe units that go round members.
-    Stripe(OverMembers<StripeSpec>),
-    /// Copies of the same on every member.
-    Mirror(OverMembers<MirrorSpec>),
-    /// Stripe units with their parity on the last member.
-    Raid4(OverMembers<ParitySpec>),
-    /// Stripe units with parity that goes round members, left-symmetric.
-    Raid5(OverMembers<ParitySpec>),
-    /// Stripe units with two kinds of parity that go round members: two members may fail.
-    Raid6(OverMembers<ParitySpec>),
-    /// A controller's cache in RAM.
-    RamCache(Over<RamCacheSpec>),
-    /// A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).
-    Mwb(OverDisk<MwbSpec>),
-    /// A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).
-    Mcd(OverDisk<McdSpec>),
-    /// A fast and a slow component as one, each extent of blocks on one of them (schlosser2004, section 5.1).
-    Tiers(OverTiers<TiersSpec>),
+    /// A component over others.
+    Composite(CompositeSpec),
 }
 
-/// A component with one below it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Over<S> {
-    /// What reports call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The component below it.
-    pub child: Box<SystemSpec>,
-    /// Its own keys.
-    #[serde(flatten)]
-    pub spec: S,
+/// The parameters of a component over others, and which kind they are of.
+#[derive(Clone, Debug)]
+pub struct CompositeSpec {
+    /// The kind.
+    pub kind: &'static ComponentKind,
+    /// Its parameters.
+    pub spec: Box<dyn ComponentSpec>,
 }
 
-/// A component that has a MEMS device work for a disk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OverDisk<S> {
-    /// What reports call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The MEMS device, or what takes its place.
-    pub mems: Box<SystemSpec>,
-    /// The disk, or what takes its place: all data end there.
-    pub disk: Box<SystemSpec>,
-    /// Its own keys.
-    #[serde(flatten)]
-    pub spec: S,
-}
-
-/// A component that lays data over a fast one and a slow one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OverTiers<S> {
-    /// What reports call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The fast one: a MEMS device, or what takes its place.
-    pub fast: Box<SystemSpec>,
-    /// The slow one: a disk, or what takes its place.
-    pub slow: Box<SystemSpec>,
-    /// Its own keys.
-    #[serde(flatten)]
-    pub spec: S,
-}
-
-/// A component with several below it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OverMembers<S> {
-    /// What reports call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The components below it, in their order.
-    #[schemars(length(min = 1))]
-    pub members: Vec<MemberSpec>,
-    /// Its own keys.
-    #[serde(flatten)]
-    pub spec: S,
+impl PartialEq for CompositeSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name == other.kind.name && self.spec.equals(other.spec.as_ref())
+    }
 }
 
 /// Members that are built alike. A component in place of this table is one member; its keys may also stand beside `count`.
@@ -119,186 +69,164 @@ const fn one() -> u32 {
     1
 }
 
-/// What a component has below it.
-pub(in crate::scenario) enum Children<'a> {
-    /// Nothing: it is a drive.
-    None,
-    /// Components with keys of their own.
-    Keyed(Vec<(&'static str, &'a SystemSpec)>),
-    /// A list, and so many more built like the first of it.
-    Members(&'a [MemberSpec], u32),
-}
-
 impl SystemSpec {
+    /// Reads a component from a table that has been checked; its kind is one of the simulator's or of `more`.
+    ///
+    /// # Errors
+    /// The table does not match the schema.
+    pub fn read(table: Value, more: &'static [ComponentKind]) -> Result<Self, serde_json::Error> {
+        let Value::Object(mut table) = table else { return Err(Error::custom("a component is a table")) };
+        let kind = table.remove("kind").unwrap_or_default();
+        let name = table.remove("name").map(serde_json::from_value).transpose()?.flatten();
+        if kind == DRIVE {
+            let drive = serde_json::from_value(Value::Object(table))?;
+            return Ok(Self { name, kind: SystemKind::Drive(Box::new(drive)), children: Vec::new() });
+        }
+        let known = KINDS.iter().chain(more).find(|known| kind == known.name);
+        let kind = known.ok_or_else(|| Error::custom(format!("{kind} is no kind of component")))?;
+        let children = match kind.children {
+            ChildKeys::Keyed(keys) => {
+                let child = |key: &str| {
+                    let child = table.remove(key).ok_or_else(|| Error::custom(format!("{key} is missing")))?;
+                    Ok(MemberSpec { count: 1, system: Self::read(child, more)? })
+                };
+                keys.iter().map(|key| key.name).map(child).collect::<Result<_, serde_json::Error>>()?
+            }
+            ChildKeys::Members => {
+                let Some(Value::Array(members)) = table.remove(MEMBERS) else {
+                    return Err(Error::custom("members are missing"));
+                };
+                members.into_iter().map(|member| MemberSpec::read(member, more)).collect::<Result<_, _>>()?
+            }
+        };
+        let spec = kind.parameters.read(table)?;
+        Ok(Self { name, kind: SystemKind::Composite(CompositeSpec { kind, spec }), children })
+    }
+
     /// The drive, where the system is one.
     #[must_use]
     pub fn drive(&self) -> Option<&DriveSpec> {
-        match self {
-            Self::Drive(drive) => Some(drive),
-            _ => None,
+        match &self.kind {
+            SystemKind::Drive(drive) => Some(drive),
+            SystemKind::Composite(_) => None,
         }
     }
 
-    /// Its kind, as scenarios have it.
+    /// The same, by value.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Drive(_) => "drive",
-            Self::Partition(_) => "partition",
-            Self::Volumes(_) => "volumes",
-            Self::Concat(_) => "concat",
-            Self::Stripe(_) => "stripe",
-            Self::Mirror(_) => "mirror",
-            Self::Raid4(_) => "raid4",
-            Self::Raid5(_) => "raid5",
-            Self::Raid6(_) => "raid6",
-            Self::RamCache(_) => "ram-cache",
-            Self::Mwb(_) => "mwb",
-            Self::Mcd(_) => "mcd",
-            Self::Tiers(_) => "tiers",
+    pub fn into_drive(self) -> Option<DriveSpec> {
+        match self.kind {
+            SystemKind::Drive(drive) => Some(*drive),
+            SystemKind::Composite(_) => None,
         }
     }
 
-    /// What reports call it, where it has a name.
+    /// The parameters of a component over others.
     #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Self::Drive(drive) => drive.name.as_deref(),
-            Self::Partition(Over { name, .. })
-            | Self::Volumes(OverMembers { name, .. })
-            | Self::Concat(OverMembers { name, .. })
-            | Self::Stripe(OverMembers { name, .. })
-            | Self::Mirror(OverMembers { name, .. })
-            | Self::Raid4(OverMembers { name, .. })
-            | Self::Raid5(OverMembers { name, .. })
-            | Self::Raid6(OverMembers { name, .. })
-            | Self::RamCache(Over { name, .. })
-            | Self::Mwb(OverDisk { name, .. })
-            | Self::Mcd(OverDisk { name, .. })
-            | Self::Tiers(OverTiers { name, .. }) => name.as_deref(),
+    pub fn composite(&self) -> Option<&dyn ComponentSpec> {
+        match &self.kind {
+            SystemKind::Drive(_) => None,
+            SystemKind::Composite(composite) => Some(composite.spec.as_ref()),
         }
     }
 
-    pub(in crate::scenario) fn children(&self) -> Children<'_> {
-        match self {
-            Self::Drive(_) => Children::None,
-            Self::Partition(Over { child, .. }) | Self::RamCache(Over { child, .. }) => {
-                Children::Keyed(vec![("child", child)])
-            }
-            Self::Mwb(OverDisk { mems, disk, .. }) | Self::Mcd(OverDisk { mems, disk, .. }) => {
-                Children::Keyed(vec![("mems", mems), ("disk", disk)])
-            }
-            Self::Tiers(OverTiers { fast, slow, .. }) => Children::Keyed(vec![("fast", fast), ("slow", slow)]),
-            Self::Volumes(OverMembers { members, .. })
-            | Self::Concat(OverMembers { members, .. })
-            | Self::Stripe(OverMembers { members, .. }) => Children::Members(members, 0),
-            Self::Mirror(node) => Children::Members(&node.members, node.spec.spares),
-            Self::Raid4(node) | Self::Raid5(node) | Self::Raid6(node) => {
-                Children::Members(&node.members, node.spec.spares)
-            }
+    /// The name of its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match &self.kind {
+            SystemKind::Drive(_) => DRIVE,
+            SystemKind::Composite(composite) => composite.kind.name,
         }
     }
 
-    /// The components directly below it, members that are built alike once.
-    pub(in crate::scenario) fn below(&self) -> Vec<&Self> {
-        match self.children() {
-            Children::None => Vec::new(),
-            Children::Keyed(children) => children.into_iter().map(|(_, child)| child).collect(),
-            Children::Members(members, _) => members.iter().map(|member| &member.system).collect(),
+    /// The keys of its children; of a drive, which has none, those of a list without entries.
+    pub(in crate::scenario) fn child_keys(&self) -> ChildKeys {
+        match &self.kind {
+            SystemKind::Drive(_) => ChildKeys::Members,
+            SystemKind::Composite(composite) => composite.kind.children,
         }
     }
 
-    /// Shows it and all that is below it, those that are built alike once, each with its path from `path` on.
-    pub(in crate::scenario) fn each_mut(&mut self, path: &Path, show: &mut dyn FnMut(&mut Self, &Path)) {
-        show(self, path);
-        match self {
-            Self::Drive(_) => {}
-            Self::Partition(Over { child, .. }) => child.each_mut(&path.step("child"), show),
-            Self::RamCache(Over { child, .. }) => child.each_mut(&path.step("child"), show),
-            Self::Mwb(OverDisk { mems, disk, .. }) => {
-                mems.each_mut(&path.step("mems"), show);
-                disk.each_mut(&path.step("disk"), show);
-            }
-            Self::Mcd(OverDisk { mems, disk, .. }) => {
-                mems.each_mut(&path.step("mems"), show);
-                disk.each_mut(&path.step("disk"), show);
-            }
-            Self::Tiers(OverTiers { fast, slow, .. }) => {
-                fast.each_mut(&path.step("fast"), show);
-                slow.each_mut(&path.step("slow"), show);
-            }
-            Self::Volumes(OverMembers { members, .. }) => each_member_mut(members, path, show),
-            Self::Concat(OverMembers { members, .. }) => each_member_mut(members, path, show),
-            Self::Stripe(OverMembers { members, .. }) => each_member_mut(members, path, show),
-            Self::Mirror(OverMembers { members, .. }) => each_member_mut(members, path, show),
-            Self::Raid4(OverMembers { members, .. })
-            | Self::Raid5(OverMembers { members, .. })
-            | Self::Raid6(OverMembers { members, .. }) => each_member_mut(members, path, show),
+    /// Number of spares: members beside those stated, built like the first of them.
+    pub(in crate::scenario) fn spares(&self) -> u32 {
+        self.composite().map_or(0, ComponentSpec::spares)
+    }
+
+    /// Calls `visit` with it and everything below it, members that are built alike once, each with its path from `path` on.
+    pub(in crate::scenario) fn visit(&self, path: &Path, visit: &mut dyn FnMut(&Self, &Path)) {
+        visit(self, path);
+        for (index, child) in self.children.iter().enumerate() {
+            child.system.visit(&child_path(self.child_keys(), path, index), visit);
+        }
+    }
+
+    /// The same, with components that can be changed.
+    pub(in crate::scenario) fn visit_mut(&mut self, path: &Path, visit: &mut dyn FnMut(&mut Self, &Path)) {
+        visit(self, path);
+        let keys = self.child_keys();
+        for (index, child) in self.children.iter_mut().enumerate() {
+            child.system.visit_mut(&child_path(keys, path, index), visit);
         }
     }
 
     /// The policies of one's own that it asks, and for what.
     pub(in crate::scenario) fn own_mut(&mut self) -> Vec<(&mut OwnSpec, Role)> {
-        let asked = match self {
-            Self::Drive(drive) => vec![
-                (drive.device.own_mut(), Role::Device),
-                (drive.scheduler.own_mut(), Role::Scheduler),
-                (drive.spin_down.as_mut().and_then(Choice::own_mut), Role::SpinDown),
-            ],
-            Self::RamCache(over) => vec![(over.spec.policy.own_mut(), Role::Replacement)],
-            Self::Mcd(over) => vec![(over.spec.policy.own_mut(), Role::Replacement)],
-            Self::Mirror(over) => vec![(over.spec.read.own_mut(), Role::Mirror)],
-            _ => Vec::new(),
+        let drive = match &mut self.kind {
+            SystemKind::Composite(composite) => return composite.spec.own_mut().into_iter().collect(),
+            SystemKind::Drive(drive) => drive,
         };
+        let asked = [
+            (drive.device.own_mut(), Role::Device),
+            (drive.scheduler.own_mut(), Role::Scheduler),
+            (drive.spin_down.as_mut().and_then(Choice::own_mut), Role::SpinDown),
+        ];
         asked.into_iter().filter_map(|(own, role)| Some((own?, role))).collect()
     }
 
-    /// Whether it, or anything below it, asks a policy of one's own.
+    /// Returns true if it, or anything below it, asks a policy of one's own.
     pub(in crate::scenario) fn has_own(&self) -> bool {
-        let own = match self {
-            Self::Drive(drive) => {
-                drive.device.own().or(drive.scheduler.own()).or(drive.spin_down.as_ref().and_then(Choice::own))
+        let has_own = match &self.kind {
+            SystemKind::Composite(composite) => composite.spec.own().is_some(),
+            SystemKind::Drive(drive) => {
+                let spin_down = drive.spin_down.as_ref().and_then(Choice::own);
+                drive.device.own().or(drive.scheduler.own()).or(spin_down).is_some()
             }
-            Self::RamCache(over) => over.spec.policy.own(),
-            Self::Mcd(over) => over.spec.policy.own(),
-            Self::Mirror(over) => over.spec.read.own(),
-            _ => None,
         };
-        own.is_some() || self.below().into_iter().any(Self::has_own)
+        has_own || self.children.iter().any(|child| child.system.has_own())
     }
 
     /// All drives that it ends in, those that are built alike once.
     #[must_use]
     pub fn drives(&self) -> Vec<&DriveSpec> {
-        match self {
-            Self::Drive(drive) => vec![drive],
-            _ => self.below().into_iter().flat_map(Self::drives).collect(),
+        match &self.kind {
+            SystemKind::Drive(drive) => vec![drive],
+            SystemKind::Composite(_) => self.children.iter().flat_map(|child| child.system.drives()).collect(),
         }
     }
 
-    /// What headings call it: a drive by its device, anything else by its name, or by what it is made of.
+    /// Its title in headings: of a drive its device, of anything else its name, or its kind and what it is made of.
     #[must_use]
     pub fn title(&self) -> String {
-        if let (Some(name), None) = (self.name(), self.drive()) {
-            return name.to_owned();
+        let name = match &self.kind {
+            SystemKind::Drive(drive) => return drive.device.name().to_owned(),
+            SystemKind::Composite(composite) => composite.kind.name,
+        };
+        if let Some(name) = &self.name {
+            return name.clone();
         }
         let mut parts: Vec<(u32, String)> = Vec::new();
-        let mut add = |count: u32, title: String| match parts.iter_mut().find(|(_, known)| *known == title) {
-            Some((known, _)) => *known += count,
-            None => parts.push((count, title)),
-        };
-        match self.children() {
-            Children::None => return self.drive().map(|drive| drive.device.name().to_owned()).unwrap_or_default(),
-            Children::Keyed(children) => children.into_iter().for_each(|(_, child)| add(1, child.title())),
-            Children::Members(members, _) => {
-                members.iter().for_each(|member| add(member.count, member.system.title()));
+        for child in &self.children {
+            let title = child.system.title();
+            match parts.iter_mut().find(|(_, known)| *known == title) {
+                Some((known, _)) => *known += child.count,
+                None => parts.push((child.count, title)),
             }
         }
         let shown = parts.iter().map(|(count, title)| match count {
             1 => title.clone(),
             _ => format!("{count} {title}"),
         });
-        format!("{} of {}", self.kind(), shown.collect::<Vec<_>>().join(" and "))
+        format!("{name} of {}", shown.collect::<Vec<_>>().join(" and "))
     }
 
     /// The schedulers' common name, or `several`.
@@ -311,44 +239,139 @@ impl SystemSpec {
         }
     }
 
-    /// Whether the power of everything that it ends in is known.
+    /// Returns true if the power of all its drives is known.
     #[must_use]
     pub fn has_powers(&self) -> bool {
         self.drives().iter().all(|drive| drive.device.has_powers())
     }
 
-    /// What befalls its members.
-    pub(in crate::scenario) fn faults(&self) -> &[MemberFaultSpec] {
-        match self {
-            Self::Mirror(node) => &node.spec.faults,
-            Self::Raid4(node) | Self::Raid5(node) | Self::Raid6(node) => &node.spec.faults,
-            _ => &[],
-        }
-    }
-
-    /// What its ways are called whose names the scenario gives, with so many members.
-    pub(in crate::scenario) fn path_names(&self, members: usize) -> Vec<String> {
-        match self {
-            Self::Volumes(node) => node.spec.names(members),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Its own keys as a scenario has them, without the components below it; of a drive's device only the name.
+    /// Its own parameters as a scenario has them, without the components below it; of a drive's device only the name.
     pub(in crate::scenario) fn own_keys(&self) -> Value {
-        let mut keys = serde_json::to_value(self).unwrap_or_default();
-        if let Some(table) = keys.as_object_mut() {
-            ["kind", "name", "members"].iter().chain(&CHILD_KEYS).for_each(|key| drop(table.remove(*key)));
-            if let Some(drive) = self.drive() {
-                table.insert("device".into(), drive.device.name().into());
+        match &self.kind {
+            SystemKind::Composite(composite) => composite.spec.keys(),
+            SystemKind::Drive(drive) => {
+                let mut keys = serde_json::to_value(drive).unwrap_or_default();
+                keys["device"] = drive.device.name().into();
+                keys
             }
         }
-        keys
+    }
+
+    /// Every key, as a scenario has them.
+    fn to_table(&self) -> Value {
+        let mut table = Map::from_iter([("kind".to_owned(), Value::from(self.kind()))]);
+        if let Some(name) = &self.name {
+            table.insert("name".into(), name.as_str().into());
+        }
+        let keys = match &self.kind {
+            SystemKind::Drive(drive) => serde_json::to_value(drive).unwrap_or_default(),
+            SystemKind::Composite(composite) => {
+                match composite.kind.children {
+                    ChildKeys::Keyed(keys) => {
+                        let children = keys.iter().zip(&self.children);
+                        table.extend(children.map(|(key, child)| (key.name.to_owned(), child.system.to_table())));
+                    }
+                    ChildKeys::Members => {
+                        let member = |each: &MemberSpec| json!({"count": each.count, "system": each.system.to_table()});
+                        table.insert(MEMBERS.into(), self.children.iter().map(member).collect());
+                    }
+                }
+                composite.spec.keys()
+            }
+        };
+        if let Value::Object(keys) = keys {
+            table.extend(keys);
+        }
+        Value::Object(table)
     }
 }
 
-fn each_member_mut(members: &mut [MemberSpec], path: &Path, show: &mut dyn FnMut(&mut SystemSpec, &Path)) {
-    for (entry, member) in members.iter_mut().enumerate() {
-        member.system.each_mut(&path.step("members").step(entry).step("system"), show);
+impl MemberSpec {
+    fn read(table: Value, more: &'static [ComponentKind]) -> Result<Self, serde_json::Error> {
+        let Value::Object(mut table) = table else { return Err(Error::custom("a member is a table")) };
+        let count = table.remove("count").map_or(Ok(1), serde_json::from_value)?;
+        let system = SystemSpec::read(table.remove("system").unwrap_or_default(), more)?;
+        Ok(Self { count, system })
     }
+}
+
+/// The path of the child with that number below a component at `path`.
+pub(in crate::scenario) fn child_path(keys: ChildKeys, path: &Path, index: usize) -> Path {
+    match keys {
+        ChildKeys::Keyed(keys) => path.step(keys[index].name),
+        ChildKeys::Members => path.step(MEMBERS).step(index).step("system"),
+    }
+}
+
+/// Returns true if a component of some kind states another one at this key.
+pub(in crate::scenario) fn is_child_key(key: &str) -> bool {
+    KINDS.iter().any(|kind| match kind.children {
+        ChildKeys::Keyed(keys) => keys.iter().any(|known| known.name == key),
+        ChildKeys::Members => false,
+    })
+}
+
+impl Serialize for SystemSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_table().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SystemSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(deserializer)?, &[]).map_err(Error::custom)
+    }
+}
+
+impl JsonSchema for SystemSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "SystemSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = |about: &str| ("name".to_owned(), json!({"description": about, "type": ["string", "null"]}));
+        let mut drive = DriveSpec::json_schema(generator).to_value();
+        let about = drive["description"].take();
+        let named = Map::from_iter([name("What reports call it; its device's name when absent.")]);
+        let drive = component_schema(DRIVE, about, named, drive);
+        let composites = KINDS.iter().map(|kind| {
+            let mut stated = Map::from_iter([name("What reports call it.")]);
+            match kind.children {
+                ChildKeys::Keyed(keys) => stated.extend(keys.iter().map(|key| {
+                    let mut child = generator.subschema_for::<Self>().to_value();
+                    child["description"] = key.description.into();
+                    (key.name.to_owned(), child)
+                })),
+                ChildKeys::Members => {
+                    let members = generator.subschema_for::<MemberSpec>().to_value();
+                    let about = "The components below it, in their order.";
+                    let list = json!({"description": about, "type": "array", "items": members, "minItems": 1});
+                    stated.insert(MEMBERS.into(), list);
+                }
+            }
+            let parameters = kind.parameters.schema(generator).to_value();
+            component_schema(kind.name, kind.description.into(), stated, parameters)
+        });
+        let options: Vec<Value> = std::iter::once(drive).chain(composites.collect::<Vec<_>>()).collect();
+        json_schema!({
+            "description": "The system under test: a component, and those that it is made of. A device's name alone is a drive, and \
+                a name of\n`[components]` that component.",
+            "oneOf": options,
+        })
+    }
+}
+
+/// The schema of one kind of component: `kind`, then the keys `stated` for every component, then its parameters.
+fn component_schema(kind: &str, about: Value, stated: Map<String, Value>, mut parameters: Value) -> Value {
+    let mut required = vec![Value::from("kind")];
+    required.extend(stated.keys().filter(|key| *key != "name").map(|key| Value::from(key.as_str())));
+    required.extend(parameters["required"].as_array().into_iter().flatten().cloned());
+    let mut properties = Map::from_iter([("kind".to_owned(), json!({"type": "string", "const": kind}))]);
+    properties.extend(stated);
+    if let Some(own) = parameters["properties"].as_object_mut() {
+        properties.append(own);
+    }
+    json!({
+        "description": about, "type": "object", "properties": properties, "additionalProperties": false, "required": required,
+    })
 }

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::trunc_to_u64;
 use super::{Process, ProcessSpec, LAST_ARRIVAL_NS};
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
 use crate::time::Time;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::trunc_to_u64;
 use super::{Choice, ChoiceSpec, Ground};
+use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
 use crate::workloads::distribution::within;

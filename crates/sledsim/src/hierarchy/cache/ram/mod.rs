@@ -28,10 +28,10 @@ use flush::Flush;
 use lines::{Lines, Piece};
 use promises::Promise;
 use read_ahead::Streams;
-pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
+pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
 
 use crate::convert::{to_u32, trunc_to_u64};
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
+use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss};
 use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::{Gather, Tickets};
@@ -417,14 +417,16 @@ impl Component for RamCache {
         self.attend(None, context);
     }
 
-    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
-        self.is_volatile && (!self.writes_through || below.may_lose_writes(self.child))
-    }
-
     fn part_blocks(&self) -> Option<u64> {
         // What touches more than half the lines goes around them whole.
         let most_parts = u64::from(self.lines.capacity() / 2);
         (most_parts > PARTS_OF_A_REQUEST.most).then_some(self.lines.line_blocks)
+    }
+}
+
+impl PowerLoss for RamCache {
+    fn may_lose_writes(&self, children: bool) -> bool {
+        self.is_volatile && (!self.writes_through || children)
     }
 
     fn power_cut(&mut self, now: Time) {
@@ -448,8 +450,10 @@ impl Component for RamCache {
     fn restart(&mut self, context: &mut Context<'_>) {
         self.attend(None, context);
     }
+}
 
-    fn check(&self, at_rest: bool) -> Result<(), String> {
+impl Instrumentation for RamCache {
+    fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (jobs, parts) = (self.jobs.len() + self.promises.len(), self.parts.len());
         let waiting = self.stalled.len() + self.waiting.len() + self.around.len();
         if at_rest && jobs + parts + waiting > 0 {
@@ -492,9 +496,9 @@ mod tests {
         let spec: RamCacheSpec = serde_json::from_value(serde_json::json!({ "bytes": 1 << 20 })).expect("a spec");
         for (word, at_rest, act) in acts {
             let mut cache = RamCache::new(&spec, ComponentId(0), 100_000, 512).expect("they fit");
-            assert_eq!(cache.check(at_rest), Ok(()));
+            assert_eq!(cache.check_invariants(at_rest), Ok(()));
             act(&mut cache);
-            let told = cache.check(at_rest).expect_err(word);
+            let told = cache.check_invariants(at_rest).expect_err(word);
             assert!(told.contains(word), "{word}: {told}");
         }
     }

@@ -3,8 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RamCache;
+use crate::engine::Component;
 use crate::fault::{Fault, Faults};
 use crate::hierarchy::cache::replacement::ReplacementChoice;
+use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD, SURVIVES_POWER_CUT};
+use crate::hierarchy::parts::Child;
+use crate::own::{OwnSpec, Role};
+use crate::units::shown_bytes;
+
+/// The kind.
+pub const KIND: ComponentKind = ComponentKind {
+    name: "ram-cache",
+    description: "A controller's cache in RAM.",
+    children: ONE_CHILD,
+    parameters: ComponentParameters::of::<RamCacheSpec>(),
+};
 
 /// A controller's cache in RAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +134,34 @@ impl Default for FlushSpec {
             outstanding: one_write(),
             most_write_bytes: mib(),
         }
+    }
+}
+
+impl ComponentSpec for RamCacheSpec {
+    fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
+        let Child { id, capacity_blocks, block_bytes } = children[0];
+        Ok(Box::new(RamCache::new(self, id, capacity_blocks, block_bytes)?))
+    }
+
+    fn notes(&self, _members: u64) -> Vec<String> {
+        vec![match (self.write, self.volatile) {
+            (WritePolicy::Through, _) => "writes wait for what is below".into(),
+            (WritePolicy::Back, false) => {
+                format!("writes are acknowledged from non-volatile memory: {SURVIVES_POWER_CUT}")
+            }
+            (WritePolicy::Back, true) => format!(
+                "writes are acknowledged from volatile memory: a power cut takes up to {} of them",
+                shown_bytes(self.bytes / self.line_bytes.max(1) * self.line_bytes)
+            ),
+        }]
+    }
+
+    fn own(&self) -> Option<(&OwnSpec, Role)> {
+        Some((self.policy.own()?, Role::Replacement))
+    }
+
+    fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
+        Some((self.policy.own_mut()?, Role::Replacement))
     }
 }
 

@@ -7,10 +7,10 @@
 //! | `target` | p, a real number |
 //! | capacity | c |
 
-use crate::convert::trunc_to_usize;
 use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::convert::trunc_to_usize;
 use crate::registry::no_parameters;
 
 /// ARC in the list of policies.

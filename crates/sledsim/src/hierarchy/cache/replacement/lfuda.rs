@@ -9,9 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::convert::to_u32;
 use super::slots::{keeps_keys, resize_within, Slots};
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::convert::to_u32;
 use crate::hierarchy::parts::Counted;
 use crate::registry::no_parameters;
 

@@ -1,8 +1,8 @@
-"""How far the sweeps of a store are, and what failed."""
+"""Progress of the sweeps in a store, and the runs that failed."""
 
 import shlex
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ from sledsim.show.faults import CanFail, facts_of
 from sledsim.show.shown import json_text
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
-from sledsim.sweep.store import Definition, Store
-from sledsim.sweep.tables import COLUMNS, faults_of_json
+from sledsim.sweep.store import LOG, Store
+from sledsim.sweep.tables import COLUMNS, Definition, faults_of_json
 
 __all__ = ["Failure", "SweepStatus", "status", "status_tables", "status_to_json"]
 
@@ -27,13 +27,13 @@ class Failure(CanFail):
     Parameters
     ----------
     key
-        The run's.
+        Key of the run.
     values
-        What the axes say at its point.
+        Values of its point, by axis.
     replication
-        Which replication of the point.
+        Number of the replication.
     faults
-        Why it failed.
+        Reasons of the failure.
     """
 
     key: str
@@ -48,28 +48,31 @@ class Failure(CanFail):
 
 @dataclass(frozen=True)
 class SweepStatus:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Parameters
     ----------
     definition
         The sweep.
     latest
-        Whether it is the last that was run by its name: what was run before the sweep was changed is not.
+        True if it is the latest of its name; false if the sweep was changed since.
     done
-        Runs that are done.
+        Number of runs done.
     failures
         Runs that failed.
+    last_run
+        When its last run began (UTC); ``None`` before the first.
     """
 
     definition: Definition
     latest: bool
     done: int
     failures: list[Failure]
+    last_run: datetime | None
 
     @property
     def missing(self) -> int:
-        """Runs that are still to be done."""
+        """Number of runs to be done."""
         return self.definition.runs - self.done - len(self.failures)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,30 +85,33 @@ class SweepStatus:
             "failed": len(self.failures),
             "missing": self.missing,
             "failures": [failure.to_dict() for failure in self.failures],
+            "last_run": self.last_run and self.last_run.isoformat(),
         }
 
 
 def status(store: str | Path | Store, sweep: str | None = None) -> list[SweepStatus]:
-    """Return how far the sweeps of a store are.
+    """Return the progress of the sweeps in a store.
 
     Parameters
     ----------
     store
         The store, or its folder.
     sweep
-        Only the one of this name.
+        Name of the only sweep to return; all otherwise.
     """
     store = store if isinstance(store, Store) else Store(store)
     known = store.definitions()
     ordered = {each.definition: each.parameters for each in known}
     latest = {each.sweep: each.definition for each in known}
-    counts = dict(
-        store.rows(
-            "SELECT definition, count(DISTINCT (point, replication)) FROM parameters SEMI JOIN "
-            "(SELECT key FROM runs WHERE status = 'done') USING (key) "
-            "GROUP BY definition"
+    for lost in store.lost_sweeps():
+        LOG.warning("%s: the definition of %s is missing: run the sweep again", store.path, lost)
+    counts = {
+        definition: (done, last_run)
+        for definition, done, last_run in store.rows(
+            "SELECT definition, count(DISTINCT (point, replication)) FILTER (status = 'done'), max(started) "
+            "FROM parameters JOIN runs USING (key) JOIN provenance USING (key) GROUP BY definition"
         )
-    )
+    }
     failures: dict[str, dict[tuple[int, int], Failure]] = {}
     for definition, point, replication, key, parameter, value, faults in store.rows(
         "SELECT definition, point, replication, key, parameter, value, faults FROM parameters JOIN runs USING (key) "
@@ -121,23 +127,26 @@ def status(store: str | Path | Store, sweep: str | None = None) -> list[SweepSta
         SweepStatus(
             replace(each, command=_command_here(each.command, store.path)),
             latest[each.sweep] == each.definition,
-            counts.get(each.definition, 0),
+            counts.get(each.definition, (0, None))[0],
             list(failures.get(each.definition, {}).values()),
+            counts.get(each.definition, (0, None))[1],
         )
         for each in (known if sweep is None else [store.definition(sweep)])
     ]
 
 
 def _command_here(command: str, store: Path) -> str:
-    """Return the command that goes on with a sweep, for a store that was moved or copied where it is now."""
-    if not command.startswith("sledsim sweep run ") or "--store" not in (words := shlex.split(command)):
+    """Return the command that continues a sweep, with the folder where the store is now."""
+    try:
+        words = shlex.split(command)
+        words[words.index("--store") + 1] = str(store)
+    except (ValueError, IndexError):
         return command
-    words[words.index("--store") + 1] = str(store)
     return shlex.join(words)
 
 
 def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:
-    """Lay out what :func:`status` found of a store.
+    """Return the progress of sweeps as tables.
 
     Parameters
     ----------
@@ -150,7 +159,7 @@ def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:
         [
             of.sweep if each.latest else f"{of.sweep}@{of.definition} (before)",
             *map(number, (of.points, of.replications, each.done, len(each.failures), each.missing)),
-            datetime.fromtimestamp(of.started, UTC).strftime("%Y-%m-%d %H:%M"),
+            each.last_run.strftime("%Y-%m-%d %H:%M") if each.last_run else "–",
         ]
         for each in found
         for of in [each.definition]
@@ -175,7 +184,7 @@ def _values(failure: Failure) -> str:
 
 
 def status_to_json(store: Store, found: list[SweepStatus]) -> str:
-    """Return as JSON what :func:`status` found of a store; arguments as for :func:`status_tables`."""
+    """Return the progress of sweeps as JSON; arguments as for :func:`status_tables`."""
     parts = {table: len(store.parts(table)) for table in COLUMNS}
     document = {"store": str(store.path), "parts": parts, "sweeps": [each.to_dict() for each in found]}
     return json_text(document)

@@ -1,7 +1,7 @@
-//! How likely an enclosure in each state loses data within a time: what forcing is steered by.
+//! Probability that an enclosure loses data within a time, by state. Failures are forced according to these probabilities.
 //!
-//! The probabilities are those of the Markov chain with the same mean times, to a few per cent. They need not be better:
-//! likelihood ratios make up for whatever they are, and lives forced by the exact ones would all weigh the same.
+//! They are those of the Markov chain with the same mean times, with an error of a few per cent. The estimates stay unbiased for any
+//! probabilities, because of the likelihood ratios; with exact ones all forced lives would have the same weight.
 
 use super::enclosure::{in_use, State};
 use super::lifetime::Law;
@@ -10,49 +10,49 @@ use crate::convert::trunc_to_usize;
 use crate::fault::{Fault, Kind};
 use crate::limits::FORCED_LOSSES;
 
-/// Steps in time, each longer than the one before by the same factor.
+/// Time steps, which grow by a constant factor.
 const STEPS: usize = 240;
-/// The whole time over the first step.
+/// Ratio of the whole time to the first step.
 const SPAN: f64 = 1e5;
 
-/// Whether losses of an enclosure can be forced without taking too long, see [`FORCED_LOSSES`].
+/// Returns true if losses of an enclosure can be forced in reasonable time, see [`FORCED_LOSSES`].
 #[must_use]
 pub fn can_be_forced(enclosure: &Enclosure) -> bool {
     (u64::from(enclosure.parity) + 1) * u64::from(enclosure.devices()) <= FORCED_LOSSES.most
 }
 
-/// Probabilities of a loss, by time left and state.
+/// Probabilities of a loss by remaining time and state.
 #[derive(Clone, Debug)]
-pub(super) struct Prospects {
+pub(super) struct LossProbabilities {
     parity: u32,
     spares: u32,
     first_h: f64,
     /// Logarithm of the factor between steps.
     log_factor: f64,
-    /// By step, then by spares, then by devices failed.
+    /// By step, then by spares, then by failed devices.
     losses: Vec<Vec<f64>>,
-    /// Probability that a latent error stands where redundancy goes.
+    /// Probability that there is a latent error when redundancy is lost.
     latent: f64,
     /// Mean hazard of a device until the horizon, per h.
     failure_rate: f64,
 }
 
-impl Prospects {
-    /// The prospects of an enclosure within times up to `horizon_h`.
+impl LossProbabilities {
+    /// Returns the probabilities for remaining times up to `horizon_h`.
     ///
     /// # Errors
-    /// Where forcing losses would take too long, see [`FORCED_LOSSES`].
+    /// Forcing losses would take too long, see [`FORCED_LOSSES`].
     pub(super) fn new(enclosure: &Enclosure, horizon_h: f64) -> Result<Self, Fault> {
         if !can_be_forced(enclosure) {
             let says = format!(
-                ": one more, times {} devices and spares, is more than {}, so losses can't be forced: sample plainly",
+                ": (parity + 1) times {} devices and spares is more than {}, the limit for forced losses: use plain sampling",
                 enclosure.devices(),
                 FORCED_LOSSES.most,
             );
             return Err(Fault::of(Kind::OutOfRange, "enclosure.parity", enclosure.parity).says(says));
         }
         let states = (enclosure.parity as usize + 1) * (enclosure.spares as usize + 1);
-        let mut prospects = Self {
+        let mut table = Self {
             parity: enclosure.parity,
             spares: enclosure.spares,
             first_h: horizon_h / SPAN,
@@ -64,12 +64,12 @@ impl Prospects {
         let mut now = vec![0.0; states];
         let mut time_h = 0.0;
         for step in 0..STEPS {
-            let next_h = prospects.first_h * libm::exp(step as f64 * prospects.log_factor);
-            now = prospects.step(enclosure, &now, next_h - time_h);
-            prospects.losses.push(now.clone());
+            let next_h = table.first_h * libm::exp(step as f64 * table.log_factor);
+            now = table.step(enclosure, &now, next_h - time_h);
+            table.losses.push(now.clone());
             time_h = next_h;
         }
-        Ok(prospects)
+        Ok(table)
     }
 
     /// Mean hazard of a device until the horizon, per h.
@@ -81,7 +81,7 @@ impl Prospects {
         state.spares as usize * (self.parity as usize + 1) + state.failed as usize
     }
 
-    /// Probability of a loss within `left_h` from this state.
+    /// Returns the probability of a loss within `left_h` from a state.
     pub(super) fn loss(&self, state: State, left_h: f64) -> f64 {
         if state.failed > self.parity {
             return 1.0;
@@ -96,13 +96,13 @@ impl Prospects {
         self.losses[step][index] * (1.0 - beyond) + self.losses[step + 1][index] * beyond
     }
 
-    /// Probability of a loss within `left_h` after a device in use fails in this state, at once or later.
+    /// Returns the probability of a loss within `left_h` after a device in use fails in a state.
     pub(super) fn loss_after_failure(&self, state: State, left_h: f64) -> f64 {
         let next = State { failed: state.failed + 1, ..state };
         self.at_entry(next, self.loss(next, left_h))
     }
 
-    /// Adds the latent errors that are met when redundancy goes.
+    /// Adds the probability of a loss by a latent error on the transition to a state without redundancy.
     fn at_entry(&self, state: State, loss: f64) -> f64 {
         if state.failed == self.parity {
             self.latent + (1.0 - self.latent) * loss
@@ -111,56 +111,69 @@ impl Prospects {
         }
     }
 
-    /// One implicit step of the chain's backward equations: positive throughout, and stable for steps of any length.
+    /// Makes one implicit step of the chain's backward equations. The result is positive, and stable for steps of any length.
     ///
-    /// Only a visit leads to a state with more spares, and always to the first one. So with that state's probability as an
-    /// unknown each state follows from those before it, and the first one then gives the unknown.
+    /// Only a visit leads to a state with more spares, and always to the initial state. With the probability of the initial state
+    /// as an unknown, each state follows from those before it; the initial state then gives the unknown.
     fn step(&self, enclosure: &Enclosure, now: &[f64], step_h: f64) -> Vec<f64> {
-        // Probability = constant + slope · that of the first state.
-        let mut next: Vec<(f64, f64)> = vec![(0.0, 0.0); now.len()];
+        let mut next = vec![Linear { constant: 0.0, slope: 0.0 }; now.len()];
         for spares in 0..=self.spares {
             for failed in (0..=self.parity).rev() {
                 let state = State { failed, spares };
                 let here = self.index(state);
                 let (mut constant, mut slope, mut out) = (now[here] / step_h, 0.0, 1.0 / step_h);
-                let mut goes = |rate: f64, to: (f64, f64)| {
-                    constant += rate * to.0;
-                    slope += rate * to.1;
+                let mut add_transition = |rate: f64, to: Linear| {
+                    constant += rate * to.constant;
+                    slope += rate * to.slope;
                     out += rate;
                 };
                 let known = |failed: u32, spares: u32| next[self.index(State { failed, spares })];
-                goes(f64::from(in_use(enclosure, state)) * self.failure_rate, self.worse(state, &next));
+                let failures = f64::from(in_use(enclosure, state)) * self.failure_rate;
+                add_transition(failures, self.after_failure(state, &next));
                 if failed == self.parity {
-                    goes(latent_rate(enclosure, state), (1.0, 0.0));
+                    add_transition(latent_rate(enclosure, state), Linear::LOSS);
                 }
                 if spares > 0 {
                     let rebuilds = f64::from(failed.min(spares).min(enclosure.rebuild.at_once));
                     let mean_h = enclosure.rebuild.time_with(enclosure, spares).mean_h;
                     if failed > 0 {
-                        goes(rebuilds / mean_h, known(failed - 1, spares - 1));
+                        add_transition(rebuilds / mean_h, known(failed - 1, spares - 1));
                     }
                     if enclosure.spares_fail && enclosure.sparing == Sparing::Dedicated {
-                        goes(f64::from(spares) * self.failure_rate, known(failed, spares - 1));
+                        add_transition(f64::from(spares) * self.failure_rate, known(failed, spares - 1));
                     }
                 }
-                goes(visit_rate(enclosure, state), (0.0, 1.0));
-                next[here] = (constant / out, slope / out);
+                add_transition(visit_rate(enclosure, state), Linear::INITIAL_STATE);
+                next[here] = Linear { constant: constant / out, slope: slope / out };
             }
         }
-        let (constant, slope) = next[self.index(State { failed: 0, spares: self.spares })];
-        let first = constant / (1.0 - slope);
-        next.into_iter().map(|(constant, slope)| constant + slope * first).collect()
+        let Linear { constant, slope } = next[self.index(State { failed: 0, spares: self.spares })];
+        let initial = constant / (1.0 - slope);
+        next.into_iter().map(|Linear { constant, slope }| constant + slope * initial).collect()
     }
 
-    /// Where a failure in this state leads to.
-    fn worse(&self, state: State, next: &[(f64, f64)]) -> (f64, f64) {
+    /// Returns the probability of a loss after a failure in a state.
+    fn after_failure(&self, state: State, next: &[Linear]) -> Linear {
         if state.failed == self.parity {
-            return (1.0, 0.0);
+            return Linear::LOSS;
         }
         let after = State { failed: state.failed + 1, ..state };
-        let (constant, slope) = next[self.index(after)];
-        (self.at_entry(after, constant), self.at_entry(after, slope) - self.at_entry(after, 0.0))
+        let Linear { constant, slope } = next[self.index(after)];
+        let latent = self.at_entry(after, 0.0);
+        Linear { constant: self.at_entry(after, constant), slope: self.at_entry(after, slope) - latent }
     }
+}
+
+/// A probability `constant` + `slope` · p, where p is the probability of a loss from the initial state.
+#[derive(Clone, Copy, Debug)]
+struct Linear {
+    constant: f64,
+    slope: f64,
+}
+
+impl Linear {
+    const LOSS: Self = Self { constant: 1.0, slope: 0.0 };
+    const INITIAL_STATE: Self = Self { constant: 0.0, slope: 1.0 };
 }
 
 /// Rate of visits in a state, per h.
@@ -173,13 +186,13 @@ fn visit_rate(enclosure: &Enclosure, state: State) -> f64 {
     delay.map_or(0.0, |delay| 1.0 / delay.mean_h)
 }
 
-/// Latent errors of all devices in use, per h.
+/// Rate of latent errors of all devices in use, per h.
 fn latent_rate(enclosure: &Enclosure, state: State) -> f64 {
     let errors = enclosure.device.latent_errors;
     errors.map_or(0.0, |errors| f64::from(in_use(enclosure, state)) / errors.every_h)
 }
 
-/// Probability that one of the devices left has a latent error: each has been exposed for half the time between scrubs.
+/// Probability that one of the remaining devices has a latent error. Each has been exposed for half a scrub interval on average.
 fn latent_at_loss_of_redundancy(enclosure: &Enclosure, horizon_h: f64) -> f64 {
     let Some(errors) = enclosure.device.latent_errors else { return 0.0 };
     let exposed_h = 0.5 * errors.scrub_h.unwrap_or(horizon_h).min(horizon_h);
