@@ -124,11 +124,12 @@ lib:
 first-hour: wheel
 	$(BIN)/python tools/first_hour.py dist/sledsim-*.whl
 
-#: make generate          write anew what follows from the code: typed scenarios, README's outputs
+#: make generate          refresh generated files: typed scenarios, the README's outputs and picture
 .PHONY: generate
 generate: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/readme_outputs.py
+	$(BIN)/python tools/readme_picture.py docs/images/overview.svg
 
 #: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
 .PHONY: reproduce
