@@ -225,7 +225,7 @@ impl Ground {
             self.operate(1, load);
         }
         for cuts_left in (0..=again).rev() {
-            self.oracle.cut();
+            self.oracle.power_cut();
             self.under_way.clear();
             let mut done = Vec::new();
             self.system.restore_power(&mut |completion| done.push(*completion));

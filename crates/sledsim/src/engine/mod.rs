@@ -1,4 +1,4 @@
-//! Event queue, components, random streams, run loop.
+//! Components, the event queue that drives them, the run loop, sessions, power cuts and random streams.
 
 pub mod component;
 mod context;
@@ -14,7 +14,6 @@ pub mod random;
 pub mod run;
 pub mod session;
 pub mod system;
-mod testing;
 mod work;
 pub mod workload;
 
@@ -24,7 +23,7 @@ pub use data::{Memory, Payload};
 pub use details::{Count, Details, ServicePath};
 pub use outstanding::Refusal;
 pub(crate) use outstanding::DATA_BYTES;
-pub use power_cuts::{losses, Losses, PowerCut, PowerCutPlan};
+pub use power_cuts::{find_losses, CutAfterRequest, Losses, PowerCut, PowerCutPlan};
 pub use queue::EventQueue;
 pub use run::{run, run_with_cuts, EndReason, Observer, Outcome, Progress, RunLimits};
 pub use session::Session;

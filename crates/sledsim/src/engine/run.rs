@@ -2,7 +2,7 @@
 
 use crate::engine::component::{Completion, Status, Stop};
 use crate::engine::data::Payload;
-use crate::engine::guards::{Arrivals, Horizon};
+use crate::engine::guards::{ArrivalGuard, Horizon};
 use crate::engine::outstanding::Refusal;
 use crate::engine::power_cuts::{PowerCut, PowerCutPlan, PowerCutRun};
 use crate::engine::system::System;
@@ -163,7 +163,7 @@ pub(super) struct RunState {
     /// How often it was due.
     looks: u64,
     /// Of a run that only a time ends.
-    arrivals: Option<Arrivals>,
+    arrivals: Option<ArrivalGuard>,
 }
 
 impl RunState {
@@ -187,7 +187,7 @@ pub(super) struct Run<'a, O> {
 impl<O: Observer> Run<'_, O> {
     pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let is_endless = self.limits.requests.is_none() && self.workload.fraction_taken().is_none();
-        self.state.arrivals = is_endless.then(Arrivals::default);
+        self.state.arrivals = is_endless.then(ArrivalGuard::default);
         self.begin();
         let end = self.go_on(keep_going)?;
         self.outcome(end)
@@ -256,7 +256,7 @@ impl<O: Observer> Run<'_, O> {
             };
             let cut_at =
                 self.power_cuts.as_ref().and_then(|power_cuts| power_cuts.next_time()).filter(|&cut| cut <= at);
-            horizon.reaches(cut_at.unwrap_or(at).min(until))?;
+            horizon.check(cut_at.unwrap_or(at).min(until))?;
             self.end_warmup_by(cut_at.unwrap_or(at).min(until));
             if cut_at.unwrap_or(at) > until {
                 self.system.advance(until);
@@ -271,11 +271,11 @@ impl<O: Observer> Run<'_, O> {
             if let Some(livelock) = self.system.livelock() {
                 return Err(livelock.fault());
             }
-            if let Some((_, why)) = self.system.halted() {
+            if let Some((_, why)) = self.system.stopped() {
                 return Ok(if *why == Stop::Interrupted { EndReason::Interrupted } else { EndReason::Failed });
             }
             if self.power_cuts.is_some() {
-                self.bound_data(self.system.under_way_bytes(), DATA_UNDER_WAY, "are under way at")?;
+                self.bound_data(self.system.outstanding_bytes(), DATA_UNDER_WAY, "are under way at")?;
                 if !self.attend_power(cut_at.is_some()) {
                     return Ok(EndReason::Interrupted);
                 }
@@ -286,9 +286,9 @@ impl<O: Observer> Run<'_, O> {
     /// Cuts power if it is time, and restores it; says whether to go on.
     fn attend_power(&mut self, is_due: bool) -> bool {
         let Some(power_cuts) = &mut self.power_cuts else { return true };
-        power_cuts.forget_answers(self.system);
+        power_cuts.drop_read_data(self.system);
         if is_due || power_cuts.is_due(self.state.counts.submitted) {
-            power_cuts.light_fuse(self.system, is_due);
+            power_cuts.schedule(self.system, is_due);
         }
         if self.system.is_power_off() {
             let now = self.system.now();
@@ -449,7 +449,7 @@ impl<O: Observer> Run<'_, O> {
     /// # Errors
     /// What keeps one from it.
     pub(super) fn halted(&self) -> Result<(), Fault> {
-        match self.system.halted() {
+        match self.system.stopped() {
             Some((_, Stop::Failed(fault))) => Err(fault.clone()),
             _ => Ok(()),
         }
@@ -457,7 +457,7 @@ impl<O: Observer> Run<'_, O> {
 
     pub(super) fn outcome(mut self, end: EndReason) -> Result<Outcome, Fault> {
         // What can't go on leaves the rest as it stood.
-        if self.system.halted().is_none() {
+        if self.system.stopped().is_none() {
             self.check()?;
         }
         if self.state.measured_from.is_none() {

@@ -147,7 +147,7 @@ impl<O: Observer> Session<O> {
         if until < self.system.now() {
             return Err(runs_back("time is to pass until", until, self.system.now()));
         }
-        self.horizon.reaches(until)?;
+        self.horizon.check(until)?;
         let limits = RunLimits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);

@@ -123,7 +123,7 @@ pub fn run_keeping(
                     goes_on
                 };
                 let losses =
-                    engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
+                    engine::find_losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
                         .map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
                 if !goes_on {
                     report.run.interrupt();
@@ -137,7 +137,7 @@ pub fn run_keeping(
     is_logged?;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
-    match assembly.system.halted() {
+    match assembly.system.stopped() {
         Some((who, Stop::Failed(fault))) => {
             let fault = of_policy(fault.clone(), *who, &assembly.nodes);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))

@@ -175,7 +175,7 @@ impl Session {
     }
 
     fn stopped(&self, fault: Fault) -> RunError {
-        if let (Some((who, _)), Kind::Policy) = (self.engine.system().halted(), fault.kind) {
+        if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
             let found = self.nodes().map(|assembly| of_policy(fault.clone(), *who, &assembly.nodes));
             return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
         }
