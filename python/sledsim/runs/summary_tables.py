@@ -211,7 +211,8 @@ def measured_notes(summary: Mapping[str, Any]) -> list[str]:
     if measured and completed != measured:
         notes.append(
             f"note: times are of the {counted(measured, 'request')} that arrived and completed in the measured "
-            f"{number(summary['run']['measured_s'])} s; throughput, bandwidth and energy count the {completed:,} completed"
+            f"{number(summary['run']['measured_s'])} s; throughput, bandwidth and energy count the {completed:,} "
+            "completed"
         )
     response = summary["response"]
     if summary["overload"]:

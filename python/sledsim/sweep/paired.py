@@ -210,7 +210,7 @@ class PairedComparison(OneTable, Plain):
         return found
 
     def _overloaded(self, metric: str, pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> set[str]:
-        """Return which sides cannot keep up with their load at the points of some pairs, where the metric grows then."""
+        """Return the sides that cannot keep up with their load at some of the pairs, if the metric grows then."""
         sides = zip("AB", (self.a, self.b), zip(*pairs, strict=True), strict=True)
         return {name for name, side, places in sides if any(side.results.grows(metric, point) for point, _ in places)}
 

@@ -56,8 +56,8 @@ class Estimate:
     mean
         The mean.
     low
-        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications, and where the system cannot
-        keep up with its load and the metric grows with the length of the run.
+        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications, and where the system
+        cannot keep up with its load and the metric grows with the length of the run.
     high
         Upper end.
     count

@@ -156,8 +156,8 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     Parameters
     ----------
     results
-        A run for each seed. The interval is over the seeds where there are several, else that of the run. There is none where the system
-        cannot keep up with the load.
+        A run for each seed. The interval is over the seeds where there are several, else that of the run. There is
+        none where the system cannot keep up with the load.
 
     Raises
     ------
@@ -167,8 +167,8 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     if any(result.response is None for result in results):
         where = "run.warmup_s, run.warmup_requests"
         says = (
-            f"no request that arrived after the warm-up ({where}) was served by the end of the run: shorten the warm-up "
-            "or lengthen the run"
+            f"no request that arrived after the warm-up ({where}) was served by the end of the run: shorten the "
+            "warm-up or lengthen the run"
         )
         raise wrong(SledsimError, "conflict", says, path="run.requests")
     means = tuple(float(result.response["mean_ms"]) for result in results)
