@@ -210,7 +210,11 @@ class Reading:
     ] = None
     columns: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable."),
+        typer.Option(
+            "--column",
+            metavar="MEANING=COLUMN",
+            help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable.",
+        ),
     ] = None
     event: Annotated[
         str | None,
@@ -244,6 +248,10 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
     for meaning, equals, name in pairs:
         if not (meaning and equals and name):
             raise typer.BadParameter(f"{meaning + equals + name!r}: expected MEANING=COLUMN", param_hint="--column")
+    keys = [meaning for meaning, _, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise typer.BadParameter(f"{key} is given {keys.count(key)} times: give it once", param_hint="--column")
     return {meaning: name for meaning, _, name in pairs}
 
 
