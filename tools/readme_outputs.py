@@ -2,7 +2,7 @@
 
 Usage: python tools/readme_outputs.py
 
-A block of the README below a line ``<!-- output: COMMAND -->`` holds the output of that command, run in a folder with the
+A block of the README below ``<!-- output: COMMAND -->`` holds the output of that command, run in a folder with the
 files that ``sledsim example readme`` writes. With ``<!-- output: COMMAND | head -N -->`` it holds the first N lines.
 """
 

@@ -3,8 +3,8 @@
 use super::assemble::{self, Assembly};
 use super::report::summary::Report;
 use super::run::{checked, of_policy, placed, Keep, RunError, RunOutput, Stopped};
-use super::specs::scenario::Scenario;
-use crate::engine::{self, Completion, End, Progress, System};
+use super::specs::scenario::{DeviceSpec, Scenario};
+use crate::engine::{self, Completion, EndReason, Progress, System};
 use crate::fault::{Fault, Faults, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::request::Request;
@@ -74,6 +74,12 @@ impl Session {
     #[must_use]
     pub fn block_bytes(&self) -> u32 {
         self.block_bytes
+    }
+
+    /// Returns true if the system has a disk.
+    #[must_use]
+    pub fn is_rotational(&self) -> bool {
+        self.scenario.system.drives().iter().any(|drive| matches!(drive.device, DeviceSpec::Disk(_)))
     }
 
     /// See [`engine::Session::submit`].
@@ -158,14 +164,14 @@ impl Session {
     }
 
     /// Why a run like this would have ended.
-    fn end(&self) -> End {
+    fn end(&self) -> EndReason {
         let run = &self.scenario.run;
         if self.under_way() == 0 && run.requests == Some(self.engine.submitted()) {
-            End::Requests
+            EndReason::Requests
         } else if self.under_way() > 0 || run.time_s.is_some_and(|time_s| self.now().ns() == s_to_ns(time_s)) {
-            End::Time
+            EndReason::Time
         } else {
-            End::WorkloadEnded
+            EndReason::WorkloadEnded
         }
     }
 
@@ -175,12 +181,12 @@ impl Session {
     }
 
     fn stopped(&self, fault: Fault) -> RunError {
-        if let (Some((who, _)), Kind::Policy) = (self.engine.system().halted(), fault.kind) {
+        if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
             let found = self.nodes().map(|assembly| of_policy(fault.clone(), *who, &assembly.nodes));
             return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
         }
-        let stuck = self.engine.system().stuck();
-        let found = stuck.and_then(|stuck| Some((stuck, self.nodes().ok()?)));
-        RunError::Rule(placed(fault, found.as_ref().map(|(stuck, assembly)| (*stuck, assembly.nodes.as_slice()))))
+        let livelock = self.engine.system().livelock();
+        let found = livelock.and_then(|livelock| Some((livelock, self.nodes().ok()?)));
+        RunError::Rule(placed(fault, found.as_ref().map(|(livelock, assembly)| (*livelock, assembly.nodes.as_slice()))))
     }
 }

@@ -165,7 +165,7 @@ impl Component for Careless {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let (answer, request) = (context.answer(child, completion), completion.request);
+        let (answer, request) = (context.read_payload(child, completion), completion.request);
         let durable = if self.durable.remove(&request.id) { Flags::DURABLE } else { Flags::NONE };
         let request = Request { flags: request.flags.with(durable), ..request };
         context.complete_with(&Completion { request, ..*completion }, answer);

@@ -66,7 +66,7 @@ impl Component for Spoiling {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let Request { lbn, op, .. } = completion.request;
         let mut status = completion.status;
         if context.now() >= self.from {
@@ -140,7 +140,7 @@ fn what_the_disk_has_too_is_served_when_mems_has_failed_and_what_it_has_not_is_l
             request(&mut ground, Op::Write, 3 * SEGMENT - 2, 4) && request(&mut ground, Op::Read, 3 * SEGMENT - 2, 4)
         );
         // A power cut changes nothing in that.
-        ground.system.cut_after(1);
+        ground.system.cut_power_after(1);
         ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
         assert!(request(&mut ground, Op::Read, 2, 3) && !quiet(&mut ground, Op::Read, 1));
         assert!(quiet(&mut ground, Op::Write, 1) && quiet(&mut ground, Op::Read, 1));
@@ -194,7 +194,7 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_before_its_table_i
         // The next request that comes finds power gone, at a time at which MEMS has failed.
         let late = ground.system.now().ns() + 20_000_000;
         ground.system.advance(Time::from_ns(late));
-        ground.system.cut_after(1);
+        ground.system.cut_power_after(1);
         ground.cut(0, &load, 0);
         assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
         assert!(ground.lost.contains_key(&Status::Unreadable), "{:?}", ground.lost);
@@ -221,7 +221,7 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is
             ground.settle();
         }
         ground.system.advance(at);
-        ground.system.cut_after(1);
+        ground.system.cut_power_after(1);
         ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
         assert_eq!(ground.wrong, [] as [String; 0], "{headers}");
         assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, 4 * segment)]), "{headers}");
@@ -308,7 +308,7 @@ fn nothing_stale_is_served_after_a_header_is_gone() {
         }
         ground.submit(Time::from_ns(at_once), Op::Read, 0, 1, Flags::NONE);
         ground.settle();
-        ground.system.cut_after(1);
+        ground.system.cut_power_after(1);
         ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
         assert_eq!(ground.wrong, [] as [String; 0]);
         assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, SEGMENT)]), "all of segment 1, {spec:?}");

@@ -106,7 +106,7 @@ impl Component for LateReads {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let place = self.under_way.iter().position(|&(id, _)| id == completion.request.id).expect("it is under way");
         let (_, request) = self.under_way.swap_remove(place);
         context.complete_with(&Completion { request, ..*completion }, answer);

@@ -39,7 +39,7 @@ impl Component for Failing {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         context.complete_with(completion, answer);
     }
 }
@@ -73,7 +73,7 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
             system.step(&mut |completion| done.push(*completion));
         }
         assert_eq!(done.len(), 1, "{request:?} comes back once");
-        served[usize::from(op == Op::Read)] += u64::from(done[0].served());
+        served[usize::from(op == Op::Read)] += u64::from(done[0].is_served());
     }
     (served[0], served[1])
 }
@@ -104,7 +104,7 @@ fn a_log_that_cannot_be_read_back_serves_nothing_stale() {
         ground.operate(1, &load);
     }
     ground.settle();
-    ground.system.cut_after(0);
+    ground.system.cut_power_after(0);
     ground.cut(0, &load, 0);
     assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
     assert!(ground.lost[&Status::Failed] > 40, "every block read: {:?}", ground.lost);

@@ -80,7 +80,7 @@ fn recovery_reads_every_log_once() {
         let mut ground = Ground::new(over_constant(&spec(logs, 8, 2)), logs);
         ground.operate(100, &LOAD);
         ground.settle();
-        ground.system.cut_after(0);
+        ground.system.cut_power_after(0);
         ground.cut(0, &LOAD, 0);
         assert_right(&ground);
         assert_eq!(count(&ground.system, "recovery_ms"), (logs * MEMS_NS) as f64 / 1e6);
@@ -96,7 +96,7 @@ fn a_log_that_was_never_cut_short_is_whole() {
         ground.settle();
     }
     let before = count(&ground.system, "filled_share");
-    ground.system.cut_after(0);
+    ground.system.cut_power_after(0);
     ground.cut(0, &Load { writes: 0.0, ..LOAD }, 0);
     assert_right(&ground);
     assert!(before > 0.5 && count(&ground.system, "filled_share") > 0.5);

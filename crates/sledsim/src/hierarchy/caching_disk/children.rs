@@ -2,8 +2,8 @@
 
 use super::requests::Piece;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::parts::Tickets;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::hierarchy::common::Outstanding;
+use crate::request::{Flags, Op, Padding, Request};
 
 /// What a request of its own to a child is for.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(super) struct Sent {
 pub(super) struct Children {
     mems: ComponentId,
     disk: ComponentId,
-    jobs: Tickets<Job>,
+    jobs: Outstanding<Job>,
     /// Accesses of the disk under way.
     disk_accesses: u32,
     pub sent: Sent,
@@ -51,7 +51,7 @@ pub(super) struct Children {
 
 impl Children {
     pub fn new(mems: ComponentId, disk: ComponentId) -> Self {
-        Self { mems, disk, jobs: Tickets::default(), disk_accesses: 0, sent: Sent::default() }
+        Self { mems, disk, jobs: Outstanding::default(), disk_accesses: 0, sent: Sent::default() }
     }
 
     /// Sends a request that nobody above asked for as such.
@@ -68,8 +68,8 @@ impl Children {
             Job::Header { .. } => sent.header_writes += 1,
             _ => {}
         }
-        let (arrival, flags, spare) = (context.now(), Flags::NONE, Spare::NONE);
-        self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, spare }, data, context);
+        let (arrival, flags, padding) = (context.now(), Flags::NONE, Padding::NONE);
+        self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, padding }, data, context);
     }
 
     /// Sends a request on, now and with an id of its own. Whatever is written, something else is given up for it.
@@ -83,14 +83,14 @@ impl Children {
             _ => self.mems,
         };
         let flags = if request.op == Op::Write { request.flags.with(Flags::DURABLE) } else { request.flags };
-        let (id, arrival) = (self.jobs.issue(job), context.now());
+        let (id, arrival) = (self.jobs.insert(job), context.now());
         context.submit_with(to, Request { id, arrival, flags, ..request }, data);
     }
 
     /// What a request was for that has come back.
     #[inline]
     pub fn settle(&mut self, completion: &Completion) -> Job {
-        let job = self.jobs.settle(completion.request.id).expect("what comes back was sent, and comes back once");
+        let job = self.jobs.remove(completion.request.id).expect("what comes back was sent, and comes back once");
         if matches!(job, Job::Direct { .. } | Job::Fill { .. } | Job::Destage { .. }) {
             self.disk_accesses -= 1;
         }

@@ -9,7 +9,7 @@ use super::table::Table;
 use super::Layout;
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::parts::{BlockSet, Tickets};
+use crate::hierarchy::common::{BlockSet, Outstanding};
 use crate::request::{Op, Request};
 
 /// A segment on its way to the disk.
@@ -57,7 +57,7 @@ pub(super) struct Destager {
     layout: Layout,
     /// Whether a slot is free as soon as the buffer has its segment.
     immediate_report: bool,
-    destages: Tickets<Destage>,
+    destages: Outstanding<Destage>,
     /// Segments that have no slot any more, or never got one, and that the disk does not have yet, with their destages.
     leaving: BTreeMap<u64, u64>,
     /// Destages that wait for the disk to have nothing else to do.
@@ -66,7 +66,7 @@ pub(super) struct Destager {
 
 impl Destager {
     pub fn new(layout: Layout, immediate_report: bool) -> Self {
-        let (destages, leaving, deferred) = (Tickets::default(), BTreeMap::new(), VecDeque::new());
+        let (destages, leaving, deferred) = (Outstanding::default(), BTreeMap::new(), VecDeque::new());
         Self { layout, immediate_report, destages, leaving, deferred }
     }
 
@@ -95,7 +95,7 @@ impl Destager {
     pub fn begin(&mut self, segment: u64, slot: u32, transit: Option<u64>, table: &Table) -> u64 {
         let stays_in = transit.is_none().then_some(slot);
         let (runs, lbn) = (table.runs(slot, segment), table.lbn(slot, 0));
-        let id = self.destages.issue(Destage { segment, runs, lbn, transit, stays_in, ..Destage::default() });
+        let id = self.destages.insert(Destage { segment, runs, lbn, transit, stays_in, ..Destage::default() });
         if stays_in.is_none() {
             self.leaving.insert(segment, id);
         }
@@ -110,7 +110,7 @@ impl Destager {
             return;
         }
         let runs = runs.clone();
-        let id = self.destages.issue(Destage { segment, runs, held: Some(held), ..Destage::default() });
+        let id = self.destages.insert(Destage { segment, runs, held: Some(held), ..Destage::default() });
         self.leaving.insert(segment, id);
         self.deferred.push_back(id);
     }
@@ -167,7 +167,7 @@ impl Destager {
             }
             return Step::GoesOn;
         }
-        if completion.served() {
+        if completion.is_served() {
             buffer.write(destage.held(), first, answer);
         } else {
             destage.lost.push((first, blocks));
@@ -241,7 +241,7 @@ impl Destager {
         let layout = self.layout;
         let destage = self.at(id);
         let lbn = layout.disk_lbn(destage.segment);
-        if !completion.served() {
+        if !completion.is_served() {
             destage.lost.push((to_u32(completion.request.lbn - lbn), completion.request.blocks));
         }
         destage.left -= 1;
@@ -254,7 +254,7 @@ impl Destager {
 
     /// A destage is over: the buffer forgets its segment.
     pub fn end(&mut self, id: u64, buffer: &mut Buffer) -> Destage {
-        let destage = self.destages.settle(id).expect("a destage ends once");
+        let destage = self.destages.remove(id).expect("a destage ends once");
         if let Some(held) = destage.held {
             buffer.release(held);
         }

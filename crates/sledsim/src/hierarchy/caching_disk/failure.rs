@@ -8,7 +8,7 @@ use super::journal::Journal;
 use super::requests::Piece;
 use super::{CachingDisk, Layout};
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::parts::BlockSet;
+use crate::hierarchy::common::BlockSet;
 use crate::request::{Op, Request};
 
 /// What is lost. The controller does not forget that.

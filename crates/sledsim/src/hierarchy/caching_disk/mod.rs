@@ -344,7 +344,7 @@ impl Component for CachingDisk {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         self.table.at(context.now(), None);
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let job = self.children.settle(completion);
         if self.children.is_mems(child) && completion.status == Status::Failed && !self.losses.mems_failed {
             self.give_up_mems(context);
@@ -452,11 +452,11 @@ impl Instrumentation for CachingDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op, Spare};
+    use crate::request::{Flags, Op, Padding};
 
     fn request() -> Request {
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op, flags, origin: 0, spare }
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
+        Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op, flags, origin: 0, padding }
     }
 
     /// Each part that goes wrong, and a word of what is said of it.

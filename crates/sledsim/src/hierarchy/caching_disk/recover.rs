@@ -83,7 +83,7 @@ impl Recovery {
         let words = self.layout.segment_blocks.div_ceil(64) as usize;
         self.left -= 1;
         let (first, blocks) = (to_u32(lbn / stride), u64::from(completion.request.blocks));
-        if !completion.served() && blocks > 1 {
+        if !completion.is_served() && blocks > 1 {
             // One header after the other.
             let places = first..first + to_u32(blocks.div_ceil(stride));
             self.left += to_u32(places.len());
@@ -92,10 +92,10 @@ impl Recovery {
             }
             return false;
         }
-        if !completion.served() {
+        if !completion.is_served() {
             self.unreadable.push(first);
         }
-        if let (true, Some(bytes)) = (completion.served(), answer.bytes()) {
+        if let (true, Some(bytes)) = (completion.is_served(), answer.bytes()) {
             for (place, slot) in bytes.chunks(to_usize(stride) * size).enumerate() {
                 self.headers[first as usize + place] = header::parse(&slot[..size], words);
             }

@@ -3,14 +3,14 @@
 use super::statistics::{Met, HIT, MISS, READ_BUFFER};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::parts::{passed_on, Gather, Tickets};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::hierarchy::common::{completion_of_part, Outstanding, SplitRequest};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 
 /// A request from above.
 #[derive(Clone, Debug)]
 struct Whole {
-    gather: Gather,
+    split: SplitRequest,
     /// The longest way that a piece took so far.
     path: u8,
 }
@@ -28,7 +28,7 @@ pub(super) struct Piece {
     pub op: Op,
     pub flags: Flags,
     pub origin: u32,
-    pub spare: Spare,
+    pub padding: Padding,
     /// Whether the replacement policy has heard of it.
     pub noted: bool,
     /// Whether the replacement policy wants its segment, as far as it was asked.
@@ -50,7 +50,7 @@ impl Piece {
             op: request.op,
             flags: request.flags,
             origin: request.origin,
-            spare: if is_all { request.spare } else { Spare::NONE },
+            padding: if is_all { request.padding } else { Padding::NONE },
             noted: false,
             wanted: false,
             data: Payload::NONE,
@@ -64,13 +64,13 @@ impl Piece {
 
     /// `blocks` of it from block `from` on.
     pub fn part(&self, from: u32, blocks: u32) -> Self {
-        Self { first: self.first + from, offset: self.offset + from, blocks, spare: Spare::NONE, ..self.clone() }
+        Self { first: self.first + from, offset: self.offset + from, blocks, padding: Padding::NONE, ..self.clone() }
     }
 
     /// What it asks of a child that has its blocks from `lbn` on.
     pub fn request(&self, lbn: u64, context: &Context<'_>) -> Request {
-        let Self { blocks, op, flags, origin, spare, .. } = *self;
-        Request { id: 0, arrival: context.now(), lbn, blocks, op, flags, origin, spare }
+        let Self { blocks, op, flags, origin, padding, .. } = *self;
+        Request { id: 0, arrival: context.now(), lbn, blocks, op, flags, origin, padding }
     }
 }
 
@@ -78,13 +78,13 @@ impl Piece {
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     block_bytes: u32,
-    wholes: Tickets<Whole>,
+    wholes: Outstanding<Whole>,
     pub met: Met,
 }
 
 impl Requests {
     pub fn new(block_bytes: u32) -> Self {
-        Self { block_bytes, wholes: Tickets::default(), met: Met::default() }
+        Self { block_bytes, wholes: Outstanding::default(), met: Met::default() }
     }
 
     /// Nothing is under way any more.
@@ -99,9 +99,9 @@ impl Requests {
 
     /// A request of so many pieces is under way.
     pub fn begin(&mut self, request: &Request, pieces: u32) -> u64 {
-        let mut gather = Gather::new(*request);
-        gather.expect(pieces);
-        self.wholes.issue(Whole { gather, path: HIT[request.op as usize] })
+        let mut split = SplitRequest::new(*request);
+        split.add_parts(pieces);
+        self.wholes.insert(Whole { split, path: HIT[request.op as usize] })
     }
 
     fn whole(&mut self, id: u64) -> &mut Whole {
@@ -110,17 +110,17 @@ impl Requests {
 
     /// A request that is under way.
     pub fn request(&mut self, whole: u64) -> Request {
-        self.whole(whole).gather.whole
+        self.whole(whole).split.request
     }
 
     /// One piece of a request is joined to another.
     pub fn join(&mut self, whole: u64) {
-        self.whole(whole).gather.expect_less();
+        self.whole(whole).split.remove_part();
     }
 
     /// One piece of a request is cut in so many.
     pub fn cut(&mut self, whole: u64, parts: usize) {
-        self.whole(whole).gather.expect(to_u32(parts) - 1);
+        self.whole(whole).split.add_parts(to_u32(parts) - 1);
     }
 
     /// A request goes at least this way.
@@ -147,7 +147,7 @@ impl Requests {
     pub fn bring(&mut self, whole: u64, first: u32, data: &Payload) {
         if data.is_some() {
             let block_bytes = self.block_bytes;
-            self.whole(whole).gather.bring(u64::from(first), data, block_bytes);
+            self.whole(whole).split.store_read(u64::from(first), data, block_bytes);
         }
     }
 
@@ -155,20 +155,20 @@ impl Requests {
     pub fn part(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
         let now = context.now();
         let whole = self.wholes.get_mut(id).expect("a request is under way as long as one of its pieces is");
-        if !whole.gather.part(completion) {
+        if !whole.split.complete_part(completion) {
             return;
         }
-        self.met.paths[usize::from(whole.path)].record(now - whole.gather.whole.arrival);
-        let (completion, payload) = whole.gather.finish(now);
+        self.met.paths[usize::from(whole.path)].record(now - whole.split.request.arrival);
+        let (completion, payload) = whole.split.finish(now);
         context.complete_with(&completion, payload);
-        self.wholes.forget(id);
+        self.wholes.discard(id);
     }
 
     /// A piece is done now, with nothing having been done for it alone.
     pub fn finish(&mut self, piece: &Piece, status: Status, context: &mut Context<'_>) {
         let now = context.now();
         let service = Service { start: now, end: now, free: now, ..Service::default() };
-        let completion = Completion { request: self.whole(piece.whole).gather.whole, service, status };
+        let completion = Completion { request: self.whole(piece.whole).split.request, service, status };
         self.part(piece.whole, &completion, context);
     }
 
@@ -190,6 +190,6 @@ impl Requests {
     pub fn served(&mut self, request: Request, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
         let now = context.now();
         self.met.paths[usize::from(HIT[request.op as usize])].record(now - request.arrival);
-        context.complete_with(&passed_on(request, completion, now), answer);
+        context.complete_with(&completion_of_part(request, completion, now), answer);
     }
 }

@@ -1,7 +1,7 @@
 //! What a caching disk counts.
 
 use super::CachingDisk;
-use crate::engine::{Count, Details, Path};
+use crate::engine::{Count, Details, ServicePath};
 
 /// The way of a request: the longest that one of its pieces took. Of pairs the first is for reads.
 pub(super) const HIT: [u8; 2] = [0, 4];
@@ -21,12 +21,12 @@ pub(super) struct Met {
     pub misses: [u64; 2],
     /// Pieces that were served from the buffer.
     pub buffered: u64,
-    pub paths: [Path; PATHS.len()],
+    pub paths: [ServicePath; PATHS.len()],
 }
 
 impl Default for Met {
     fn default() -> Self {
-        Self { hits: [0; 2], misses: [0; 2], buffered: 0, paths: PATHS.map(Path::new) }
+        Self { hits: [0; 2], misses: [0; 2], buffered: 0, paths: PATHS.map(ServicePath::new) }
     }
 }
 

@@ -23,7 +23,7 @@ impl CachingDisk {
             self.table.end(slot, request.op);
         }
         // What was written to a MEMS device that has failed is not there.
-        if completion.served() && !(self.losses.mems_failed && request.op == Op::Write) {
+        if completion.is_served() && !(self.losses.mems_failed && request.op == Op::Write) {
             self.requests.served(request, completion, answer, context);
         } else {
             self.rescue_whole(&request, slot, data, completion, context);
@@ -43,19 +43,19 @@ impl CachingDisk {
         let Piece { whole, first, offset, blocks, op, .. } = piece;
         let mut left = Some(piece);
         if self.losses.mems_failed {
-            if op == Op::Write || !completion.served() {
+            if op == Op::Write || !completion.is_served() {
                 self.reroute(left.take().into_iter().collect(), context);
             }
         } else {
             self.table.end(slot, op);
             if validates {
-                if completion.served() {
+                if completion.is_served() {
                     self.table.fill(slot, offset, blocks);
                     self.journalise(slot, context);
                 }
                 self.journal.unclaim(self.table.slot(slot));
             }
-            if !completion.served() {
+            if !completion.is_served() {
                 left = left.and_then(|piece| self.rescue(piece, slot, completion.status, context).err());
             }
         }
@@ -92,7 +92,7 @@ impl CachingDisk {
         context: &mut Context<'_>,
     ) {
         let request = &completion.request;
-        if request.op == Op::Write && completion.served() {
+        if request.op == Op::Write && completion.is_served() {
             self.losses.find(request.lbn, request.end_lbn());
         }
         let freed = self.direct.done(completion);
@@ -152,7 +152,7 @@ impl CachingDisk {
     pub(super) fn filled(&mut self, id: u64, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
         let transit = self.transits.at(id);
         let held = transit.held();
-        if !completion.served() {
+        if !completion.is_served() {
             self.buffer.release(held);
             self.give_up(id, completion.status, context);
             return;

@@ -9,7 +9,7 @@ use super::table::{Table, AT_REST};
 use super::Layout;
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::parts::Tickets;
+use crate::hierarchy::common::Outstanding;
 use crate::request::Op;
 
 /// What a transition is at.
@@ -66,12 +66,12 @@ impl Transit {
 #[derive(Clone, Debug)]
 pub(super) struct Transits {
     layout: Layout,
-    transits: Tickets<Transit>,
+    transits: Outstanding<Transit>,
 }
 
 impl Transits {
     pub fn new(layout: Layout) -> Self {
-        Self { layout, transits: Tickets::default() }
+        Self { layout, transits: Outstanding::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -90,7 +90,7 @@ impl Transits {
 
     /// A transition of a slot begins; there is a claim on its entry in the journal already.
     pub fn begin(&mut self, slot: u32, segment: u64, fresh: bool, table: &mut Table) -> u64 {
-        let id = self.transits.issue(Transit {
+        let id = self.transits.insert(Transit {
             slot,
             segment,
             fresh,
@@ -118,7 +118,7 @@ impl Transits {
 
     /// A transition is over, whatever came of it: its slot is at rest.
     pub fn end(&mut self, id: u64, table: &mut Table) -> Transit {
-        let transit = self.transits.settle(id).expect("a transition ends once");
+        let transit = self.transits.remove(id).expect("a transition ends once");
         debug_assert_eq!(table.slot(transit.slot).transit, id, "a slot is in one transition at a time");
         table.set_transit(transit.slot, AT_REST);
         transit
@@ -214,7 +214,7 @@ impl Transits {
     pub fn placed(&mut self, id: u64, completion: &Completion) -> Option<Status> {
         let transit = self.at(id);
         transit.left -= 1;
-        if !completion.served() {
+        if !completion.is_served() {
             transit.failed = Some(completion.status);
         }
         (transit.left == 0).then(|| transit.failed.unwrap_or(Status::Served))

@@ -4,13 +4,13 @@ use super::counts::Way;
 use super::header::{encode, most_runs, Run};
 use super::{Job, WriteBuffer};
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::parts::{Gather, Tickets};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::hierarchy::common::{Outstanding, SplitRequest};
+use crate::request::{Flags, Op, Padding, Request};
 
 /// A write under way.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
-    gather: Gather,
+    split: SplitRequest,
     /// Its blocks that are in records, the one under way included.
     placed: u32,
     way: Way,
@@ -38,7 +38,7 @@ impl WriteBuffer {
         let stalls = self.counts.stalled_since.is_some();
         self.counts.stalls += u64::from(stalls);
         let way = if stalls { Way::WriteStalled } else { Way::Write };
-        let id = self.writes.issue(Write { gather: Gather::new(request), placed: 0, way, payload });
+        let id = self.writes.insert(Write { split: SplitRequest::new(request), placed: 0, way, payload });
         self.pending.push_back(id);
         self.append(context);
         self.clean(context);
@@ -58,19 +58,19 @@ impl WriteBuffer {
         self.counts.flows(context.now());
         let data = self.fill(room, context.holds_data());
         let blocks: u32 = 1 + self.record.runs.iter().map(|run| run.blocks).sum::<u32>();
-        let Write { gather, .. } = at(&mut self.writes, oldest);
+        let Write { split, .. } = at(&mut self.writes, oldest);
         // A record is asked for as the oldest write in it was, but for keeping it: that is what the buffer promises.
-        let flags = gather.whole.flags.with(Flags::DURABLE);
-        let (origin, lbn) = (gather.whole.origin, u64::from(self.ring.head()));
+        let flags = split.request.flags.with(Flags::DURABLE);
+        let (origin, lbn) = (split.request.origin, u64::from(self.ring.head()));
         let request = Request {
-            id: self.jobs.issue(Job::Append),
+            id: self.jobs.insert(Job::Append),
             arrival: context.now(),
             lbn,
             blocks,
             op: Op::Write,
             flags,
             origin,
-            spare: Spare::NONE,
+            padding: Padding::NONE,
         };
         context.submit_with(self.mems.id, request, self.with_header(&data));
     }
@@ -82,18 +82,18 @@ impl WriteBuffer {
         let mut left = room;
         while let Some(&id) = self.pending.front() {
             let write = at(&mut self.writes, id);
-            let rest = write.gather.whole.blocks - write.placed;
+            let rest = write.split.request.blocks - write.placed;
             let first = self.record.runs.is_empty();
             if left == 0 || self.record.runs.len() == most_runs(block_bytes) || rest > left && !first {
                 break;
             }
             let blocks = rest.min(left);
-            self.record.runs.push(Run { lbn: write.gather.whole.lbn + u64::from(write.placed), blocks });
+            self.record.runs.push(Run { lbn: write.split.request.lbn + u64::from(write.placed), blocks });
             self.record.writes.push(id);
             if keep {
                 data.push(write.payload.slice(u64::from(write.placed), u64::from(blocks), block_bytes));
             }
-            write.gather.expect(1);
+            write.split.add_parts(1);
             write.placed += blocks;
             left -= blocks;
             if blocks == rest {
@@ -129,7 +129,7 @@ impl WriteBuffer {
             return;
         };
         for id in std::mem::take(&mut self.pending) {
-            at(&mut self.writes, id).gather.fail(status);
+            at(&mut self.writes, id).split.set_failed(status);
             self.finish_write(id, context);
         }
         self.counts.flows(now);
@@ -138,10 +138,10 @@ impl WriteBuffer {
     /// A write is complete, or will never be.
     fn finish_write(&mut self, id: u64, context: &mut Context<'_>) {
         let now = context.now();
-        let Write { gather, way, .. } = at(&mut self.writes, id);
-        self.counts.record(*way, now - gather.whole.arrival);
-        context.complete(&gather.finish(now).0);
-        self.writes.forget(id);
+        let Write { split, way, .. } = at(&mut self.writes, id);
+        self.counts.record(*way, now - split.request.arrival);
+        context.complete(&split.finish(now).0);
+        self.writes.discard(id);
     }
 
     /// The record under way has come back.
@@ -149,7 +149,7 @@ impl WriteBuffer {
         let mut record = std::mem::take(&mut self.record);
         let blocks: u32 = record.runs.iter().map(|run| run.blocks).sum();
         self.sequence += 1;
-        if completion.served() {
+        if completion.is_served() {
             self.counts.records += 1;
             self.counts.appended_blocks += u64::from(blocks);
             self.counts.overwritten_blocks += self.ring.append(&record.runs);
@@ -160,8 +160,8 @@ impl WriteBuffer {
             let mut part = *completion;
             // The energy of the record is shared by the blocks that are in it.
             part.service.energy = part.service.energy.share(f64::from(run.blocks) / f64::from(blocks));
-            let none_under_way = write.gather.part(&part);
-            if none_under_way && write.placed == write.gather.whole.blocks {
+            let none_under_way = write.split.complete_part(&part);
+            if none_under_way && write.placed == write.split.request.blocks {
                 self.finish_write(id, context);
             }
         }
@@ -173,6 +173,6 @@ impl WriteBuffer {
 }
 
 /// A write under way.
-fn at(writes: &mut Tickets<Write>, id: u64) -> &mut Write {
+fn at(writes: &mut Outstanding<Write>, id: u64) -> &mut Write {
     writes.get_mut(id).expect("a write is under way until all of it is in the log, or no log will ever be free")
 }

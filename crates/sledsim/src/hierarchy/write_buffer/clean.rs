@@ -216,14 +216,14 @@ impl WriteBuffer {
         let pass = self.cleaner.under_way();
         pass.writing -= 1;
         // A newer copy may have outdated some meanwhile.
-        let here = pass.blocks[from..to].iter().filter(|_| completion.served());
+        let here = pass.blocks[from..to].iter().filter(|_| completion.is_served());
         here.for_each(|&(_, at)| self.ring.release(at));
         self.heard(completion, context);
     }
 
     /// Goes on after a child has answered; cleans no more once one has failed, for what it lost is not to be freed.
     fn heard(&mut self, completion: &Completion, context: &mut Context<'_>) {
-        if !completion.served() {
+        if !completion.is_served() {
             self.cleaner.stuck = Some(completion.status);
         }
         self.clean(context);

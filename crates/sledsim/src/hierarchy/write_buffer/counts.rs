@@ -1,6 +1,6 @@
 //! What a write buffer counts.
 
-use crate::engine::{Count, Details, Path};
+use crate::engine::{Count, Details, ServicePath};
 use crate::time::Time;
 
 /// The ways that requests take.
@@ -38,7 +38,7 @@ pub(super) struct Counts {
     pub(super) stalled_since: Option<Time>,
     /// How long it took to read the log back.
     pub(super) recovery_ns: u64,
-    pub(super) paths: [Path; 5],
+    pub(super) paths: [ServicePath; 5],
 }
 
 impl Default for Counts {
@@ -55,7 +55,7 @@ impl Default for Counts {
             stall_ns: 0,
             stalled_since: None,
             recovery_ns: 0,
-            paths: ["read-mems", "read-disk", "read-both", "write", "write-stalled"].map(Path::new),
+            paths: ["read-mems", "read-disk", "read-both", "write", "write-stalled"].map(ServicePath::new),
         }
     }
 }

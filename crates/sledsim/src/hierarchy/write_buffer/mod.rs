@@ -34,12 +34,12 @@ use self::counts::Counts;
 use self::read::{Part, Piece, Read};
 use self::recover::Recovery;
 use self::ring::Ring;
-use super::parts::{Child, Tickets};
+use super::common::{Child, Outstanding};
 use crate::engine::{
     Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss, Status,
 };
 use crate::fault::{Fault, Kind};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -72,9 +72,9 @@ pub struct WriteBuffer {
     ring: Ring,
     /// Number of the next record.
     sequence: u64,
-    jobs: Tickets<Job>,
-    reads: Tickets<Read>,
-    writes: Tickets<Write>,
+    jobs: Outstanding<Job>,
+    reads: Outstanding<Read>,
+    writes: Outstanding<Write>,
     /// Writes of which something is still to be appended, oldest first.
     pending: VecDeque<u64>,
     record: Record,
@@ -112,9 +112,9 @@ impl WriteBuffer {
             disk,
             ring: Ring::new(logs, log_blocks)?,
             sequence: 0,
-            jobs: Tickets::default(),
-            reads: Tickets::default(),
-            writes: Tickets::default(),
+            jobs: Outstanding::default(),
+            reads: Outstanding::default(),
+            writes: Outstanding::default(),
             pending: VecDeque::new(),
             record: Record::default(),
             cleaner: Cleaner::new(spec, logs, mems.block_bytes),
@@ -129,7 +129,7 @@ impl WriteBuffer {
     /// A request on its own account.
     fn own(&mut self, job: Job, op: Op, lbn: u64, blocks: u32, now: Time) -> Request {
         let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
-        Request { id: self.jobs.issue(job), arrival: now, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE }
+        Request { id: self.jobs.insert(job), arrival: now, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE }
     }
 
     /// Begins with a request that fits.
@@ -167,8 +167,8 @@ impl Component for WriteBuffer {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
-        match self.jobs.settle(completion.request.id).expect("what comes back was sent, and comes back once") {
+        let answer = context.read_payload(child, completion);
+        match self.jobs.remove(completion.request.id).expect("what comes back was sent, and comes back once") {
             Job::Read { read, pieces, pin } => self.read_part(read, &pieces, pin, completion, &answer, context),
             Job::Append => self.appended(completion, context),
             Job::CleanRead => self.log_read(completion, &answer, context),
@@ -256,7 +256,7 @@ mod tests {
         let acts: [(&str, bool, Act); 5] = [
             ("the log, its table", true, |buffer| _ = buffer.ring.table.put(9, 5)),
             ("the log, its table", true, |buffer| buffer.ring.pin(buffer.ring.slot_blocks * 2)),
-            ("at rest with 0 reads, 0 writes, 1 accesses", true, |buffer| _ = buffer.jobs.issue(Job::Append)),
+            ("at rest with 0 reads, 0 writes, 1 accesses", true, |buffer| _ = buffer.jobs.insert(Job::Append)),
             ("at rest with 0 reads, 0 writes, 0 accesses, 1 waiting", true, |buffer| buffer.pending.push_back(4)),
             ("1 of 0 writes are still to be appended", false, |buffer| buffer.pending.push_back(4)),
         ];

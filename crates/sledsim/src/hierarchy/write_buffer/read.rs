@@ -4,8 +4,8 @@ use super::counts::Way;
 use super::{Job, WriteBuffer};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::parts::Gather;
-use crate::request::{Request, Spare};
+use crate::hierarchy::common::SplitRequest;
+use crate::request::{Padding, Request};
 
 /// Blocks of a part that a read needs: where they begin in the read, where in the part, and how many they are. Only in runs that
 /// hold data.
@@ -14,7 +14,7 @@ pub(super) type Piece = (u64, u64, u64);
 /// A read under way.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
-    gather: Gather,
+    split: SplitRequest,
     way: Way,
 }
 
@@ -38,9 +38,9 @@ impl WriteBuffer {
             (_, 0) => Way::ReadDisk,
             _ => Way::ReadBoth,
         };
-        let mut gather = Gather::new(request);
-        gather.expect(to_u32(parts.len()));
-        let read = self.reads.issue(Read { gather, way });
+        let mut split = SplitRequest::new(request);
+        split.add_parts(to_u32(parts.len()));
+        let read = self.reads.insert(Read { split, way });
         for Part { on_disk, lbn, end, pieces } in parts.drain(..) {
             let blocks = to_u32(end - lbn);
             let pin = (!on_disk).then(|| to_u32(lbn));
@@ -49,9 +49,9 @@ impl WriteBuffer {
                 Some(at) => self.ring.pin(at),
                 None => self.cleaner.host_reads += 1,
             }
-            let spare = if blocks == request.blocks { request.spare } else { Spare::NONE };
-            let id = self.jobs.issue(Job::Read { read, pieces, pin });
-            context.submit(child, Request { id, arrival: context.now(), lbn, blocks, spare, ..request });
+            let padding = if blocks == request.blocks { request.padding } else { Padding::NONE };
+            let id = self.jobs.insert(Job::Read { read, pieces, pin });
+            context.submit(child, Request { id, arrival: context.now(), lbn, blocks, padding, ..request });
         }
         self.parts = parts;
     }
@@ -115,16 +115,15 @@ impl WriteBuffer {
             }
             None => self.cleaner.host_read_done(context.now()),
         }
-        let Read { gather, way } =
-            self.reads.get_mut(read).expect("a read is under way as long as one of its parts is");
+        let Read { split, way } = self.reads.get_mut(read).expect("a read is under way as long as one of its parts is");
         for &(first, from, blocks) in pieces {
-            gather.bring(first, &answer.slice(from, blocks, block_bytes), block_bytes);
+            split.store_read(first, &answer.slice(from, blocks, block_bytes), block_bytes);
         }
-        if gather.part(completion) {
-            self.counts.record(*way, context.now() - gather.whole.arrival);
-            let (completion, payload) = gather.finish(context.now());
+        if split.complete_part(completion) {
+            self.counts.record(*way, context.now() - split.request.arrival);
+            let (completion, payload) = split.finish(context.now());
             context.complete_with(&completion, payload);
-            self.reads.forget(read);
+            self.reads.discard(read);
         }
         self.append(context);
         self.clean(context);

@@ -54,7 +54,7 @@ impl WriteBuffer {
     /// A log has been read.
     pub(super) fn recovered(&mut self, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
         let mut recovery = self.recovery.take().expect("one log is read after the other until the recovery ends");
-        if !completion.served() {
+        if !completion.is_served() {
             self.lost = Some(completion.status);
         }
         let (found, sequence) = self.records(answer.bytes().unwrap_or_default());

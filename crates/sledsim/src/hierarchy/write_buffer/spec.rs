@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::WriteBuffer;
 use crate::engine::Component;
 use crate::fault::{Fault, Faults, Range};
+use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, MEMS_AND_DISK, SURVIVES_POWER_CUT};
-use crate::hierarchy::parts::Child;
 
 /// The kind.
 pub const KIND: ComponentKind = ComponentKind {

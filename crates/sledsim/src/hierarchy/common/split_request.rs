@@ -8,9 +8,9 @@ use crate::time::Time;
 
 /// A request under way in parts, and what has come of them so far.
 #[derive(Clone, Debug)]
-pub struct Gather {
+pub struct SplitRequest {
     /// The request as it came.
-    pub whole: Request,
+    pub request: Request,
     left: u32,
     status: Status,
     /// The earliest dispatch, the latest end, the phases of the part that ended last, the energy of all.
@@ -19,26 +19,26 @@ pub struct Gather {
     bytes: Vec<u8>,
 }
 
-impl Gather {
+impl SplitRequest {
     /// A request of which no part is under way.
     #[must_use]
-    pub fn new(whole: Request) -> Self {
+    pub fn new(request: Request) -> Self {
         let service = Service { start: Time::MAX, ..Service::default() };
-        Self { whole, left: 0, status: Status::Served, service, bytes: Vec::new() }
+        Self { request, left: 0, status: Status::Served, service, bytes: Vec::new() }
     }
 
     /// So many parts more are under way.
-    pub fn expect(&mut self, parts: u32) {
+    pub fn add_parts(&mut self, parts: u32) {
         self.left += parts;
     }
 
     /// One of the parts under way, and not the last, was joined to another.
-    pub fn expect_less(&mut self) {
+    pub fn remove_part(&mut self) {
         self.left -= 1;
     }
 
     /// Hears of a part; says whether it was the last of those under way.
-    pub fn part(&mut self, completion: &Completion) -> bool {
+    pub fn complete_part(&mut self, completion: &Completion) -> bool {
         let (part, service) = (&completion.service, &mut self.service);
         service.start = service.start.min(part.start);
         service.energy += part.energy;
@@ -58,33 +58,36 @@ impl Gather {
     }
 
     /// A part could not be had.
-    pub fn fail(&mut self, status: Status) {
+    pub fn set_failed(&mut self, status: Status) {
         self.status = self.status.max(status);
     }
 
     /// A read brought blocks from block `first` of the request on.
-    pub fn bring(&mut self, first: u64, payload: &Payload, block_bytes: u32) {
+    pub fn store_read(&mut self, first: u64, payload: &Payload, block_bytes: u32) {
         // Runs that hold no data have no bytes.
         let Some(brought) = payload.bytes() else { return };
         let size = block_bytes as usize;
-        self.bytes.resize(self.whole.blocks as usize * size, 0);
+        self.bytes.resize(self.request.blocks as usize * size, 0);
         self.bytes[to_usize(first) * size..][..brought.len()].copy_from_slice(brought);
     }
 
     /// The completion at `now`, no earlier than the end of any part, and what was read.
     #[must_use]
     pub fn finish(&self, now: Time) -> (Completion, Payload) {
-        let payload =
-            if self.whole.op == Op::Read && !self.bytes.is_empty() { Payload::of(&self.bytes) } else { Payload::NONE };
-        (Completion { request: self.whole, service: until(self.service, now), status: self.status }, payload)
+        let payload = if self.request.op == Op::Read && !self.bytes.is_empty() {
+            Payload::of(&self.bytes)
+        } else {
+            Payload::NONE
+        };
+        (Completion { request: self.request, service: until(self.service, now), status: self.status }, payload)
     }
 }
 
 /// The completion at `now` of a request that was served by another one, alone.
 #[inline]
 #[must_use]
-pub fn passed_on(whole: Request, part: &Completion, now: Time) -> Completion {
-    Completion { request: whole, service: until(part.service, now), status: part.status }
+pub fn completion_of_part(request: Request, part: &Completion, now: Time) -> Completion {
+    Completion { request: request, service: until(part.service, now), status: part.status }
 }
 
 /// A service that ends at `now`, with what its phases leave of its time booked as waiting for something in the background, so

@@ -1,28 +1,28 @@
-//! Locks, and who has one or waits for it.
+//! RangeLocks, and who has one or waits for it.
 
 use std::collections::VecDeque;
 
-use super::{Locks, Tickets};
+use super::{Outstanding, RangeLocks};
 
-/// Locks on ranges, each with whom it is for: those who have to wait are handed out when their turn comes.
+/// RangeLocks on ranges, each with whom it is for: those who have to wait are handed out when their turn comes.
 #[derive(Clone, Debug)]
-pub struct Claims<H> {
-    locks: Locks,
+pub struct LockQueue<H> {
+    locks: RangeLocks,
     /// Who has been given a lock, or waits for one, and has not been handed out.
-    holders: Tickets<H>,
+    holders: Outstanding<H>,
     granted: VecDeque<u64>,
 }
 
-impl<H> Default for Claims<H> {
+impl<H> Default for LockQueue<H> {
     fn default() -> Self {
-        Self { locks: Locks::default(), holders: Tickets::default(), granted: VecDeque::new() }
+        Self { locks: RangeLocks::default(), holders: Outstanding::default(), granted: VecDeque::new() }
     }
 }
 
-impl<H> Claims<H> {
-    /// Asks for a lock, which [`Claims::next_granted`] gives; its id, and whether it need not be waited for.
+impl<H> LockQueue<H> {
+    /// Asks for a lock, which [`LockQueue::next_granted`] gives; its id, and whether it need not be waited for.
     pub fn claim(&mut self, holder: H, range: (u64, u64), exclusive: bool) -> (u64, bool) {
-        let id = self.holders.issue(holder);
+        let id = self.holders.insert(holder);
         let at_once = self.locks.claim(id, range, exclusive);
         if at_once {
             self.granted.push_back(id);
@@ -37,14 +37,14 @@ impl<H> Claims<H> {
 
     /// Gives a lock up, or the wait for it.
     pub fn withdraw(&mut self, id: u64, range: (u64, u64)) {
-        self.holders.settle(id);
+        self.holders.remove(id);
         self.release(id, range);
     }
 
     /// The next who has been given a lock, with the id of that; nobody who has withdrawn.
     pub fn next_granted(&mut self) -> Option<(u64, H)> {
         while let Some(id) = self.granted.pop_front() {
-            if let Some(holder) = self.holders.settle(id) {
+            if let Some(holder) = self.holders.remove(id) {
                 return Some((id, holder));
             }
         }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn who_waits_is_handed_out_in_turn_and_who_withdraws_is_not() {
-        let mut claims = Claims::default();
+        let mut claims = LockQueue::default();
         let ids = ["a", "b", "c"].map(|name| claims.claim(name, (0, 4), true));
         assert_eq!(ids.map(|(_, at_once)| at_once), [true, false, false]);
         assert!(claims.any_granted());

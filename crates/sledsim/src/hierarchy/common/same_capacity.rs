@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 /// A list whose clone has as much room as it has: where the bytes that are allocated are reported, a snapshot reports the same.
 #[derive(Debug, Default)]
-pub(in crate::hierarchy) struct Counted<L>(pub L);
+pub(in crate::hierarchy) struct SameCapacity<L>(pub L);
 
-impl<L> Deref for Counted<L> {
+impl<L> Deref for SameCapacity<L> {
     type Target = L;
 
     #[inline]
@@ -16,7 +16,7 @@ impl<L> Deref for Counted<L> {
     }
 }
 
-impl<L> DerefMut for Counted<L> {
+impl<L> DerefMut for SameCapacity<L> {
     #[inline]
     fn deref_mut(&mut self) -> &mut L {
         &mut self.0
@@ -30,13 +30,13 @@ fn with_room<T: Clone>(values: &[T], room: usize) -> Vec<T> {
     copy
 }
 
-impl<T: Clone> Clone for Counted<Vec<T>> {
+impl<T: Clone> Clone for SameCapacity<Vec<T>> {
     fn clone(&self) -> Self {
         Self(with_room(&self.0, self.0.capacity()))
     }
 }
 
-impl<T: Clone + Ord> Clone for Counted<BinaryHeap<T>> {
+impl<T: Clone + Ord> Clone for SameCapacity<BinaryHeap<T>> {
     fn clone(&self) -> Self {
         Self(with_room(self.0.as_slice(), self.0.capacity()).into())
     }
@@ -49,10 +49,10 @@ mod tests {
     #[test]
     fn a_clone_has_the_same_room() {
         for room in [0, 1, 5, 100] {
-            let mut list = Counted(Vec::new());
+            let mut list = SameCapacity(Vec::new());
             list.reserve_exact(room);
             list.extend((0..room as u64).take(3));
-            let mut heap = Counted(BinaryHeap::with_capacity(room));
+            let mut heap = SameCapacity(BinaryHeap::with_capacity(room));
             heap.extend((0..room as u64).take(3));
             assert_eq!((list.clone().capacity(), list.clone().0), (list.capacity(), list.0.clone()));
             assert_eq!(

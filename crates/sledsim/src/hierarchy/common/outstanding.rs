@@ -10,24 +10,24 @@ const SLOT_BITS: u32 = 24;
 ///
 /// Ids rise from one to the next, as schedulers want them, and are never used again.
 #[derive(Clone, Debug)]
-pub struct Tickets<T> {
+pub struct Outstanding<T> {
     slots: Vec<Option<(u64, T)>>,
     free: Vec<u32>,
     sequence: u64,
 }
 
-impl<T> Default for Tickets<T> {
+impl<T> Default for Outstanding<T> {
     fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), sequence: 0 }
     }
 }
 
-impl<T> Tickets<T> {
+impl<T> Outstanding<T> {
     /// A new id, for `what`.
     ///
     /// # Panics
     /// With 2^24 under way, which no memory would hold the rest of, or after 2^40.
-    pub fn issue(&mut self, what: T) -> u64 {
+    pub fn insert(&mut self, what: T) -> u64 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             to_u32(self.slots.len() - 1)
@@ -45,11 +45,11 @@ impl<T> Tickets<T> {
     /// If it was settled before, or issued by another.
     #[track_caller]
     pub fn take(&mut self, id: u64) -> T {
-        self.settle(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+        self.remove(id).unwrap_or_else(|| panic!("{}", unknown(id)))
     }
 
     /// Takes what an id was issued for; `None` if it was settled before, or issued by another.
-    pub fn settle(&mut self, id: u64) -> Option<T> {
+    pub fn remove(&mut self, id: u64) -> Option<T> {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
         let held = self.slots.get_mut(slot as usize)?.take_if(|(held, _)| *held == id);
         held.map(|(_, what)| {
@@ -59,7 +59,7 @@ impl<T> Tickets<T> {
     }
 
     /// Settles an id where nobody needs what it was issued for.
-    pub fn forget(&mut self, id: u64) {
+    pub fn discard(&mut self, id: u64) {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
         if let Some(place) =
             self.slots.get_mut(slot as usize).filter(|place| place.as_ref().is_some_and(|it| it.0 == id))
@@ -114,7 +114,7 @@ impl<T> Tickets<T> {
 }
 
 /// What an id was issued for and has not been settled.
-impl<T> Index<u64> for Tickets<T> {
+impl<T> Index<u64> for Outstanding<T> {
     type Output = T;
 
     #[track_caller]
@@ -123,7 +123,7 @@ impl<T> Index<u64> for Tickets<T> {
     }
 }
 
-impl<T> IndexMut<u64> for Tickets<T> {
+impl<T> IndexMut<u64> for Outstanding<T> {
     #[track_caller]
     fn index_mut(&mut self, id: u64) -> &mut T {
         self.get_mut(id).unwrap_or_else(|| panic!("{}", unknown(id)))
@@ -140,13 +140,13 @@ mod tests {
 
     #[test]
     fn ids_rise_and_are_settled_once() {
-        let mut tickets = Tickets::default();
-        let ids: Vec<u64> = (0..5).map(|item| tickets.issue(item)).collect();
-        assert_eq!((tickets.settle(ids[2]), tickets.settle(ids[2]), tickets.len()), (Some(2), None, 4));
-        let again = tickets.issue(9);
+        let mut outstanding = Outstanding::default();
+        let ids: Vec<u64> = (0..5).map(|item| outstanding.insert(item)).collect();
+        assert_eq!((outstanding.remove(ids[2]), outstanding.remove(ids[2]), outstanding.len()), (Some(2), None, 4));
+        let again = outstanding.insert(9);
         assert!(ids.iter().all(|&id| id < again), "a slot used again has a new id");
-        assert_eq!((tickets.get_mut(again).copied(), tickets.get_mut(ids[2]).copied()), (Some(9), None));
-        tickets.clear();
-        assert!(tickets.is_empty() && tickets.settle(again).is_none() && tickets.issue(1) > again);
+        assert_eq!((outstanding.get_mut(again).copied(), outstanding.get_mut(ids[2]).copied()), (Some(9), None));
+        outstanding.clear();
+        assert!(outstanding.is_empty() && outstanding.remove(again).is_none() && outstanding.insert(1) > again);
     }
 }

@@ -20,22 +20,22 @@ impl Claim {
     }
 }
 
-/// Locks on ranges of LBNs, given in the order of operations among those that exclude each other.
+/// RangeLocks on ranges of LBNs, given in the order of operations among those that exclude each other.
 #[derive(Clone, Debug, Default)]
-pub struct Locks {
+pub struct RangeLocks {
     /// By where they begin, and operation.
     claims: BTreeMap<(u64, u64), Claim>,
     /// Length of the longest claim there has been.
     longest_blocks: u64,
 }
 
-impl Locks {
-    /// Claims that may overlap a range.
+impl RangeLocks {
+    /// LockQueue that may overlap a range.
     fn near(&self, (from, to): (u64, u64)) -> impl Iterator<Item = &Claim> {
         self.claims.range((from.saturating_sub(self.longest_blocks), 0)..(to, 0)).map(|(_, claim)| claim)
     }
 
-    /// Locks a range; `false` if the operation, the latest so far, has to wait until [`Locks::release`] names it.
+    /// RangeLocks a range; `false` if the operation, the latest so far, has to wait until [`RangeLocks::release`] names it.
     pub fn claim(&mut self, operation: u64, range @ (from, to): (u64, u64), exclusive: bool) -> bool {
         let mut claim = Claim { operation, from, to, exclusive, held: false };
         claim.held = !self.near(range).any(|other| other.delays(&claim));
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn those_that_exclude_each_other_follow_in_order() {
-        let mut locks = Locks::default();
+        let mut locks = RangeLocks::default();
         assert!(locks.claim(1, (0, 8), false) && locks.claim(2, (4, 12), false), "readers share");
         assert!(locks.claim(3, (12, 16), true));
         assert!(!locks.claim(4, (7, 13), true));
@@ -104,7 +104,7 @@ mod tests {
         fn locks_exclude_and_are_granted(
             claims in prop::collection::vec((0..40_u64, 1..12_u64, any::<bool>()), 1..40), picks in any::<u64>(),
         ) {
-            let mut locks = Locks::default();
+            let mut locks = RangeLocks::default();
             let mut held: Vec<u64> = Vec::new();
             let range = |operation: u64| {
                 let (from, blocks, _) = claims[operation as usize];

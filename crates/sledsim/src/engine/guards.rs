@@ -1,25 +1,25 @@
-//! Guards against runs that never end: what happens in one instant is counted, and there is a last instant.
+//! Guards against runs that never end: limits on the events of one instant, and a last instant.
 
 use crate::engine::component::ComponentId;
 use crate::fault::{Fault, Kind};
 use crate::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE, COMPONENT_YEARS};
 use crate::time::{Time, NS_PER_S};
 
-/// Of the last calls before there are too many, whoever is called tells who goes round.
-const LOOKED_AT: u64 = 1024;
+/// Number of the last calls before the limit that are searched for the outermost component.
+const SEARCHED_CALLS: u64 = 1024;
 const NS_PER_YEAR: u64 = 365 * 86_400 * NS_PER_S;
 
-/// A component that goes on in an instant, and when that is.
+/// A component that is called without end in one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
-    /// The outermost of the components that call each other: those below it only answer.
+pub struct Livelock {
+    /// The outermost component of the loop: its descendants only answer its calls.
     pub component: ComponentId,
     /// The instant.
     pub at: Time,
 }
 
-impl Stuck {
-    /// What is wrong; whoever knows the component puts its path in place of its number.
+impl Livelock {
+    /// The error message. The caller may replace the component's number by its path.
     #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::at(Kind::Endless, format!("component {}", self.component.0)).says(format!(
@@ -33,59 +33,59 @@ impl Stuck {
     }
 }
 
-/// Calls of components since time went on, a request arrived or one was completed.
+/// Counts the calls of components since time advanced, a request arrived or a request completed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct CallGuard {
     count: u64,
     outermost: u32,
-    stuck: Option<Stuck>,
+    livelock: Option<Livelock>,
 }
 
-impl Calls {
-    /// Something has happened that a run can be waiting for.
+impl CallGuard {
+    /// Starts counting again, after progress.
     #[inline]
-    pub(super) fn begin(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.count = 0;
     }
 
-    /// A component is called at `now`; `false` if that is not to be any more.
+    /// Counts a call at `now`. Returns false once there are too many: then nothing may be called any more.
     #[inline]
-    pub(super) fn is_allowed(&mut self, id: ComponentId, now: Time) -> bool {
+    pub(super) fn allow_call(&mut self, id: ComponentId, now: Time) -> bool {
         self.count += 1;
-        self.count + LOOKED_AT < CALLS_AT_ONCE.most || self.look(id, now)
+        self.count + SEARCHED_CALLS < CALLS_AT_ONCE.most || self.search(id, now)
     }
 
     #[cold]
-    fn look(&mut self, id: ComponentId, now: Time) -> bool {
-        if self.count + LOOKED_AT == CALLS_AT_ONCE.most {
+    fn search(&mut self, id: ComponentId, now: Time) -> bool {
+        if self.count + SEARCHED_CALLS == CALLS_AT_ONCE.most {
             self.outermost = 0;
         }
         self.outermost = self.outermost.max(id.0);
         if self.count > CALLS_AT_ONCE.most {
-            self.stuck.get_or_insert(Stuck { component: ComponentId(self.outermost), at: now });
+            self.livelock.get_or_insert(Livelock { component: ComponentId(self.outermost), at: now });
         }
-        self.stuck.is_none()
+        self.livelock.is_none()
     }
 
-    /// Who goes on without an end, if somebody does.
+    /// The livelock, if one was found.
     #[inline]
-    pub(super) fn stuck(&self) -> Option<Stuck> {
-        self.stuck
+    pub(super) fn livelock(&self) -> Option<Livelock> {
+        self.livelock
     }
 }
 
-/// Arrivals in one instant.
+/// Counts the arrivals of one instant.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arrivals {
+pub(super) struct ArrivalGuard {
     count: u64,
     at: Time,
 }
 
-impl Arrivals {
-    /// A request arrives.
+impl ArrivalGuard {
+    /// Counts an arrival.
     ///
     /// # Errors
-    /// Too many have in this instant.
+    /// More than [`ARRIVALS_AT_ONCE`] requests arrive in this instant.
     #[inline]
     pub(super) fn arrive(&mut self, at: Time) -> Result<(), Fault> {
         if at > self.at {
@@ -107,7 +107,7 @@ impl Arrivals {
     }
 }
 
-/// Until when the times of all components of a system can be added up.
+/// The last instant of a run: up to it, sums of time over all components do not overflow.
 #[derive(Clone, Copy)]
 pub(super) struct Horizon {
     components: u64,
@@ -115,18 +115,18 @@ pub(super) struct Horizon {
 }
 
 impl Horizon {
-    /// That of a system, by its last component.
+    /// The last instant of a system with this root.
     pub(super) fn of(root: ComponentId) -> Self {
         let components = u64::from(root.0) + 1;
         Self { components, last: Time::from_ns(COMPONENT_YEARS.most * NS_PER_YEAR / components) }
     }
 
-    /// Time goes on.
+    /// Checks a time.
     ///
     /// # Errors
-    /// It goes beyond.
+    /// The time is after the last instant.
     #[inline]
-    pub(super) fn reaches(self, at: Time) -> Result<(), Fault> {
+    pub(super) fn check(self, at: Time) -> Result<(), Fault> {
         if at <= self.last {
             return Ok(());
         }
