@@ -9,6 +9,7 @@ use sledsim::hierarchy::cache::hit_ratio::{self, CacheSpec, HitRatioError};
 use sledsim::hierarchy::cache::replacement::POLICIES;
 use sledsim::own::Role;
 use sledsim::scenario;
+use sledsim::traces::TraceOptions;
 
 use crate::errors;
 use crate::parts;
@@ -49,7 +50,7 @@ fn cache((policy, pages): &Cache<'_>, door: &PythonDoor) -> PyResult<CacheSpec> 
 /// Replays a trace on caches and returns their counts.
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, caches, page_bytes, policies, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
+    path, *, caches, policies, page_bytes = None, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
     event = None, time_unit = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
@@ -57,8 +58,8 @@ pub fn hit_ratios<'py>(
     python: Python<'py>,
     path: PathBuf,
     caches: Vec<Cache<'py>>,
-    page_bytes: u64,
     policies: Py<PyAny>,
+    page_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
     format: Option<String>,
     skip_bad: u64,
@@ -67,7 +68,9 @@ pub fn hit_ratios<'py>(
     event: Option<String>,
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
+    // Requests count in the order of the trace, whatever their times.
+    let options =
+        TraceOptions { ignore_times: true, ..options(format, skip_bad, sector_bytes, columns, [event, time_unit])? };
     let door = PythonDoor::new(policies, None);
     let caches = caches.iter().map(|each| cache(each, &door)).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;
