@@ -14,7 +14,6 @@ pub mod random;
 pub mod run;
 pub mod session;
 pub mod system;
-mod work;
 pub mod workload;
 
 pub use component::{Completion, Component, ComponentId, InOrderService, Instrumentation, PowerLoss, Status, Stop};

@@ -16,7 +16,7 @@ use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation
 use crate::fault::Fault;
 use crate::hierarchy::common::{BlockRange, Outstanding, RangeLocks, SplitRequest};
 use crate::own::OwnMirror;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::Time;
 
 /// Timer tag: a step of the rebuild may begin. Other tags are ids of operations whose journal entry has been made.
@@ -221,8 +221,8 @@ impl RedundantArray {
     pub(super) fn send(&mut self, access: MemberAccess, purpose: Purpose, context: &mut Context<'_>) {
         let MemberAccess { child, op, range, flags, origin, payload } = access;
         let id = self.accesses.insert(OutstandingAccess { child, purpose });
-        let (arrival, blocks, spare) = (context.now(), to_u32(range.blocks()), Spare::NONE);
-        let request = Request { id, arrival, lbn: range.from, blocks, op, flags, origin, spare };
+        let (arrival, blocks, padding) = (context.now(), to_u32(range.blocks()), Padding::NONE);
+        let request = Request { id, arrival, lbn: range.from, blocks, op, flags, origin, padding };
         self.copies.sent(child, &request, context);
         context.submit_with(self.children[child], request, payload);
     }
