@@ -6,12 +6,13 @@ use crate::engine::guards::{ArrivalGuard, Horizon};
 use crate::engine::outstanding::Refusal;
 use crate::engine::power_cuts::{PowerCut, PowerCutPlan, PowerCutRun};
 use crate::engine::system::System;
+use crate::engine::traffic::{Backlog, EarlyEnds, Overload, Traffic, TrafficCounter};
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::limits::{Limit, DATA_HELD, DATA_UNDER_WAY, PARTS_UNDER_WAY};
 use crate::request::Request;
 use crate::service::Service;
-use crate::time::Time;
+use crate::time::{ns_to_s, Time};
 
 /// Events between two checks of the limits on memory and of interruption.
 const EVENTS_PER_CHECK: u64 = 64;
@@ -56,9 +57,9 @@ pub struct RunLimits {
     pub requests: Option<u64>,
     /// Stop at this simulated time, even if requests are outstanding.
     pub until: Option<Time>,
-    /// Exclude this many first requests from the statistics.
+    /// The measurement window opens at the first arrival after this many requests.
     pub warmup_requests: u64,
-    /// Exclude requests that arrive before this time from the statistics.
+    /// The measurement window opens at this time or later.
     pub warmup: Time,
 }
 
@@ -89,7 +90,7 @@ pub struct Progress {
 }
 
 /// Counts of a finished run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// Why it ended.
     pub end: EndReason,
@@ -111,9 +112,13 @@ pub struct Outcome {
     pub oversized: u64,
     /// Requests submitted during the warm-up.
     pub warmup: u64,
+    /// Counts of the measurement window.
+    pub traffic: Traffic,
+    /// Offered and served load where open arrivals come faster than they are served.
+    pub overload: Option<Overload>,
 }
 
-/// Receives every measured completion, in order of completion.
+/// Receives the completions of requests that arrived in the measurement window, in order of completion.
 pub trait Observer {
     /// Handles a served request.
     fn served(&mut self, request: &Request, service: &Service);
@@ -169,6 +174,7 @@ struct RequestCounts {
     cut: u64,
     oversized: u64,
     warmup: u64,
+    traffic: TrafficCounter,
     /// True if the workload has recorded response times.
     has_responses: bool,
 }
@@ -177,7 +183,9 @@ impl RequestCounts {
     /// Counts a completion. Ids rise from 0 in order of submission, so the warm-up has the lowest ids.
     #[inline]
     fn count(&mut self, completion: &Completion, observer: &mut impl Observer) {
-        if completion.is_served() {
+        let is_served = completion.is_served();
+        self.traffic.leave(&completion.request, completion.service.end, is_served);
+        if is_served {
             self.completed += 1;
             if completion.request.id >= self.warmup {
                 observer.served(&completion.request, &completion.service);
@@ -202,6 +210,8 @@ pub(super) struct RunState {
     checks: u64,
     /// Present if only a time limit ends the run.
     arrivals: Option<ArrivalGuard>,
+    /// Present if arrivals do not depend on completions.
+    backlog: Option<Backlog>,
 }
 
 impl RunState {
@@ -226,6 +236,7 @@ impl<O: Observer> Run<'_, O> {
     pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let is_endless = self.limits.requests.is_none() && self.workload.fraction_taken().is_none();
         self.state.arrivals = is_endless.then(ArrivalGuard::default);
+        self.state.backlog = self.workload.is_open().then(Backlog::default);
         self.begin();
         let end = self.resume(keep_going)?;
         self.outcome(end)
@@ -234,6 +245,7 @@ impl<O: Observer> Run<'_, O> {
     /// Must be called once before the first [`Run::resume`].
     pub(super) fn begin(&mut self) {
         self.state.counts.has_responses = self.workload.has_responses();
+        self.state.counts.traffic.begin(self.system.in_flight());
         if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
             self.start_measuring();
         }
@@ -338,6 +350,7 @@ impl<O: Observer> Run<'_, O> {
                 report(completion, &mut **workload, *observer, counts, Some(power_cuts))
             });
             let service = Service { start: now, end: now, free: now, ..Service::default() };
+            lost.iter().for_each(|request| counts.traffic.leave(request, now, false));
             counts.failed += lost.len() as u64;
             counts.cut += lost.len() as u64;
             for request in lost {
@@ -353,8 +366,9 @@ impl<O: Observer> Run<'_, O> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         let mut finished = self.system.now();
         let Self { system, workload, observer, state, .. } = self;
-        let RunState { counts, check_counter, .. } = &mut **state;
+        let RunState { counts, check_counter, backlog, .. } = &mut **state;
         let mut end = EndReason::Requests;
+        let mut early_ends = EarlyEnds::default();
         if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
                 if check_counter.is_due() {
@@ -381,11 +395,18 @@ impl<O: Observer> Run<'_, O> {
                 let request = workload.take();
                 check_counter.count_blocks(&request);
                 counts.submitted += 1;
+                counts.traffic.arrive(&request);
                 let refusal = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
+                    if completion.status != Status::Refused {
+                        early_ends.end(completion.service.end);
+                    }
                     report(completion, &mut **workload, *observer, counts, None);
                 });
                 counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
+                if let (None, Some(backlog)) = (refusal, &mut *backlog) {
+                    backlog.arrive(request.arrival, early_ends.arrive(request.arrival));
+                }
             }
             root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
@@ -433,6 +454,7 @@ impl<O: Observer> Run<'_, O> {
 
     fn start_measuring(&mut self) {
         self.state.measured_from = Some(self.system.now());
+        self.state.counts.traffic.start_measuring(self.system.now());
         self.system.start_measuring();
     }
 
@@ -462,6 +484,12 @@ impl<O: Observer> Run<'_, O> {
         self.state.counts.submitted += 1;
         let refusal = self.system.refusal(&request);
         self.state.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
+        if let (None, Some(_), Some(backlog)) = (refusal, self.state.measured_from, &mut self.state.backlog) {
+            if !request.is_flush() {
+                backlog.arrive(request.arrival, self.state.counts.traffic.in_system());
+            }
+        }
+        self.state.counts.traffic.arrive(&request);
         let Self { system, workload, observer, state, power_cuts, .. } = self;
         let counts = &mut state.counts;
         let payload = power_cuts.as_mut().map_or(Payload::NONE, |power_cuts| power_cuts.submitted(&request, system));
@@ -505,7 +533,27 @@ impl<O: Observer> Run<'_, O> {
         let finished = self.system.now();
         let measured_from = self.state.measured_from.unwrap_or(finished);
         let RequestCounts { submitted, completed, failed, lost, cut, oversized, warmup, .. } = self.state.counts;
-        Ok(Outcome { end, finished, measured_from, submitted, completed, failed, lost, cut, oversized, warmup })
+        let traffic = self.state.counts.traffic.window(finished);
+        let window_ns = finished - measured_from;
+        let offered_per_s = self.state.backlog.as_ref().and_then(Backlog::overload).filter(|_| window_ns > 0);
+        let overload = offered_per_s.and_then(|offered_per_s| {
+            let served_per_s = traffic.completed as f64 / ns_to_s(window_ns);
+            (served_per_s < offered_per_s).then_some(Overload { offered_per_s, served_per_s })
+        });
+        Ok(Outcome {
+            end,
+            finished,
+            measured_from,
+            submitted,
+            completed,
+            failed,
+            lost,
+            cut,
+            oversized,
+            warmup,
+            traffic,
+            overload,
+        })
     }
 }
 
