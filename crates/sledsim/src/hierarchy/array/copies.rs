@@ -4,6 +4,7 @@ use super::members::Members;
 use super::spec::ReadChoice;
 use crate::convert::to_u32;
 use crate::engine::{ComponentId, Context, Stop};
+use crate::hierarchy::common::BlockRange;
 use crate::own::{self, told, Choice, Listed, OwnMirror, Role};
 use crate::request::Request;
 use crate::time::Time;
@@ -103,14 +104,14 @@ impl Copies {
         &mut self,
         members: &Members,
         request: &Request,
-        range: (u64, u64),
+        range: BlockRange,
         children: &[ComponentId],
         context: &mut Context<'_>,
     ) -> Option<usize> {
         let count = members.columns();
         let chosen = match &mut self.own {
             Some((policy, shown)) => {
-                let may_serve = (0..count).filter(|&copy| members.readable(0, copy, range));
+                let may_serve = (0..count).filter(|&copy| members.is_readable(0, copy, range));
                 show(shown, policy.looks_at_positioning(), may_serve, &self.loads, |copy| {
                     let child = members.child(0, copy);
                     (child, context.reach_ns(children[child], request))
@@ -129,7 +130,7 @@ impl Copies {
                     }
                 };
                 let in_turn = (0..count).map(|i| (self.turn + i) % count);
-                in_turn.filter(|&copy| members.readable(0, copy, range)).min_by_key(|&copy| cost(copy))?
+                in_turn.filter(|&copy| members.is_readable(0, copy, range)).min_by_key(|&copy| cost(copy))?
             }
         };
         self.turn = (chosen + 1) % count;

@@ -1,4 +1,4 @@
-//! What an array counts.
+//! Counts of an array.
 
 use super::layout::Level;
 use super::plan::Method;
@@ -7,13 +7,13 @@ use crate::engine::{Completion, Status};
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
 
-/// Ways of requests, in the order in which one part of a request outdoes another.
+/// Paths of requests. The path of a request is the last one in this order among its parts.
 const PATHS: [&str; 6] =
     ["whole-read", "degraded-read", "full-write", "reconstruct-write", "rmw-write", "degraded-write"];
 
 /// Counts over the measurement window.
 #[derive(Clone, Debug)]
-pub(super) struct Tally {
+pub(super) struct ArrayCounters {
     pub(super) member_reads: u64,
     member_writes: u64,
     parity_reads: u64,
@@ -31,7 +31,7 @@ pub(super) struct Tally {
     paths: [ServicePath; PATHS.len()],
 }
 
-impl Default for Tally {
+impl Default for ArrayCounters {
     fn default() -> Self {
         Self {
             member_reads: 0,
@@ -53,11 +53,11 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
-    /// The way of a read that has to recover something.
+impl ArrayCounters {
+    /// The path of a read that computes data from other columns.
     pub(super) const DEGRADED_READ: usize = 1;
 
-    /// The way of a request of which nothing is known yet.
+    /// The first path of a request.
     pub(super) const fn first_path(op: Op) -> usize {
         match op {
             Op::Read => 0,
@@ -65,10 +65,10 @@ impl Tally {
         }
     }
 
-    /// The way of a write, with all columns there or not.
-    pub(super) const fn write_path(method: Method, whole: bool) -> usize {
+    /// The path of a write; `is_whole` is true if all columns can be written.
+    pub(super) const fn write_path(method: Method, is_whole: bool) -> usize {
         match method {
-            _ if !whole => 5,
+            _ if !is_whole => 5,
             Method::Full => 2,
             Method::Reconstruct => 3,
             Method::ReadModifyWrite => 4,
@@ -76,39 +76,37 @@ impl Tally {
         }
     }
 
-    /// A member is read, for a request or not.
-    pub(super) fn read(&mut self, for_host: bool, parity: bool) {
+    /// Counts a read of a member, for a request or in the background.
+    pub(super) fn read(&mut self, for_host: bool, is_parity: bool) {
         let count = if for_host { &mut self.member_reads } else { &mut self.background_accesses };
         *count += 1;
-        self.parity_reads += u64::from(for_host && parity);
+        self.parity_reads += u64::from(for_host && is_parity);
     }
 
-    /// A member is written, for a request or not.
-    pub(super) fn write(&mut self, for_host: bool, parity: bool) {
+    /// Counts a write of a member, for a request or in the background.
+    pub(super) fn write(&mut self, for_host: bool, is_parity: bool) {
         let count = if for_host { &mut self.member_writes } else { &mut self.background_accesses };
         *count += 1;
-        self.parity_writes += u64::from(for_host && parity);
+        self.parity_writes += u64::from(for_host && is_parity);
     }
 
-    /// A request is complete.
+    /// Counts a completed request.
     pub(super) fn completed(&mut self, completion: &Completion, path: usize, now: Time) {
         self.lost += u64::from(completion.status != Status::Served);
         self.paths[path].record(now - completion.request.arrival);
     }
 
-    /// What there is to say.
-    ///
-    /// `rebuilt_share` is of the member that was last to fail, if one has. What else a mirror has besides data are copies.
+    /// The counts as reported. `rebuilt_share` is given if a member has failed. The parities of a mirror are its copies.
     pub(super) fn details(&self, level: Level, rebuilt_share: Option<f64>) -> Details {
-        let (more_reads, more_writes) = match level {
+        let (parity_reads, parity_writes) = match level {
             Level::Mirror => ("copy_reads", "copy_writes"),
             _ => ("parity_reads", "parity_writes"),
         };
         let mut counts = vec![
             Count::of("member_reads", self.member_reads),
             Count::of("member_writes", self.member_writes),
-            Count::of(more_reads, self.parity_reads),
-            Count::of(more_writes, self.parity_writes),
+            Count::of(parity_reads, self.parity_reads),
+            Count::of(parity_writes, self.parity_writes),
             Count::of("background_accesses", self.background_accesses),
             Count::of("reconstructed_parts", self.reconstructed),
             Count::of("repaired_parts", self.repaired),

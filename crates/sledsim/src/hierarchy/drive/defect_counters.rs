@@ -1,35 +1,35 @@
-//! What requests meet on a device some of whose blocks are lost, or computed from others.
+//! Counts of requests to defective blocks: lost, or computed from other blocks.
 
 use crate::devices::{Condition, Mechanism};
 use crate::engine::details::Count;
 use crate::engine::Status;
 use crate::request::{Op, Request};
 
-/// What requests have met, over the measurement window.
+/// Counts of requests to defective blocks over the measurement window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flaws {
-    any: bool,
+pub(super) struct DefectCounters {
+    has_defects: bool,
     degraded_reads: u64,
     degraded_writes: u64,
     lost_reads: u64,
     lost_writes: u64,
 }
 
-impl Flaws {
-    /// Nobody has met with any of a device yet.
+impl DefectCounters {
+    /// Counters for a device.
     pub(super) fn of(device: &dyn Mechanism) -> Self {
-        Self { any: device.defects().is_some(), ..Self::default() }
+        Self { has_defects: device.defects().is_some(), ..Self::default() }
     }
 
-    /// Whether there are any.
-    pub(super) fn any(&self) -> bool {
-        self.any
+    /// Returns true if the device can have defective blocks.
+    pub(super) fn has_defects(&self) -> bool {
+        self.has_defects
     }
 
-    /// What comes of a request that is served.
+    /// Counts a served request and returns its status.
     #[inline]
-    pub(super) fn met(&mut self, request: &Request, device: &dyn Mechanism) -> Status {
-        if !self.any {
+    pub(super) fn status_of(&mut self, request: &Request, device: &dyn Mechanism) -> Status {
+        if !self.has_defects {
             return Status::Served;
         }
         let condition = device.defects().map_or(Condition::Whole, |defects| defects.condition(request));
@@ -38,7 +38,7 @@ impl Flaws {
                 self.lost_reads += 1;
                 return Status::Unreadable;
             }
-            // What is written is not read back: nobody knows.
+            // Writes are not verified.
             (Condition::Lost, _) => self.lost_writes += 1,
             (Condition::Degraded, Op::Read) => self.degraded_reads += 1,
             (Condition::Degraded, _) => self.degraded_writes += 1,
@@ -47,14 +47,14 @@ impl Flaws {
         Status::Served
     }
 
-    /// The window begins.
+    /// Opens the measurement window.
     pub(super) fn start_measuring(&mut self) {
-        *self = Self { any: self.any, ..Self::default() };
+        *self = Self { has_defects: self.has_defects, ..Self::default() };
     }
 
-    /// What was met.
+    /// The counts as reported.
     pub(super) fn counts(&self) -> Vec<Count> {
-        if !self.any {
+        if !self.has_defects {
             return Vec::new();
         }
         vec![
