@@ -337,7 +337,7 @@ class Run(Model):
 
 
 class ScenarioModel(Model):
-    """A run: what is asked of which system, for how long.
+    """A scenario with every key: workload, system, and length of the run.
 
     Attributes
     ----------

@@ -21,9 +21,33 @@ use crate::scenario::document::resolve::schema;
 use crate::schedulers::SchedulerChoice;
 use crate::workloads::WorkloadSpec;
 
-/// A run: what is asked of which system, for how long.
+/// A scenario with every key: workload, system, and length of the run.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use sledsim::scenario::{resolve, run, Catalog, Notation};
+///
+/// let text = r#"
+///     [workload]
+///     arrival = { kind = "poisson", rate_per_s = 100 }
+///     [system.device]
+///     mechanism = "simpledisk-constant"
+///     name = "constant"
+///     capacity_blocks = 1000000
+///     access_ms = 1
+///     [run]
+///     requests = 1000
+/// "#;
+/// let scenario = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
+/// assert_eq!(scenario.seed, 1);
+/// let output = run(&scenario, Vec::new(), false, &mut |_| true)?;
+/// assert_eq!(output.report.requests.completed, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(description = "A scenario with every key: workload, system, and length of the run.")]
 pub struct Scenario {
     /// Heading for the result.
     #[serde(default)]
