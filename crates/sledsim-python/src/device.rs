@@ -49,7 +49,7 @@ impl Device {
         let work = || draft.resolve_device(&catalog, &base_dir);
         let spec = given.py().detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
         let device = built(&spec)?;
-        let capacity_blocks = device.capacity_blocks();
+        let capacity_blocks = device.dimensions().capacity_blocks;
         Ok(Self { spec, device: Mutex::new(device), capacity_blocks })
     }
 
@@ -66,12 +66,12 @@ impl Device {
 
     #[getter]
     fn block_bytes(&self) -> u32 {
-        locked(&self.device).block_bytes()
+        locked(&self.device).dimensions().block_bytes
     }
 
     #[getter]
     fn cylinders(&self) -> u32 {
-        locked(&self.device).cylinders()
+        locked(&self.device).dimensions().cylinders
     }
 
     #[getter]
@@ -206,7 +206,7 @@ impl Device {
             }
             let (batch, after) = rest.split_at(size as usize);
             let before = services.len();
-            errors::catch_panic(|| device.serve_batch(now, batch, &mut services))?;
+            errors::catch_panic(|| device.serve_together(now, batch, devices::Together::Batch, &mut services))?;
             goes_on(device.as_ref())?;
             now = services[before..].iter().map(|service| service.free.max(service.end)).fold(now, Time::max);
             rest = after;
@@ -241,9 +241,9 @@ pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether what a device says means anything: a mechanism of one's own may fail.
+/// Returns the error of a device whose custom mechanism failed.
 fn goes_on(device: &dyn devices::Mechanism) -> PyResult<()> {
-    match device.stop(&[]) {
+    match device.failure() {
         None => Ok(()),
         Some(Stop::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
         Some(Stop::Failed(fault)) => Err(errors::scenario(fault)),

@@ -80,7 +80,7 @@ impl Sled {
     /// Returns the cylinder, track, row and slot of a block.
     fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, u32)> {
         let device = locked(&self.device);
-        require_inside(device.capacity_blocks(), lbn, 1)?;
+        require_inside(device.dimensions().capacity_blocks, lbn, 1)?;
         let place = device.geometry().place(lbn);
         Ok((place.cylinder, place.track, place.row, place.slot))
     }
@@ -88,7 +88,7 @@ impl Sled {
     /// Returns the blocks at the sled position of `lbn` under other tips.
     fn equivalent<'py>(&self, python: Python<'py>, lbn: u64) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let device = locked(&self.device);
-        require_inside(device.capacity_blocks(), lbn, 1)?;
+        require_inside(device.dimensions().capacity_blocks, lbn, 1)?;
         Ok(device.equivalent(lbn).into_pyarray(python))
     }
 

@@ -58,7 +58,7 @@ impl Observer for Nobody {
 
 fn serve(policy: SchedulerSpec, merge: Option<MergeSpec>, pending: u64) -> Time {
     let device = scenario::device(&scenarios::device_spec("g2")).expect("a device of the catalogue");
-    let capacity = device.capacity_blocks();
+    let capacity = device.dimensions().capacity_blocks;
     let scheduler = build(&policy, device.as_ref());
     let mut drive = Drive::new(device, scheduler, 1);
     if let Some(merge) = merge {

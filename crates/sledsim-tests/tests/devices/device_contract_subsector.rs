@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Location, Mechanism, Planner, Service, State};
+use sledsim::devices::{BatchAccess, Location, Mechanism, Service, State, Together};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request, Spare};
 use sledsim::time::{s_to_ns, Time};
@@ -220,8 +220,8 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
         let requests = partial_batch(&geometry, &mut random);
         let before = [&part, &whole].map(|device| device.ledger(now));
         let (mut services, mut others) = (Vec::new(), Vec::new());
-        part.serve_batch(now, &requests, &mut services);
-        whole.serve_batch(now, &requests, &mut others);
+        part.serve_together(now, &requests, Together::Batch, &mut services);
+        whole.serve_together(now, &requests, Together::Batch, &mut others);
         let free = services[0].free;
         let spent = &part.ledger(free) - &before[0];
         let passes = spent.time_ns[State::Data as usize] / data_ns;

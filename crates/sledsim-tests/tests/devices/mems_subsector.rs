@@ -5,7 +5,7 @@
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::{IdleTips, MemsDevice, MemsParameters, Place};
-use sledsim::devices::{Mechanism, Service, State};
+use sledsim::devices::{Mechanism, Service, State, Together};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -176,7 +176,7 @@ fn more_requests_share_a_pass() {
                 blocks[..wanted].iter().map(|&lbn| Request::read(lbn, 1).needing(128, bytes, 512)).collect();
             let mut services = Vec::new();
             let before = device.ledger(free);
-            device.serve_batch(free, &requests, &mut services);
+            device.serve_together(free, &requests, Together::Batch, &mut services);
             let spent = &device.ledger(services[0].free) - &before;
             assert_eq!(spent.time_ns[State::Data as usize], passes * data_ns);
             assert_eq!(spent.time_ns[State::Servo as usize], passes * servo_ns);
@@ -193,7 +193,7 @@ fn members_that_want_the_same_tips_share_them() {
         let (mut device, free) = awake(name, true);
         let before = device.ledger(free);
         let mut services = Vec::new();
-        device.serve_batch(free, &requests, &mut services);
+        device.serve_together(free, &requests, Together::Batch, &mut services);
         let spent = &device.ledger(services[0].free) - &before;
         let pass_j = (SLED_W + 33.0 * TIP_W) * (servo_ns + data_ns) as f64 * 1e-9;
         let spent_j = spent.energy_j[State::Servo as usize] + spent.energy_j[State::Data as usize];

@@ -460,7 +460,7 @@ fn split_sleds_serve_their_parts_side_by_side() {
     let parameters = scenarios::mems_parameters("g2");
     let system = COMPONENTS[2].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
     let sled = capacity(&system) / 3;
-    assert_eq!(sled, MemsDevice::new(&parameters).unwrap().capacity_blocks());
+    assert_eq!(sled, MemsDevice::new(&parameters).unwrap().dimensions().capacity_blocks);
     let whole = serve_one(system, Request::read(sled - 30, 100));
     check_parts(&whole, &parameters, &[Request::read(sled - 30, 30), Request::read(0, 70)]);
 }
@@ -469,7 +469,7 @@ fn split_sleds_serve_their_parts_side_by_side() {
 fn stripes_are_dealt_round() {
     let parameters = scenarios::mems_parameters("g2");
     let system = COMPONENTS[3].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
-    let sled = MemsDevice::new(&parameters).unwrap().capacity_blocks();
+    let sled = MemsDevice::new(&parameters).unwrap().dimensions().capacity_blocks;
     assert_eq!(capacity(&system), sled / 7 * 7 * 4);
     // Stripe units 10 to 15 of 7 blocks: unit u lies on sled u mod 4 as its unit u / 4.
     let whole = serve_one(system, Request::read(10 * 7 + 3, 4 + 4 * 7 + 2));

@@ -5,12 +5,12 @@ use crate::devices::mems::approach::Sled;
 use crate::devices::mems::energy::Books;
 use crate::devices::mems::positioning::YState;
 use crate::devices::mems::subsector::PassesOf;
-use crate::devices::{Stance, Trial};
+use crate::devices::{Estimate, MechanismState};
 use crate::request::Request;
 use crate::time::Time;
 
-/// See [`crate::devices::Planner::try_serve`].
-pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, request: &Request) -> Trial {
+/// See [`crate::devices::BatchAccess::estimate`].
+pub(super) fn estimate(device: &MemsDevice, now: Time, from: Option<MechanismState>, request: &Request) -> Estimate {
     let mut sled = from.map_or_else(|| device.sled_at(now).0, Sled::at);
     let mut books = Books::default();
     let mut passes = PassesOf::new(&device.geometry, device.extent(request));
@@ -22,11 +22,11 @@ pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, re
         books.tip_passes += u64::from(device.tips.on(pass.tips, pass.by_op(request.op)[0]));
         sled = approach.done;
     }
-    Trial { to: sled.stance(), servicing_j: books.service_energy(&device.power).servicing_j() }
+    Estimate { to: sled.state(), servicing_j: books.service_energy(&device.power).servicing_j() }
 }
 
-/// See [`crate::devices::Planner::way_j`].
-pub(super) fn way_j(device: &MemsDevice, from: Stance, to: Stance) -> f64 {
+/// See [`crate::devices::BatchAccess::move_j`].
+pub(super) fn move_j(device: &MemsDevice, from: MechanismState, to: MechanismState) -> f64 {
     let (from, to) = (Sled::at(from), Sled::at(to));
     seek_j(device, device.positioning().way_ns((from.cylinder, &from.y), (to.cylinder, &to.y)))
 }
@@ -35,9 +35,9 @@ fn seek_j(device: &MemsDevice, seek_ns: u64) -> f64 {
     Books { seek_ns, ..Books::default() }.service_energy(&device.power).servicing_j()
 }
 
-/// See [`crate::devices::Planner::about_face_j`]: from the end of an upward pass to that of a downward pass over the same row,
+/// See [`crate::devices::BatchAccess::max_turnaround_j`]: from the end of an upward pass to that of a downward pass over the same row,
 /// or back.
-pub(super) fn about_face_j(device: &MemsDevice) -> f64 {
+pub(super) fn max_turnaround_j(device: &MemsDevice) -> f64 {
     let positioning = device.positioning();
     if positioning.directions().len() == 1 {
         return 0.0;
