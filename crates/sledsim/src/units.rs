@@ -22,6 +22,24 @@ pub fn plural(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns a rate as text: `2,761/s`, `87.3/s`.
+#[must_use]
+pub fn shown_rate(per_s: f64) -> String {
+    if per_s < 99.95 {
+        let decimals = if per_s < 0.9995 { 3 } else { 1 };
+        return format!("{per_s:.decimals$}/s");
+    }
+    let digits = format!("{per_s:.0}");
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + "/s"
+}
+
 /// Returns a number of bytes as text: whole KiB, MiB or GiB as such, other numbers in decimal units with up to three decimals.
 #[must_use]
 pub fn shown_bytes(bytes: u64) -> String {
@@ -44,6 +62,12 @@ pub fn shown_bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_are_grouped_by_thousands() {
+        let shown = [0.25, 87.34, 100.0, 2761.4, 1_234_567.0].map(shown_rate);
+        assert_eq!(shown, ["0.250/s", "87.3/s", "100/s", "2,761/s", "1,234,567/s"]);
+    }
 
     #[test]
     fn bytes_have_binary_units_only_if_whole() {
