@@ -1,9 +1,9 @@
 //! The past services of a device that works on one request after the other, and their energy where its power is known.
 
-use crate::devices::power_account::{ActivityUntil, BusyTime, PowerAccount, Work};
+use crate::devices::power_manager::{ActivityUntil, BusyTime, PowerManager, Work};
 use crate::devices::{EnergyLedger, Powered};
 use crate::fault::Fault;
-use crate::power::{Meter, PowerParameters, SpinDown, SpinDownSpec};
+use crate::power::{EnergyAccount, PowerParameters, SpinDown, SpinDownSpec};
 use crate::service::RequestEnergy;
 use crate::time::Time;
 
@@ -24,25 +24,14 @@ pub(super) struct Services<const KINDS: usize> {
     last: [Work; KINDS],
 }
 
-/// All services of a device with known power.
+/// The last service of a device with known power; the services before are in its energy account.
 #[derive(Clone, Debug)]
 pub(super) struct PoweredServices<const KINDS: usize> {
-    services: Services<KINDS>,
-    account: PowerAccount,
+    last: [Work; KINDS],
+    manager: PowerManager,
 }
 
 impl<const KINDS: usize> Services<KINDS> {
-    #[inline]
-    fn end(&self) -> Time {
-        self.last[KINDS - 1].to
-    }
-
-    /// Returns the start of the idle period at `now`; `None` while the device works.
-    #[inline]
-    fn idle_since(&self, now: Time) -> Option<Time> {
-        Some(self.end()).filter(|&end| end <= now)
-    }
-
     /// Returns the work of all services up to `now`.
     #[inline]
     fn busy(&self, now: Time) -> BusyTime {
@@ -50,16 +39,18 @@ impl<const KINDS: usize> Services<KINDS> {
         self.last.iter().for_each(|work| busy.add(work, now));
         busy
     }
+}
 
+impl<const KINDS: usize> PoweredServices<KINDS> {
+    /// Returns the start of the idle period at `now`; `None` while the device works.
     #[inline]
-    fn activity(&self, now: Time) -> ActivityUntil<'_> {
-        ActivityUntil { now, idle_since: self.idle_since(now), busy: self.busy(now), work: &self.last }
+    fn idle_since(&self, now: Time) -> Option<Time> {
+        Some(self.last[KINDS - 1].to).filter(|&end| end <= now)
     }
 
     #[inline]
-    fn add(&mut self, work: [Work; KINDS]) {
-        self.busy = self.busy(self.end());
-        self.last = work;
+    fn activity(&self, now: Time) -> ActivityUntil<'_> {
+        ActivityUntil { now, idle_since: self.idle_since(now), work: &self.last }
     }
 }
 
@@ -69,10 +60,9 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     /// # Errors
     /// The power parameters contradict each other.
     pub(super) fn new(kinds: [Work; KINDS], power: Option<&PowerParameters>) -> Result<Self, Fault> {
-        let services = Services { busy: BusyTime::default(), last: kinds };
         Ok(match power {
-            None => Self::Unpowered(services),
-            Some(power) => Self::Powered(Box::new(PoweredServices { services, account: PowerAccount::new(power)? })),
+            None => Self::Unpowered(Services { busy: BusyTime::default(), last: kinds }),
+            Some(power) => Self::Powered(Box::new(PoweredServices { last: kinds, manager: PowerManager::new(power)? })),
         })
     }
 
@@ -80,22 +70,18 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     /// if the power is not known.
     pub(super) fn set_policy(&mut self, policy: Option<&SpinDownSpec>) {
         if let Self::Powered(powered) = self {
-            powered.account.set_policy(policy);
-        }
-    }
-
-    #[inline]
-    fn services(&self) -> &Services<KINDS> {
-        match self {
-            Self::Unpowered(services) => services,
-            Self::Powered(powered) => &powered.services,
+            powered.manager.set_policy(policy);
         }
     }
 
     /// Returns the end of the last service.
     #[inline]
     pub(super) fn end(&self) -> Time {
-        self.services().end()
+        let last = match self {
+            Self::Unpowered(services) => &services.last,
+            Self::Powered(powered) => &powered.last,
+        };
+        last[KINDS - 1].to
     }
 
     /// Returns the wake-up time of a request dispatched at `now`.
@@ -112,7 +98,10 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     pub(super) fn wake(&mut self, now: Time) -> u64 {
         match self {
             Self::Unpowered(_) => 0,
-            Self::Powered(powered) => powered.account.wake(&powered.services.activity(now)),
+            Self::Powered(powered) => {
+                let idle_since = powered.idle_since(now);
+                powered.manager.wake(&ActivityUntil { now, idle_since, work: &powered.last })
+            }
         }
     }
 
@@ -121,14 +110,14 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     pub(super) fn add(&mut self, work: [Work; KINDS], start: Time, wake_ns: u64) -> RequestEnergy {
         match self {
             Self::Unpowered(services) => {
-                services.add(work);
+                services.busy = services.busy(services.last[KINDS - 1].to);
+                services.last = work;
                 RequestEnergy::default()
             }
             Self::Powered(powered) => {
-                let PoweredServices { services, account } = powered.as_mut();
-                services.add(work);
-                let end = services.end();
-                account.service_energy(end - start, wake_ns, [&services.busy, &services.busy(end)])
+                powered.last = work;
+                let end = work[KINDS - 1].to;
+                powered.manager.service_energy(end - start, wake_ns, &BusyTime::between(&work, start, end))
             }
         }
     }
@@ -137,7 +126,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
         match self {
             Self::Unpowered(services) => services.busy(now).ledger(now),
-            Self::Powered(powered) => powered.account.ledger(&powered.services.activity(now), None),
+            Self::Powered(powered) => powered.manager.ledger(&powered.activity(now), None),
         }
     }
 
@@ -161,30 +150,31 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 impl<const KINDS: usize> Powered for PoweredServices<KINDS> {
     #[inline]
     fn wake_ns(&self, now: Time) -> u64 {
-        self.account.wake_ns(now, self.services.idle_since(now))
+        self.manager.wake_ns(now, self.idle_since(now))
     }
 
     fn idle_ns(&self, now: Time) -> u64 {
-        self.services.idle_since(now).map_or(0, |since| now - since)
+        self.idle_since(now).map_or(0, |since| now - since)
     }
 
     fn spin_down(&self) -> &SpinDown {
-        self.account.spin_down()
+        self.manager.spin_down()
     }
 
     fn spin_down_mut(&mut self) -> &mut SpinDown {
-        self.account.spin_down_mut()
+        self.manager.spin_down_mut()
     }
 
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
-        self.account.ledger(&self.services.activity(then), Some(now))
+        self.manager.ledger(&self.activity(then), Some(now))
     }
 
-    fn meter(&self, now: Time) -> Meter {
-        self.account.meter(&self.services.activity(now))
+    fn energy_account(&self, now: Time) -> EnergyAccount {
+        self.manager.account(&self.activity(now))
     }
 
-    fn settle_meter(&mut self, now: Time) -> &mut Meter {
-        self.account.settle_meter(&self.services.activity(now))
+    fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
+        let idle_since = self.idle_since(now);
+        self.manager.settle_account(&ActivityUntil { now, idle_since, work: &self.last })
     }
 }

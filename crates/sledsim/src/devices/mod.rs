@@ -12,7 +12,7 @@ mod history;
 mod mechanism;
 mod own_spin_down;
 mod platter;
-mod power_account;
+mod power_manager;
 
 pub use batch::{are_contiguous, merged_request, Estimate, MechanismState, Plan, Together};
 use batch::{serve_in_turn, PlannedPass};

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::devices::equal_cylinders::EqualCylinders;
 use crate::devices::history::ActivityHistory;
-use crate::devices::power_account::Work;
+use crate::devices::power_manager::Work;
 use crate::devices::{Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Phases, Powered, Service, State};
 use crate::engine::Stop;
 use crate::fault::{Fault, Kind, Range};

@@ -32,7 +32,7 @@ use crate::engine::details::Details;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Descendants, InOrderService, Instrumentation, PowerLoss, Status,
 };
-use crate::power::Meter;
+use crate::power::EnergyAccount;
 use crate::request::Request;
 use crate::schedulers::{self, Scheduler};
 use crate::service::Service;
@@ -385,12 +385,12 @@ impl Instrumentation for Drive {
         self.station.measured(now)
     }
 
-    fn meter(&self, now: Time) -> Option<Meter> {
-        self.station.device.powered().map(|powered| powered.meter(now))
+    fn energy_account(&self, now: Time) -> Option<EnergyAccount> {
+        self.station.device.powered().map(|powered| powered.energy_account(now))
     }
 
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        self.station.device.powered_mut().map(|powered| powered.settle_meter(now))
+    fn settle_energy_account(&mut self, now: Time) -> Option<&mut EnergyAccount> {
+        self.station.device.powered_mut().map(|powered| powered.settle_energy_account(now))
     }
 }
 

@@ -271,7 +271,7 @@ impl Station {
     /// Opens the measurement window at `now`.
     pub(super) fn start_measuring(&mut self, now: Time) {
         if let Some(powered) = self.device.powered_mut() {
-            powered.settle_meter(now).start(now);
+            powered.settle_energy_account(now).start(now);
         }
         self.window = self.window.next(now, self.scheduler.len(), self.device.ledger(now));
     }

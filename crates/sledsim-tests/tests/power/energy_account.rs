@@ -352,11 +352,11 @@ fn a_timeline_is_kept_on_demand() {
 
 /// At `now`, in the middle of whatever goes on, the ledger is what the spans until then say.
 fn check_instant(device: &dyn Mechanism, now: Time) {
-    let meter = device.powered().expect("known power").meter(now);
+    let account = device.powered().expect("known power").energy_account(now);
     let ledger = device.ledger(now);
-    assert_eq!(meter.at(), now);
+    assert_eq!(account.at(), now);
     let (mut time_ns, mut energy_j) = ([0; STATES.len()], [0.0; STATES.len()]);
-    for span in meter.clone().into_recorded().0 {
+    for span in account.clone().into_recorded().0 {
         let state = span.activity.state() as usize;
         time_ns[state] += span.to - span.from;
         energy_j[state] += (span.to - span.from) as f64 * 1e-9 * span.power_w;
@@ -365,14 +365,14 @@ fn check_instant(device: &dyn Mechanism, now: Time) {
     for (found, expected) in ledger.energy_j.into_iter().zip(energy_j) {
         assert!(same(found, expected), "at {now:?}: {found} J, not {expected} J");
     }
-    assert!(same(meter.energy_j(), ledger.total_j()), "at {now:?}");
+    assert!(same(account.energy_j(), ledger.total_j()), "at {now:?}");
 }
 
-/// Requests of one to many rows, one after the other and after spells, looked at in their middle; the real meter is settled
+/// Requests of one to many rows, one after the other and after spells, looked at in their middle; the real account is settled
 /// at some of these instants and asked afresh at others.
 fn check_instants(device: &mut dyn Mechanism, seed: u64) {
     let mut random = Stream::new(seed, "instants");
-    device.powered_mut().expect("known power").settle_meter(Time::ZERO).record(ALL);
+    device.powered_mut().expect("known power").settle_energy_account(Time::ZERO).record(ALL);
     let capacity = device.dimensions().capacity_blocks;
     let mut free = Time::ZERO;
     for id in 0..25 {
@@ -388,7 +388,7 @@ fn check_instants(device: &mut dyn Mechanism, seed: u64) {
         instants.sort_unstable();
         for instant in instants {
             if random.chance(0.3) {
-                device.powered_mut().expect("known power").settle_meter(now + instant);
+                device.powered_mut().expect("known power").settle_energy_account(now + instant);
             }
             check_instant(device, now + instant);
         }
