@@ -55,7 +55,7 @@ fuzz: $(STAMPS)/extension $(STAMPS)/dev
 check: check-rust check-python
 check-rust: $(STAMPS)/base
 	$(CARGO) fmt --all --check -- bench/floor.rs $(listed_rust)
-	$(CARGO) fmt --manifest-path examples/rust-parts/Cargo.toml --check
+	$(CARGO) fmt --manifest-path examples/rust-plugins/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 check-python: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/ruff check $(python_code)

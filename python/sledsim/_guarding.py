@@ -1,4 +1,4 @@
-"""Code of one's own that does not come back: what wakes it, and what ends a command where nothing does."""
+"""Time limits of custom code: the signal that wakes it, and the end of a command that it blocks."""
 
 import faulthandler
 import signal
@@ -25,7 +25,7 @@ _ends = threading.Event()
 
 
 def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
-    """Call what runs code of one's own, and have it raise where it takes too long.
+    """Call a function that runs custom code, with a time limit.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found
 
 
 def end_when_stuck() -> None:
-    """Have this process end, with exit status 2, where code of one's own does not come back and nothing else ends it.
+    """Make this process end with exit status 2 if custom code can't be stopped.
 
     It says what was called and when, and shows where in Python it was. Meant for processes that have nothing to lose:
     those of the command line, and workers.

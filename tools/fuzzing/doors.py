@@ -74,7 +74,7 @@ def doors() -> dict[str, Door]:
     from fuzzing.command import Command
     from fuzzing.disksim import DiskSimFiles
     from fuzzing.documents import Documents
-    from fuzzing.own_policies import OwnPolicies
+    from fuzzing.custom_schedulers import CustomPolicies
     from fuzzing.systems import Systems
     from fuzzing.traces import Traces
 
@@ -85,7 +85,7 @@ def doors() -> dict[str, Door]:
         "argument": Arguments(),
         "system": Systems(),
         "command": Command(),
-        "own": OwnPolicies(),
+        "own": CustomPolicies(),
     }
 
 

@@ -60,7 +60,7 @@ limits! {
         "bytes of what is under way at a time in a run with power cuts, at each of the components that have it: requests, their \
          parts, and what rebuilds read",
         "all of it is held until it is written";
-    OWN_TIME_NS = "times of a mechanism of one's own", 1_000_000_000_000,
+    CUSTOM_TIME_NS = "times of a custom mechanism", 1_000_000_000_000,
         "nanoseconds that it may take to position, or to transfer a request",
         "a simulated clock ends";
     LOG_ROWS = "rows of a log", 1 << 24,

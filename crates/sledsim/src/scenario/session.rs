@@ -2,7 +2,7 @@
 
 use super::assemble::{self, Assembly};
 use super::report::summary::Report;
-use super::run::{checked, of_policy, placed, Keep, RunError, RunOutput, Stopped};
+use super::run::{checked, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
 use super::specs::scenario::Scenario;
 use crate::engine::{self, Completion, End, Progress, System};
 use crate::fault::{Fault, Faults, Kind};
@@ -176,7 +176,7 @@ impl Session {
 
     fn stopped(&self, fault: Fault) -> RunError {
         if let (Some((who, _)), Kind::Policy) = (self.engine.system().halted(), fault.kind) {
-            let found = self.nodes().map(|assembly| of_policy(fault.clone(), *who, &assembly.nodes));
+            let found = self.nodes().map(|assembly| from_plugin(fault.clone(), *who, &assembly.nodes));
             return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
         }
         let stuck = self.engine.system().stuck();

@@ -11,11 +11,11 @@ from pydantic import ConfigDict
 from sledsim.scenario.models.model import Model
 
 __all__ = [
-    "OwnPolicy",
+    "CustomPolicy",
 ]
 
 
-class OwnPolicy(Model):
+class CustomPolicy(Model):
     """A policy of one's own: a Python class, or a compiled function. Its parameters may stand beside the other keys.
 
     Attributes

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["PowerComparison", "Variant", "power"]
 
 #: The keys of a system that the strategies set, with the values that switch them off.
-#: What stands in the place of a listed policy's name where it is one's own.
-OWN = "own"
+#: The name of a custom policy in a resolved scenario.
+CUSTOM = "custom"
 OFF: dict[str, Any] = {"spin_down": None, "delayed_startup": None, "merge": None, "subsector": False}
 #: What a strategy does where the scenario does not say.
 IMMEDIATE = {"name": "immediate"}
