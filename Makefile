@@ -12,7 +12,7 @@ CARGO ?= cargo
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 # What the extension is built from: a change of a test or of the C interface need not build it anew.
-extension_crates := crates/sledsim $(addprefix crates/sledsim-,compiled disksim nbd python)
+extension_crates := crates/sledsim $(addprefix crates/sledsim-,disksim nbd plugin python)
 rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.rs' -o -name '*.toml' -o -name '*.txt')
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
@@ -124,11 +124,12 @@ lib:
 first-hour: wheel
 	$(BIN)/python tools/first_hour.py dist/sledsim-*.whl
 
-#: make generate          write anew what follows from the code: typed scenarios, README's outputs
+#: make generate          refresh generated files: typed scenarios, the README's outputs and picture
 .PHONY: generate
 generate: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/readme_outputs.py
+	$(BIN)/python tools/readme_picture.py docs/images/overview.svg
 
 #: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
 .PHONY: reproduce

@@ -1,4 +1,4 @@
-/* A replacement policy of one's own for the bench: LRU, as custom_cache.py has it. */
+/* A custom replacement policy for the bench: LRU, as custom_cache.py has it. */
 #include "sledsim_policy.h"
 
 /* Neighbours in a ring of slots: after the head the one used last, before it the one used longest ago. Behind the head stands

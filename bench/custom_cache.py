@@ -1,4 +1,4 @@
-"""A replacement policy of one's own for the bench: LRU."""
+"""A custom replacement policy for the bench: LRU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* A choice of a mirror's copy of one's own for the bench: the fewest blocks under way, as custom_mirror.py has it. */
+/* A custom policy for the reads of a mirror for the bench: the fewest blocks under way, as custom_mirror.py has it. */
 #include "sledsim_policy.h"
 
 int64_t fewest(const struct sledsim_copies *copies) {

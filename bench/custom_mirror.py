@@ -1,4 +1,4 @@
-"""A choice of a mirror's copy of one's own for the bench: the fewest blocks under way."""
+"""A custom policy for the reads of a mirror for the bench: the fewest blocks under way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* A scheduler of one's own for the bench: the lowest block first, as custom_scheduler.py has it. */
+/* A custom scheduler for the bench: the lowest block first, as custom_scheduler.py has it. */
 #include "sledsim_policy.h"
 
 int64_t lowest_lbn(const struct sledsim_pending *pending) {

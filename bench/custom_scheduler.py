@@ -1,4 +1,4 @@
-"""A scheduler of one's own for the bench: the lowest block first, so that next to nothing is reckoned."""
+"""A custom scheduler for the bench: the lowest block first."""
 
 from __future__ import annotations
 

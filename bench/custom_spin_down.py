@@ -1,4 +1,4 @@
-"""A spin-down policy of one's own for the bench: a fixed timeout."""
+"""A custom spin-down policy for the bench: a fixed timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Built-in schedulers written once more as policies of one's own: they decide the same, request by request.
+"""Built-in schedulers as custom policies: they decide the same, request by request.
 
 Name one in a scenario, from this folder: ``sledsim run quick.toml --set scheduler.python=custom_schedulers:Sptf``.
 """

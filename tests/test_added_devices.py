@@ -1,4 +1,4 @@
-"""Devices and workloads of one's own: a base and a few keys, a folder, another package."""
+"""Additional devices and workloads: a base and a few keys, a folder, another package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STILL = 'base = "g2"\nsettle_constants = 0\n'
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder of one's own with a device and a workload; what is set for it is undone."""
+    """Return a folder with a device and a workload; what is set for it is undone."""
     monkeypatch.setenv("SLEDSIM_CATALOG", "")
     own = tmp_path / "own"
     for kind, name, text in (

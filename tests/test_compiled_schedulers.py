@@ -1,4 +1,4 @@
-"""Compiled schedulers of one's own: the same contract in C, from a library and by address."""
+"""Compiled schedulers: the same contract in C, from a library and by address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replacement policies of one's own: as classes and compiled, in caches and by themselves."""
+"""Custom replacement policies: as classes and compiled, in caches and by themselves."""
 
 from __future__ import annotations
 
@@ -329,7 +329,7 @@ def test_what_does_not_come_in_goes_past_the_cache(here: Path, library: Path, sy
         ("Raises", "mine:Raises.victim raised ValueError: no idea"),
         ("Nonsense", "mine:Nonsense.victim returned 99999: expected a slot from 0 to 299"),
         ("Words", "mine:Words.victim returned 'the first': expected a slot from 0 to 299"),
-        ("Hangs", "mine:Hangs.admitted did not answer within 0.3 s"),
+        ("Hangs", "mine:Hangs.admitted did not return within 0.3 s"),
         ("Bare", "mine:Bare.admitted raised NotImplementedError: Bare has no method admitted"),
     ],
 )
@@ -387,7 +387,7 @@ def test_a_compiled_policy_that_chooses_nonsense_ends_the_run(library: Path) -> 
 
 
 def test_a_policy_that_insists_on_what_may_not_leave_ends_the_run(here: Path) -> None:
-    with pytest.raises(RunError, match="mine:Insists chose slot 0 of 400, which may not leave, a second time"):
+    with pytest.raises(RunError, match="mine:Insists chose slot 0 of 400, which can't be evicted, a second time"):
         ran(SYSTEMS["back"], "mine:Insists")
 
 

@@ -1,4 +1,4 @@
-"""Mechanisms of one's own: as good as a built-in device, in Python and compiled; what spoils a run ends it."""
+"""Custom mechanisms, in Python and compiled: results as of a built-in device; a failure ends the run."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_the_result_names_the_mechanism_and_the_hash_of_its_source(folder: Path)
     result = sledsim.run(scenario_with({"python": "custom_mechanism:Sled", "settle_ms": 0.4, "name": "a sled"}))
     device = result.summary["scenario"]["system"]["device"]
     source = hashlib.sha256((folder / "custom_mechanism.py").read_bytes()).hexdigest()
-    assert (device["name"], device["mechanism"], device["python"]) == ("a sled", "own", "custom_mechanism:Sled")
+    assert (device["name"], device["mechanism"], device["python"]) == ("a sled", "custom", "custom_mechanism:Sled")
     assert (device["source"], device["folder"]) == (source, str(folder.resolve()))
     assert device["parameters"] == {**SLED, "settle_ms": 0.4}
     assert sledsim.run(result.summary["scenario"]).response == result.response
@@ -194,8 +194,8 @@ def test_what_is_written_and_what_is_set_comes_to_the_same() -> None:
         ),
         ({"python": "custom_mechanism:Sled", "symbol": "sled"}, "conflict", "symbol", "a class says so itself"),
         ({"python": "custom_mechanism:Linear", "capacity_blocks": 2 * 10**15}, "policy", "python", "from 1 to 1"),
-        ({"mechanism": "own"}, "missing", "name", "is missing"),
-        ({"mechanism": "own", "name": "mine"}, "missing", "python", "is missing"),
+        ({"mechanism": "custom"}, "missing", "name", "is missing"),
+        ({"mechanism": "custom", "name": "mine"}, "missing", "python", "is missing"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_path(device: dict[str, Any], kind: str, path: str, says: str) -> None:
@@ -234,7 +234,7 @@ FAILS = """\
         ("return float('nan')", "returned nan: expected nanoseconds"),
         ("return float('inf')", "returned inf: expected nanoseconds"),
         ("return 'soon'", "returned 'soon': expected nanoseconds"),
-        ("return 1e13", "told of 10000000000000 ns: expected at most 1000000000000"),
+        ("return 1e13", "returned 10000000000000 ns: expected at most 1000000000000"),
         ("return 10**40", "ns: expected"),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_mechanism_that_hangs_ends_the_run(folder: Path) -> None:
                 return 1000
     """
     mine = write(folder, body)
-    with pytest.raises(sledsim.RunError, match=r"Mine.positioning_ns did not answer within 0.3 s") as caught:
+    with pytest.raises(sledsim.RunError, match=r"Mine.positioning_ns did not return within 0.3 s") as caught:
         sledsim.run(scenario_with({"python": mine}))
     assert "in positioning_ns" in (caught.value.traceback or "")
     assert caught.value.result.requests.completed > 10

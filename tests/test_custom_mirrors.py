@@ -1,4 +1,4 @@
-"""Choices of a mirror's copy of one's own: as classes and compiled, as good as built-in ones."""
+"""Custom policies for the reads of a mirror: as classes and compiled, as good as built-in ones."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
         ({"python": "mine:Raises"}, r"mine:Raises.pick raised ValueError: no idea"),
         ({"python": "mine:Mine", "row": 3, "after": 20}, r"mine:Mine.pick returned 3: expected a whole .* from 0 to 2"),
         ({"python": "mine:Mine", "row": -1, "after": 20}, r"mine:Mine.pick returned -1: expected"),
-        ({"python": "mine:Hangs"}, r"mine:Hangs.pick did not answer within 0.3 s"),
+        ({"python": "mine:Hangs"}, r"mine:Hangs.pick did not return within 0.3 s"),
         ({"python": "mine:Deaf"}, r"mine:Deaf.completed raised KeyError"),
         ({"library": "libmine.so", "symbol": "wrong"}, r"wrong chose 3 of 3 copies, counted from 0"),
     ],
@@ -265,7 +265,7 @@ def test_one_that_fails_ends_the_run(read: dict[str, Any], says: str, here: Path
     ("read", "path", "says"),
     [
         ("nearst", "system.read", 'did you mean "nearest"?'),
-        ({"name": "nearest", "python": "mine:Mine"}, "system.read.name", "own"),
+        ({"name": "nearest", "python": "mine:Mine"}, "system.read.name", "custom"),
         ("custom_mirrors:Neaest", "system.read.python", "did you mean custom_mirrors:Nearest?"),
         ({"python": "custom_schedulers:Sptf"}, "system.read.python", "no class made from sledsim.mirrors.CopyChoice"),
         ({"python": "mine:Mine", "row": "x"}, "system.read.row", "a number"),

@@ -1,4 +1,4 @@
-"""Schedulers of one's own in Python: as good as built-in ones; what spoils a run ends it."""
+"""Custom schedulers in Python: results as of built-in ones; a failure ends the run."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_class_may_have_a_constructor_of_its_own(folder: Path) -> None:
 
 def test_a_document_without_python_names_no_policy_of_its_own() -> None:
     with pytest.raises(sledsim.ScenarioError, match=r"system\.scheduler\.python is missing"):
-        sledsim.run(scenario_with({"name": "own"}))
+        sledsim.run(scenario_with({"name": "custom"}))
     with pytest.raises(sledsim.ScenarioError, match=r"unknown key system\.scheduler\.python"):
         sledsim.run(scenario_with({"name": "sptf", "python": "custom_schedulers:Sptf"}))
 

@@ -1,4 +1,4 @@
-"""Spin-down policies of one's own: as classes and compiled, as good as built-in ones."""
+"""Custom spin-down policies: as classes and compiled, as good as built-in ones."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
         ("Mine", r"mine:Mine.after_ns returned -5: expected None or a whole number"),
         ("Words", r"mine:Words.after_ns returned 'soon': expected"),
         ("Raises", r"mine:Raises.after_ns raised ValueError: no idea"),
-        ("Hangs", r"mine:Hangs.after_ns did not answer within 0.3 s"),
+        ("Hangs", r"mine:Hangs.after_ns did not return within 0.3 s"),
         ("Deaf", r"mine:Deaf.ended raised KeyError"),
         ("AtOnce", r"no idea at all"),
     ],

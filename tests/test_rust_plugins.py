@@ -1,4 +1,4 @@
-"""A crate of one's own in Rust: its policies in scenarios, on the command line and in sweeps, as those built in are."""
+"""Plugins of a crate in Rust: in scenarios, on the command line and in sweeps."""
 
 from __future__ import annotations
 

@@ -353,7 +353,7 @@ faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
         ({"dilation": np.ones(2)}, "dilation", r"array\(\[1., 1.\]\)"),
         ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
         ({"tcp": "nowhere"}, "tcp", "or address and port"),
-        ({"tcp": "0.0.0.0:0"}, "tcp", "is reached from other machines: remote = true lets them"),
+        ({"tcp": "0.0.0.0:0"}, "tcp", "accepts connections from other machines: allow them with remote = true"),
         ({"remote": True}, "remote", "it is for a TCP address"),
         ({"drop": True, "socket": "s"}, "drop", "give an image"),
         ({"socket": "no/such/folder/s"}, "socket", "No such file"),
@@ -422,7 +422,7 @@ def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, mon
     found = sledsim_cli("serve", "g2", "--tcp", "[::]:0")
     assert found.status == 2
     assert found.err == (
-        'error: --tcp "[::]:0" is reached from other machines: --remote lets them\n'
+        'error: --tcp "[::]:0" accepts connections from other machines: allow them with --remote\n'
         "to go on, with:\n  sledsim serve g2 --tcp '[::]:0' --remote\n"
     )
     found = sledsim_cli("serve", "g2", "--tcp", "127.0.0.1:1", "--socket", "s")

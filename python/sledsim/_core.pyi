@@ -44,7 +44,7 @@ __all__ = [
     "error_of",
     "hit_ratios",
     "import_disksim",
-    "in_time",
+    "call_with_timeout",
     "limits",
     "mean_interval",
     "mechanisms",
@@ -161,7 +161,7 @@ class RunError(SledsimError):
     result: Any
 
 def end_when_stuck(signal: int | None = None) -> None: ...
-def in_time(name: str, limit_s: float, function: Callable[[], Any]) -> Any: ...
+def call_with_timeout(name: str, limit_s: float, function: Callable[[], Any]) -> Any: ...
 def wake_by(signal: int) -> None: ...
 def error_of(kind: type[_Error], faults: list[Fault]) -> _Error: ...
 def nearest(given: str, known: list[str]) -> str | None: ...
@@ -187,7 +187,7 @@ class Written:
     base_dir, catalog
         The folder of its relative paths, and folders whose ``devices`` and ``workloads`` it may name.
     policies, drawings
-        Find its policies of one's own, and make its devices from drawings: by what it says, and its paths' folder.
+        Functions that load its custom policies, and make its devices from drawings.
     """
 
     def __new__(

@@ -1,4 +1,4 @@
-"""Time limits of custom code: the signal that wakes it, and the end of a command that it blocks."""
+"""Code of one's own that does not come back: what wakes it, and what ends a command where nothing does."""
 
 import faulthandler
 import signal
@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import TypeVar
 
-__all__ = ["end_when_stuck", "in_time"]
+__all__ = ["end_when_stuck", "call_with_timeout"]
 
 _Found = TypeVar("_Found")
 
@@ -24,8 +24,8 @@ STDERR = 2
 _ends = threading.Event()
 
 
-def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
-    """Call a function that runs custom code, with a time limit.
+def call_with_timeout(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
+    """Call what runs code of one's own, and have it raise where it takes too long.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found
     _listen()
     if _ends.is_set():
         _tell_core()
-    found: _Found = _core.in_time(name, limit_s, function)
+    found: _Found = _core.call_with_timeout(name, limit_s, function)
     return found
 
 
 def end_when_stuck() -> None:
-    """Make this process end with exit status 2 if custom code can't be stopped.
+    """Have this process end, with exit status 2, where code of one's own does not come back and nothing else ends it.
 
     It says what was called and when, and shows where in Python it was. Meant for processes that have nothing to lose:
     those of the command line, and workers.

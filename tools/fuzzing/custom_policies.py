@@ -1,4 +1,4 @@
-"""Policies and mechanisms of one's own: classes of each role right, raising, waiting, or answering nonsense."""
+"""Custom policies and mechanisms: classes of each role that are correct, raise, block, or answer nonsense."""
 
 from __future__ import annotations
 

@@ -85,11 +85,11 @@ def doors() -> dict[str, Door]:
         "argument": Arguments(),
         "system": Systems(),
         "command": Command(),
-        "own": CustomPolicies(),
+        "custom": CustomPolicies(),
     }
 
 
 #: Their names, without loading anything.
-NAMES = ("document", "trace", "disksim", "argument", "system", "command", "own")
+NAMES = ("document", "trace", "disksim", "argument", "system", "command", "custom")
 #: How often each comes up: a system takes ten times as long as a document.
-TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "own", "trace", "command")
+TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "custom", "trace", "command")

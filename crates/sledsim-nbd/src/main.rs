@@ -91,7 +91,9 @@ fn asked(words: Vec<String>) -> Result<Asked, String> {
             NoAddress::Unreadable => {
                 format!("--tcp {given:?} is no PORT or ADDRESS:PORT, as 127.0.0.1:10809; names are not looked up")
             }
-            NoAddress::Remote => format!("--tcp {given:?} is reached from other machines: --remote lets them"),
+            NoAddress::Remote => {
+                format!("--tcp {given:?} accepts connections from other machines: allow them with --remote")
+            }
         })?;
     } else if remote {
         return Err("--remote is for a TCP address: --tcp ADDRESS:PORT".to_owned());
@@ -197,7 +199,10 @@ mod tests {
     #[test]
     fn an_address_that_other_machines_reach_has_to_be_asked_for() {
         let says = read("s.toml --tcp 0.0.0.0:1").err();
-        assert_eq!(says.as_deref(), Some("--tcp \"0.0.0.0:1\" is reached from other machines: --remote lets them"));
+        assert_eq!(
+            says.as_deref(),
+            Some("--tcp \"0.0.0.0:1\" accepts connections from other machines: allow them with --remote")
+        );
         let found = read("s.toml --remote --tcp 0.0.0.0:1").expect("it is asked for");
         assert_eq!(found.options.address.to_string(), "nbd://0.0.0.0:1");
         let own = read("s.toml --tcp 10809").expect("this machine's own");

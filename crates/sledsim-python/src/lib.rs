@@ -1,4 +1,4 @@
-//! Python bindings: they convert and forward, without logic; they handle the GIL, signals and errors.
+//! Python bindings: they convert and forward, handle the GIL and signals, and convert errors. They have no other logic.
 
 use pyo3::prelude::*;
 
@@ -75,7 +75,7 @@ pub fn fill(module: &Bound<'_, PyModule>, plugins: RustPlugins) -> PyResult<()> 
     module.add_function(wrap_pyfunction!(plugin::policy_title, module)?)?;
     module.add_function(wrap_pyfunction!(plugin::guard::wake_by, module)?)?;
     module.add_function(wrap_pyfunction!(plugin::guard::end_when_stuck, module)?)?;
-    module.add_function(wrap_pyfunction!(plugin::guard::in_time, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin::guard::call_with_timeout, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(plugin::rust::mechanisms, module)?)?;

@@ -9,7 +9,7 @@ use sledsim::devices::{
 };
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload};
+use sledsim::engine::{run, Completion, ComponentId, Next, Observer, RunLimits, System, Workload};
 use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::request::{Op, Request};
@@ -28,7 +28,7 @@ impl Workload for Listed {
         self.0.pop_front().expect("peek answered At")
     }
 
-    fn completed(&mut self, _request: &Request, _service: &Service) {}
+    fn completed(&mut self, _completion: &Completion) {}
 }
 
 /// Hears completions.
@@ -165,7 +165,7 @@ pub fn run_drive(
     system.add(Box::new(drive), &[]);
     let mut heard = Heard::default();
     let mut workload = Listed(requests.iter().copied().collect());
-    let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true);
+    let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true);
     let finished = outcome.expect("it runs").finished;
     let measured = system.component(ComponentId(0)).measured(finished);
     let dispatches = dispatches.lock().expect("one thread").clone();

@@ -4,13 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Kind};
-use sledsim::plugin::{Factory, CustomReplacement, Role};
-use sledsim::scenario::{Parameters, Part};
+use sledsim::plugin::{CustomReplacement, Factory, Parameters, Role, RustPlugin};
 
 use crate::recency::Recency;
 
 /// ARC in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Replacement,
     name: "mine-arc",
     title: "ARC",
@@ -79,7 +78,7 @@ impl Arc {
 
 impl CustomReplacement for Arc {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     /// REPLACE, and what follows if that slot may not be given away.

@@ -4,12 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
-use sledsim::plugin::{Factory, CustomScheduler, Pending, Role};
-use sledsim::scenario::{Parameters, Part};
+use sledsim::plugin::{CustomScheduler, Factory, Parameters, Pending, Role, RustPlugin};
 use sledsim::time::Time;
 
 /// C-LOOK in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Scheduler,
     name: "mine-clook",
     title: "C-LOOK",
@@ -38,7 +37,7 @@ struct Clook {
 
 impl CustomScheduler for Clook {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     fn uses_positioning(&self) -> bool {

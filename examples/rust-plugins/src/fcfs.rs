@@ -4,12 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
-use sledsim::plugin::{Factory, CustomScheduler, Pending, Role};
-use sledsim::scenario::{Parameters, Part};
+use sledsim::plugin::{CustomScheduler, Factory, Parameters, Pending, Role, RustPlugin};
 use sledsim::time::Time;
 
 /// FCFS in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Scheduler,
     name: "mine-fcfs",
     title: "FCFS",
@@ -35,7 +34,7 @@ struct Fcfs;
 
 impl CustomScheduler for Fcfs {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     fn uses_positioning(&self) -> bool {

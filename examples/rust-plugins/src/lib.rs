@@ -1,6 +1,6 @@
-//! Parts of one's own in Rust: a file for each, and a line in the list.
+//! Plugins in Rust: a file for each, and a line in the list.
 //!
-//! All but the sled are what Sledsim has already, written once more from outside: they decide the same, request by request.
+//! All but the sled reimplement built-in policies: they decide the same, request by request.
 
 mod arc;
 mod clook;
@@ -11,14 +11,15 @@ mod recency;
 mod sled;
 mod sptf;
 
-use sledsim::scenario::Parts;
+use sledsim::plugin::RustPlugins;
 
-/// What this crate adds to the lists.
-pub const PARTS: Parts = Parts(&[fcfs::PART, clook::PART, sptf::PART, lru::PART, arc::PART, linear::PART, sled::PART]);
+/// The plugins of this crate.
+pub const PLUGINS: RustPlugins =
+    RustPlugins(&[fcfs::PLUGIN, clook::PLUGIN, sptf::PLUGIN, lru::PLUGIN, arc::PLUGIN, linear::PLUGIN, sled::PLUGIN]);
 
-/// The core of Sledsim as a module of Python, with the parts of this crate: `SLEDSIM_CORE=rust_plugins sledsim schedulers`.
+/// The core of Sledsim as a module of Python, with the plugins of this crate: `SLEDSIM_CORE=rust_plugins sledsim schedulers`.
 #[cfg(feature = "python")]
 #[pyo3::pymodule]
 fn rust_plugins(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-    sledsim_core::fill(module, PARTS)
+    sledsim_core::fill(module, PLUGINS)
 }

@@ -4,13 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
-use sledsim::plugin::{Factory, CustomMechanism, Role};
+use sledsim::plugin::{CustomMechanism, Factory, Parameters, Role, RustPlugin};
 use sledsim::request::Request;
-use sledsim::scenario::{Parameters, Part};
 use sledsim::time::Time;
 
 /// Simpledisk-linear in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Mechanism,
     name: "mine-linear",
     title: "Simpledisk-linear",
@@ -36,7 +35,7 @@ pub struct Spec {
 }
 
 impl Factory for Spec {
-    fn device(&self) -> Result<Box<dyn CustomMechanism>, Fault> {
+    fn mechanism(&self) -> Result<Box<dyn CustomMechanism>, Fault> {
         if self.farthest_ms < self.nearest_ms {
             return Err(Fault::conflict("farthest_ms", self.farthest_ms)
                 .says(" is below ")
@@ -55,7 +54,7 @@ struct Linear {
 
 impl CustomMechanism for Linear {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     fn capacity_blocks(&self) -> u64 {

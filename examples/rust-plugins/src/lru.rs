@@ -4,13 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Kind};
-use sledsim::plugin::{Factory, CustomReplacement, Role};
-use sledsim::scenario::{Parameters, Part};
+use sledsim::plugin::{CustomReplacement, Factory, Parameters, Role, RustPlugin};
 
 use crate::recency::Recency;
 
 /// LRU in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Replacement,
     name: "mine-lru",
     title: "LRU",
@@ -38,7 +37,7 @@ struct Lru {
 
 impl CustomReplacement for Lru {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     fn victim(&mut self, _key: u64, after: Option<u32>) -> Result<u32, Stop> {

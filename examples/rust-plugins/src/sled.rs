@@ -4,13 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
-use sledsim::plugin::{Factory, CustomMechanism, Role};
+use sledsim::plugin::{CustomMechanism, Factory, Parameters, Role, RustPlugin};
 use sledsim::request::Request;
-use sledsim::scenario::{Parameters, Part};
 use sledsim::time::Time;
 
 /// The sled in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Mechanism,
     name: "mine-sled",
     title: "Sled",
@@ -62,7 +61,7 @@ impl Default for Spec {
 }
 
 impl Factory for Spec {
-    fn device(&self) -> Result<Box<dyn CustomMechanism>, Fault> {
+    fn mechanism(&self) -> Result<Box<dyn CustomMechanism>, Fault> {
         Ok(Box::new(Sled { spec: *self, column: 0, place: 0 }))
     }
 }
@@ -93,7 +92,7 @@ impl Sled {
 
 impl CustomMechanism for Sled {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     fn capacity_blocks(&self) -> u64 {

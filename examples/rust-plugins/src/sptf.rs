@@ -4,12 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sledsim::engine::Stop;
 use sledsim::fault::Fault;
-use sledsim::plugin::{Factory, CustomScheduler, Pending, Role};
-use sledsim::scenario::{Parameters, Part};
+use sledsim::plugin::{CustomScheduler, Factory, Parameters, Pending, Role, RustPlugin};
 use sledsim::time::Time;
 
 /// SPTF in the list.
-pub const PART: Part = Part {
+pub const PLUGIN: RustPlugin = RustPlugin {
     role: Role::Scheduler,
     name: "mine-sptf",
     title: "SPTF",
@@ -40,7 +39,7 @@ struct Sptf(Spec);
 
 impl CustomScheduler for Sptf {
     fn name(&self) -> &str {
-        PART.name
+        PLUGIN.name
     }
 
     fn pick(&mut self, _now: Time, pending: &mut Pending) -> Result<usize, Stop> {

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rust_plugins::PARTS;
+use rust_plugins::PLUGINS;
 use serde_json::{json, Value};
 use sledsim::fault::{Faults, Kind};
 use sledsim::scenario::{resolve, run_keeping, Catalog, Keep, Notation, Scenario};
 
 fn resolved(system: &Value, settings: &[&str]) -> Result<Scenario, Faults> {
     let catalog = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog");
-    let catalog = Catalog::new(vec![catalog]).with_loader(Arc::new(PARTS));
+    let catalog = Catalog::new(vec![catalog]).with_loader(Arc::new(PLUGINS));
     let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 1200.0}, "read_fraction": 0.6});
     let document = json!({"seed": 5, "workload": workload, "system": system, "run": {"requests": 800}});
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
@@ -80,7 +80,7 @@ fn a_device_is_known_by_its_name_alone() {
     let device = serde_json::to_value(&sled).expect("a scenario")["system"]["device"].take();
     assert_eq!(
         (&device["name"], &device["rust"], &device["mechanism"]),
-        (&json!("mine-sled"), &json!("mine-sled"), &json!("own"))
+        (&json!("mine-sled"), &json!("mine-sled"), &json!("custom"))
     );
     assert_eq!((&device["parameters"]["settle_ms"], &device["parameters"]["columns"]), (&json!(0.5), &json!(2500)));
     let system = json!({"device": device, "scheduler": "sptf"});
@@ -125,5 +125,5 @@ fn a_device_may_refuse_its_parameters() {
 
 #[test]
 fn no_name_is_taken() {
-    assert_eq!(PARTS.check(), Ok(()));
+    assert_eq!(PLUGINS.check(), Ok(()));
 }

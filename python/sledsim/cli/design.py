@@ -32,18 +32,20 @@ def design(
         typer.Argument(metavar="DRAWING|-", help="g1, g2 or g3, or a file (TOML, YAML, JSON); - for stdin."),
     ] = "g2",
     sensitive: Annotated[
-        bool, typer.Option("--sensitivity", help="Show by how much each value moves each figure.")
+        bool, typer.Option("--sensitivity", help="Show how much each value changes each figure.")
     ] = False,
     step: Annotated[
         float | None,
-        typer.Option("--step", metavar="X", help="Of --sensitivity and the picture: fraction of a value; else 0.1."),
+        typer.Option(
+            "--step", metavar="X", help="Fraction by which --sensitivity and --plot change a value (default: 0.1)."
+        ),
     ] = None,
-    as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file, which every command takes.")] = False,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file for other commands.")] = False,
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Make a device from a drawing: materials and dimensions in, accelerations, capacity, bandwidth and power out.
+    """Derive a device (acceleration, capacity, bandwidth, power) from a drawing.
 
     Printed are the parameters beside those of the catalogue's device, and what follows. The picture is that of
     --sensitivity.

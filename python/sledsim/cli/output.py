@@ -77,8 +77,8 @@ def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
 
 
 def _without(option: str, typed: Sequence[str]) -> list[str]:
-    """Leave out what was typed of an option that is given anew; ``--set`` may come more than once."""
-    if option == "--set":
+    """Leave out what was typed of an option that is given anew; ``--set`` and ``--column`` may come more than once."""
+    if option in ("--set", "--column"):
         return list(typed)
     kept, is_value = list[str](), False
     for word in typed:
@@ -107,6 +107,9 @@ def words_of(command: Any) -> "Words":
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
             return f"{options[name]} {listed}".rstrip()
+        table, _, key = name.rpartition(".")
+        if table == "columns" and table in options:
+            return f"{options[table]} {key}={text or 'VALUE'}"
         if path == "set" and "set" in options:
             return f"--set {text}".rstrip()
         if "set" in options and text and "." in path:

@@ -14,7 +14,7 @@ use super::guard::{Guard, OverTime, Place};
 use super::raised;
 use super::views::Shared;
 use crate::errors;
-use crate::values::arrays_ready;
+use crate::values::load_numpy;
 
 /// Greatest number of characters of an answer in a message.
 const LONGEST_SHOWN: usize = 80;
@@ -83,7 +83,7 @@ impl Instance {
     where
         V: Default + Into<PyClassInitializer<V>> + PyClass,
     {
-        let instance = Self::new(class, methods, |python, _| arrays_ready(python))?;
+        let instance = Self::new(class, methods, |python, _| load_numpy(python))?;
         let view = Python::attach(|python| {
             Py::new(python, V::default()).map_err(|error| raised(python, &class.name, &error))
         })?;
@@ -220,8 +220,8 @@ fn bind(python: Python<'_>, class: &Class, methods: &Methods, object: &Py<PyAny>
 /// Returns the fault of a call of a class, or of one of its methods, that raised an error.
 fn failed(python: Python<'_>, guard: &Guard, method: Option<&str>, error: &PyErr) -> Fault {
     if error.is_instance_of::<OverTime>(python) {
-        let mut over = guard.over(method.or(Some("__init__")));
-        over.raised = Some(errors::told_of(python, error));
+        let mut over = guard.time_limit_fault(method.or(Some("__init__")));
+        over.raised = Some(errors::traceback_of(python, error));
         return over;
     }
     let what = method.map(|method| format!(".{method}")).unwrap_or_default();

@@ -19,7 +19,7 @@ use sledsim::plugin::{no_drawings, Loaded, PluginLoader, PluginSpec, Role};
 use sledsim_plugin::LibraryLoader;
 
 use crate::errors;
-use crate::values::{document_of, from_python, held, to_python};
+use crate::values::{document_of, from_python, to_python, to_value};
 use instance::Class;
 
 /// Loads plugins, and makes devices from drawings, with Python functions.
@@ -38,16 +38,16 @@ impl PythonLoader {
     }
 
     fn load_class(&self, python: Python<'_>, role: Role, spec: &PluginSpec, base: &Path) -> PyResult<Loaded> {
-        let loaded = self.load.bind(python).call1((role.name(), to_python(python, &held(spec))?, base))?;
+        let loaded = self.load.bind(python).call1((role.name(), to_python(python, &to_value(spec))?, base))?;
         if let Some(address) = spec.address {
-            let address =
-                usize::try_from(address).map_err(|_| errors::misuse("an address is beyond this machine's"))?;
+            let address = usize::try_from(address)
+                .map_err(|_| errors::invalid_argument("an address is beyond this machine's"))?;
             // SAFETY: `load` rejects an address that the Python function `compiled` did not return. That function keeps the compiled
             // function alive, and its documentation asks for one that takes this role's argument.
             return unsafe { sledsim_plugin::at_address(role, spec, address) }.map_err(errors::scenario);
         }
         let Value::Object(parameters) = from_python(&loaded.getattr("parameters")?)? else {
-            return Err(errors::misuse("parameters are not a table"));
+            return Err(errors::invalid_argument("parameters are not a table"));
         };
         let (folder, source) = (loaded.getattr("folder")?.extract()?, loaded.getattr("source")?.extract()?);
         let limit_s: f64 = loaded.getattr("limit_s")?.extract()?;
@@ -55,7 +55,7 @@ impl PythonLoader {
             name: spec.title().to_owned(),
             make: loaded.getattr("make")?.unbind(),
             uses_positioning: loaded.getattr("positioning")?.extract()?,
-            limit: Duration::try_from_secs_f64(limit_s).map_err(|error| errors::misuse(error.to_string()))?,
+            limit: Duration::try_from_secs_f64(limit_s).map_err(|error| errors::invalid_argument(error.to_string()))?,
             hooks: loaded.getattr("hooks")?.extract()?,
         };
         Ok(Loaded { folder, source, parameters, factory: Arc::new(roles::ClassFactory(Arc::new(class))) })
@@ -94,7 +94,7 @@ impl PluginLoader for PythonLoader {
             let made = to_python(python, drawing).and_then(|drawing| draw.bind(python).call1((drawing, base)));
             let error = match made.and_then(|device| document_of(&device, "device")) {
                 Ok(Value::Object(device)) => return Ok(device),
-                Ok(_) => errors::misuse("a device is a table"),
+                Ok(_) => errors::invalid_argument("a device is a table"),
                 Err(error) => error,
             };
             Err(errors::faults_in(python, &error).unwrap_or_else(|| raised(python, "the drawing", &error).into()))
@@ -110,7 +110,7 @@ pub fn policy_title(policy: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(custom.title().to_owned());
     }
     let name = policy.as_str().or_else(|| policy.get("name")?.as_str());
-    name.map(str::to_owned).ok_or_else(|| errors::misuse("a policy has a name"))
+    name.map(str::to_owned).ok_or_else(|| errors::invalid_argument("a policy has a name"))
 }
 
 /// Returns the fault of an exception that `what` raised.
@@ -119,6 +119,6 @@ fn raised(python: Python<'_>, what: &str, error: &PyErr) -> Fault {
     let says = error.value(python).str().map(|text| text.to_string()).unwrap_or_default();
     let colon = if says.is_empty() { "" } else { ": " };
     let mut fault = Fault::new(Kind::Policy).says(format!("{what} raised {kind}{colon}{says}"));
-    fault.raised = Some(errors::told_of(python, error));
+    fault.raised = Some(errors::traceback_of(python, error));
     fault
 }

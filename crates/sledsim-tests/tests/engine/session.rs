@@ -90,7 +90,7 @@ impl<'a> Host<'a> {
     /// When the workload's next request comes, after what has come back.
     fn next(&mut self) -> Result<Next, RunError> {
         while let Some(completion) = self.session.completion() {
-            self.workload.heard(&completion);
+            self.workload.completed(&completion);
         }
         if self.scenario.run.requests.is_some_and(|requests| self.submitted >= requests) {
             return Ok(Next::Ended);
@@ -407,7 +407,7 @@ fn serve_now_returns_only_its_own_completions() {
         }
         let requests = [1, 2, beyond].map(|lbn| Request::read(lbn, 1));
         let own = session.serve_now(requests, &mut |_| true).expect("no fault").expect("nobody ended it");
-        let told: Vec<_> = own.iter().map(|it| (it.request.id, it.served())).collect();
+        let told: Vec<_> = own.iter().map(|it| (it.request.id, it.is_served())).collect();
         assert_eq!(told, [(7, false), (5, true), (6, true)]);
         assert_eq!((session.now(), session.under_way()), (ms(now_ms), under_way), "and no further");
         assert!(session.drain(&mut |_| true).expect("the rest"));

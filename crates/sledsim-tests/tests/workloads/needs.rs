@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{json, Value};
-use sledsim::engine::{Next, Workload};
+use sledsim::engine::{Completion, Next, Workload};
 use sledsim::fault::Kind;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::service::Service;
@@ -195,7 +195,7 @@ fn replayed_by(seed: u64, trace: &Trace, options: TraceSpec) -> Result<Vec<Reque
             Next::At(end) => {
                 let request = replay.take();
                 requests.push(request);
-                replay.completed(&request, &Service { end, free: end, ..Service::default() });
+                replay.completed(&Completion::of(request, Service { end, free: end, ..Service::default() }));
             }
             Next::Busy | Next::Waiting => {}
         }

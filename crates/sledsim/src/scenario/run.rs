@@ -4,9 +4,9 @@ use super::assemble::{self, Assembly, Node};
 use super::report::power_cuts::{self, PowerCutReport};
 use super::report::summary::Report;
 use super::specs::scenario::Scenario;
-use crate::engine::instant::Stuck;
+use crate::engine::guards::Livelock;
 use crate::engine::random::Stream;
-use crate::engine::{self, ComponentId, End, Progress, Stop, System, Workload};
+use crate::engine::{self, ComponentId, EndReason, Progress, Stop, System, Workload};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
@@ -108,11 +108,11 @@ pub fn run_keeping(
             .map(|outcome| (outcome, Vec::new())),
         Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going),
     };
-    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
+    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     // What is left to be done is not told: it is the same requests again.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
-    let mut goes_on = !matches!(outcome.end, End::Interrupted | End::Failed);
+    let mut goes_on = !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed);
     for (index, cut) in cuts.iter().enumerate() {
         // A system is made anew for each, which who has interrupted the run need not wait for.
         let losses = match &plan {
@@ -123,8 +123,8 @@ pub fn run_keeping(
                     goes_on
                 };
                 let losses =
-                    engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
-                        .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
+                    engine::find_losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
+                        .map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
                 if !goes_on {
                     report.run.interrupt();
                 }
@@ -137,7 +137,7 @@ pub fn run_keeping(
     is_logged?;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
-    match assembly.system.halted() {
+    match assembly.system.stopped() {
         Some((who, Stop::Failed(fault))) => {
             let fault = from_plugin(fault.clone(), *who, &assembly.nodes);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
@@ -182,27 +182,27 @@ fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembl
 pub(super) fn checked(checks: bool) -> System {
     let mut empty = System::default();
     if checks {
-        empty.check_rules();
+        empty.enable_checks();
     }
     empty
 }
 
-fn stuck_in<'a, 'b>(assembly: &'a Assembly<'b>) -> Option<(Stuck, &'a [Node<'b>])> {
-    Some((assembly.system.stuck()?, &assembly.nodes))
+fn livelock_in<'a, 'b>(assembly: &'a Assembly<'b>) -> Option<(Livelock, &'a [Node<'b>])> {
+    Some((assembly.system.livelock()?, &assembly.nodes))
 }
 
 /// A fault that names a component by its path, if one holds the run.
-pub(super) fn placed(mut fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> Fault {
-    if let Some((stuck, nodes)) = stuck {
-        let whose = nodes.iter().find(|node| node.ids.contains(&stuck.component));
+pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[Node<'_>])>) -> Fault {
+    if let Some((livelock, nodes)) = livelock {
+        let whose = nodes.iter().find(|node| node.ids.contains(&livelock.component));
         fault.path = whose.map_or(fault.path.clone(), |node| node.path.as_str().into());
     }
     fault
 }
 
 /// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-fn stopped(scenario: &Scenario, fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> RunError {
-    let fault = placed(fault, stuck);
+fn stopped(scenario: &Scenario, fault: Fault, livelock: Option<(Livelock, &[Node<'_>])>) -> RunError {
+    let fault = placed(fault, livelock);
     match (fault.kind, &scenario.workload) {
         (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),
         (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault.within("workload")),

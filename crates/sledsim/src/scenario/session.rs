@@ -4,7 +4,7 @@ use super::assemble::{self, Assembly};
 use super::report::summary::Report;
 use super::run::{checked, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
 use super::specs::scenario::Scenario;
-use crate::engine::{self, Completion, End, Progress, System};
+use crate::engine::{self, Completion, EndReason, Progress, System};
 use crate::fault::{Fault, Faults, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::request::Request;
@@ -158,14 +158,14 @@ impl Session {
     }
 
     /// Why a run like this would have ended.
-    fn end(&self) -> End {
+    fn end(&self) -> EndReason {
         let run = &self.scenario.run;
         if self.under_way() == 0 && run.requests == Some(self.engine.submitted()) {
-            End::Requests
+            EndReason::Requests
         } else if self.under_way() > 0 || run.time_s.is_some_and(|time_s| self.now().ns() == s_to_ns(time_s)) {
-            End::Time
+            EndReason::Time
         } else {
-            End::WorkloadEnded
+            EndReason::WorkloadEnded
         }
     }
 
@@ -175,12 +175,12 @@ impl Session {
     }
 
     fn stopped(&self, fault: Fault) -> RunError {
-        if let (Some((who, _)), Kind::Policy) = (self.engine.system().halted(), fault.kind) {
+        if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
             let found = self.nodes().map(|assembly| from_plugin(fault.clone(), *who, &assembly.nodes));
             return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
         }
-        let stuck = self.engine.system().stuck();
-        let found = stuck.and_then(|stuck| Some((stuck, self.nodes().ok()?)));
-        RunError::Rule(placed(fault, found.as_ref().map(|(stuck, assembly)| (*stuck, assembly.nodes.as_slice()))))
+        let livelock = self.engine.system().livelock();
+        let found = livelock.and_then(|livelock| Some((livelock, self.nodes().ok()?)));
+        RunError::Rule(placed(fault, found.as_ref().map(|(livelock, assembly)| (*livelock, assembly.nodes.as_slice()))))
     }
 }

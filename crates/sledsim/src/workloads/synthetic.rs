@@ -10,10 +10,10 @@ use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, SourceSpec, Workload};
 use crate::convert::trunc_to_u32;
+use crate::engine::Completion;
 use crate::engine::random::{Indexed, Stream};
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Flags, Request, Spare};
-use crate::service::Service;
 
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
@@ -266,8 +266,8 @@ impl Workload for Synthetic {
     }
 
     #[inline]
-    fn completed(&mut self, _request: &Request, service: &Service) {
-        self.arrivals.completed(service.end);
+    fn completed(&mut self, completion: &Completion) {
+        self.arrivals.completed(completion.service.end);
     }
 }
 

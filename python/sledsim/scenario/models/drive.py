@@ -314,7 +314,7 @@ class CustomDevice(Model):
 
     model_config = ConfigDict(extra="allow")
 
-    mechanism: Literal["own"] = "own"
+    mechanism: Literal["custom"] = "custom"
     name: str | None = None
     python: str | None = None
     library: str | None = None

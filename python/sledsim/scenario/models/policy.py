@@ -55,7 +55,7 @@ class CustomPolicy(Model):
 
     model_config = ConfigDict(extra="allow")
 
-    name: Literal["own"] = "own"
+    name: Literal["custom"] = "custom"
     python: str | None = None
     library: str | None = None
     address: int | None = None

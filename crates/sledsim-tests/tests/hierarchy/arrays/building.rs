@@ -69,7 +69,7 @@ impl Component for Breakable {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         if self.hasty && completion.request.op == Op::Write {
             return;
         }
@@ -181,7 +181,7 @@ pub fn saturate(
         }
         system.step(&mut |completion| done.push(*completion));
         over += done.len() as u64;
-        assert!(done.drain(..).all(|completion| completion.served()));
+        assert!(done.drain(..).all(|completion| completion.is_served()));
     }
     system.now() - began
 }

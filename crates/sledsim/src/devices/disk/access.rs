@@ -390,13 +390,12 @@ impl DiskDevice {
             Op::Write if self.policy.extra_write_disconnect => {
                 // Whether it disconnects twice, and whether it goes on from the last write, depends on its place.
                 let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
-                let onward_ns = self.write_command_ns(self.previous.1, false);
-                twice_ns.min(onward_ns).min(self.write_command_ns(u64::MAX, false))
+                let onward_ns = self.write_departure_ns(self.previous.1);
+                twice_ns.min(onward_ns).min(self.write_departure_ns(u64::MAX))
             }
-            Op::Write | Op::Flush => self.write_command_ns(u64::MAX, false),
+            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX),
         };
-        let beside_ns = if op == Op::Write { self.overheads.beside_seek.get(self.previous.0) } else { 0 };
-        self.overheads.request_ns + kind_ns.saturating_sub(beside_ns)
+        self.overheads.request_ns + kind_ns
     }
 
     /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.

@@ -30,7 +30,7 @@ use crate::devices::{Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{
-    Below, Completion, Component, ComponentId, Context, InOrderService, Instrumentation, PowerLoss, Status,
+    Completion, Component, ComponentId, Context, Descendants, InOrderService, Instrumentation, PowerLoss, Status,
 };
 use crate::power::Meter;
 use crate::request::Request;
@@ -326,7 +326,7 @@ impl Component for Drive {
         self.dispatch(context);
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, _below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, _below: &Descendants<'_>) -> Option<u64> {
         let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
         Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
     }

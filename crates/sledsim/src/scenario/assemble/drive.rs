@@ -80,7 +80,7 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
         if drive.device.custom().is_some() || drive.spin_down.as_ref().is_some_and(|policy| policy.custom().is_some()) {
             mechanism = mechanism.by_events();
         }
-        if system.checks_rules() {
+        if system.has_checks() {
             mechanism = mechanism.checked();
         }
         mechanisms.push(system.add(Box::new(mechanism), &[]));

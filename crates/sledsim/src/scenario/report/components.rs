@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
-use crate::engine::{Count, Path};
+use crate::engine::{Count, ServicePath};
 use crate::scenario::assemble::{Assembly, Node};
 use crate::time::{ns_to_s, Time};
 use crate::units::ns_to_ms;
@@ -95,7 +95,7 @@ impl ComponentReport {
             name: node.spec.name.as_deref().or(device).map(str::to_owned),
             capacity_blocks: component.capacity_blocks(),
             block_bytes: component.block_bytes(),
-            requests: assembly.system.sent(node.id()),
+            requests: assembly.system.requests_to(node.id()),
             counts: details.counts.iter().map(CountReport::of).collect(),
             paths: details.paths.iter().zip(names).map(|(path, name)| PathReport::of(path, name)).collect(),
             mechanisms: node.spec.drive().map(|drive| {
@@ -132,7 +132,7 @@ impl CountReport {
 }
 
 impl PathReport {
-    fn of(path: &Path, name: Option<String>) -> Self {
+    fn of(path: &ServicePath, name: Option<String>) -> Self {
         Self {
             name: name.unwrap_or_else(|| path.name.to_owned()),
             requests: path.count,

@@ -8,7 +8,7 @@ use super::components::ComponentReport;
 use super::energy::{Energy, EnergyFacts, StateTime};
 use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
-use crate::engine::{End, Outcome};
+use crate::engine::{EndReason, Outcome};
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
 use crate::metrics::{Measure, Summary};
@@ -377,13 +377,13 @@ impl RunReport {
         let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let in_flight = outcome.submitted - outcome.completed - outcome.failed;
         let mut notes = Vec::new();
-        if outcome.end == End::Interrupted {
+        if outcome.end == EndReason::Interrupted {
             notes.push("interrupted: these are the results until then".to_owned());
         }
-        if outcome.end == End::Failed {
+        if outcome.end == EndReason::Failed {
             notes.push("a custom policy failed: these are the results until then".to_owned());
         }
-        if outcome.end == End::Time && in_flight > 0 {
+        if outcome.end == EndReason::Time && in_flight > 0 {
             notes.push(format!("the time limit left {} unfinished", plural(in_flight, "request")));
         }
         let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
@@ -405,7 +405,7 @@ impl RunReport {
             notes.push(format!("{} failed: under way when power was cut", plural(outcome.cut, "request")));
         }
         let is_driven = matches!(scenario.workload, WorkloadSpec::Session(_));
-        if outcome.end == End::WorkloadEnded && !is_trace && !is_driven {
+        if outcome.end == EndReason::WorkloadEnded && !is_trace && !is_driven {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());
         }
         if !scenario.missing.is_empty() {
@@ -418,15 +418,15 @@ impl RunReport {
             notes.push("nothing was measured: every request fell into the warm-up".to_owned());
         }
         let end = match outcome.end {
-            End::WorkloadEnded => "workload-ended",
-            End::Requests => "requests",
-            End::Time => "time",
-            End::Interrupted => "interrupted",
-            End::Failed => "failed",
+            EndReason::WorkloadEnded => "workload-ended",
+            EndReason::Requests => "requests",
+            EndReason::Time => "time",
+            EndReason::Interrupted => "interrupted",
+            EndReason::Failed => "failed",
         };
         Self {
             end: end.to_owned(),
-            complete: !matches!(outcome.end, End::Interrupted | End::Failed),
+            complete: !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             simulated_s: outcome.finished.seconds(),
             measured_s,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::RamCache;
 use crate::engine::Component;
 use crate::fault::{Fault, Faults};
+use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD, SURVIVES_POWER_CUT};
-use crate::hierarchy::parts::Child;
 use crate::plugin::{PluginSpec, ReplacementChoice, Role};
 use crate::units::shown_bytes;
 
