@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sledsim::engine::oracle::{holds, stamped, Oracle};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Payload, Status, System};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::time::Time;
 
 /// Steps after which something under way is taken to be stuck.
@@ -81,7 +81,7 @@ impl Ground {
     pub fn submit(&mut self, at: Time, op: Op, lbn: u64, blocks: u32, flags: Flags) {
         let id = self.next_id;
         self.next_id += 1;
-        let request = Request { id, arrival: at, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival: at, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE };
         let tick = self.oracle.tick();
         let mut payload = Payload::NONE;
         if op == Op::Write {

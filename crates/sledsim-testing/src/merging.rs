@@ -271,7 +271,7 @@ pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
         }
         let bytes = blocks * u64::from(device.dimensions().block_bytes);
         let first = random.below(bytes);
-        request.needing(first, 1 + random.below(bytes - first), device.dimensions().block_bytes)
+        request.with_needed_bytes(first, 1 + random.below(bytes - first), device.dimensions().block_bytes)
     };
     (0..mix.count).map(request).collect()
 }

@@ -7,7 +7,7 @@ use sledsim::engine::{
 };
 use sledsim::fault::{Fault, Kind};
 use sledsim::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -94,8 +94,8 @@ impl Workload for Few {
 
     fn take(&mut self) -> Request {
         self.0 -= 1;
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        Request { id: self.0, arrival: Time::from_ns(250_000_000), lbn: 0, blocks: 1, op, flags, origin: 0, spare }
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
+        Request { id: self.0, arrival: Time::from_ns(250_000_000), lbn: 0, blocks: 1, op, flags, origin: 0, padding }
     }
 
     fn completed(&mut self, _completion: &Completion) {}

@@ -1,7 +1,7 @@
 //! Requests that are served together: plans of a mechanism, and the default that every mechanism supports.
 
 use super::Mechanism;
-use crate::request::{Request, Spare};
+use crate::request::{Padding, Request};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -117,7 +117,7 @@ pub fn merged_request(requests: &[Request]) -> Request {
         last = if other.lbn > last.lbn { other } else { last };
     }
     one.lbn = first.lbn;
-    one.spare = Spare { front_bytes: first.spare.front_bytes, back_bytes: last.spare.back_bytes };
+    one.padding = Padding { front_bytes: first.padding.front_bytes, back_bytes: last.padding.back_bytes };
     one
 }
 
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn read(lbn: u64, blocks: u32, front_bytes: u32, back_bytes: u32) -> Request {
-        Request { id: lbn, spare: Spare { front_bytes, back_bytes }, ..Request::read(lbn, blocks) }
+        Request { id: lbn, padding: Padding { front_bytes, back_bytes }, ..Request::read(lbn, blocks) }
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             let one = merged_request(&requests);
             assert!(are_contiguous(&requests));
             assert_eq!((one.lbn, one.blocks), (40, 6));
-            assert_eq!(one.spare, Spare { front_bytes: 1, back_bytes: 6 });
+            assert_eq!(one.padding, Padding { front_bytes: 1, back_bytes: 6 });
         }
     }
 

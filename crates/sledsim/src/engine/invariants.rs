@@ -86,14 +86,14 @@ impl InvariantChecker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op, Spare};
+    use crate::request::{Flags, Op, Padding};
     use crate::service::Service;
 
     const COMPONENT: ComponentId = ComponentId(3);
 
     fn request(id: u64, lbn: u64) -> Request {
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        Request { id, arrival: Time::ZERO, lbn, blocks: 2, op, flags, origin: 0, spare }
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
+        Request { id, arrival: Time::ZERO, lbn, blocks: 2, op, flags, origin: 0, padding }
     }
 
     fn completion(request: Request, at_ns: u64) -> Completion {

@@ -14,6 +14,7 @@ pub mod random;
 pub mod run;
 pub mod session;
 pub mod system;
+mod traffic;
 mod work;
 pub mod workload;
 
@@ -28,4 +29,5 @@ pub use queue::EventQueue;
 pub use run::{run, run_with_cuts, EndReason, Observer, Outcome, Progress, RunLimits};
 pub use session::Session;
 pub use system::{InOrder, System};
+pub use traffic::{Overload, Traffic};
 pub use workload::{Next, Workload};

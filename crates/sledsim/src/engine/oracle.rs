@@ -186,12 +186,12 @@ pub fn holds(block: &[u8], lbn: u64, id: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op, Spare};
+    use crate::request::{Flags, Op, Padding};
     use crate::time::Time;
 
     fn bytes(id: u64) -> Vec<u8> {
-        let (op, flags, spare) = (Op::Write, Flags::NONE, Spare::NONE);
-        let request = Request { id, arrival: Time::ZERO, lbn: 7, blocks: 1, op, flags, origin: 0, spare };
+        let (op, flags, padding) = (Op::Write, Flags::NONE, Padding::NONE);
+        let request = Request { id, arrival: Time::ZERO, lbn: 7, blocks: 1, op, flags, origin: 0, padding };
         stamped(&request, id, 512).bytes().expect("it has bytes").to_vec()
     }
 

@@ -14,7 +14,7 @@ use crate::engine::run::{Observer, Progress, Run, RunLimits, RunState};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
 use crate::fault::Fault;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -294,12 +294,12 @@ impl LossCheck {
     /// Reads every block that was written, one after the other. `None` if `keep_going` returns false.
     fn read_all(&mut self, system: &mut System, keep_going: &mut dyn FnMut() -> bool) -> Option<Losses> {
         let mut losses = Losses::default();
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
         for (id, (&absolute_lbn, &(lbn, origin))) in (FIRST_READ_ID..).zip(&self.addresses) {
             if id % READS_PER_CHECK == 0 && !keep_going() {
                 return None;
             }
-            let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, spare };
+            let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, padding };
             let status = Cell::new(None);
             let mut completed = |completion: &Completion| {
                 if completion.request.id == id {

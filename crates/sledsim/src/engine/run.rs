@@ -6,13 +6,14 @@ use crate::engine::guards::{ArrivalGuard, Horizon};
 use crate::engine::outstanding::Refusal;
 use crate::engine::power_cuts::{PowerCut, PowerCutPlan, PowerCutRun};
 use crate::engine::system::System;
+use crate::engine::traffic::{Backlog, EarlyEnds, Overload, Traffic, TrafficCounter};
 use crate::engine::work::Work;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::limits::{Limit, DATA_HELD, DATA_UNDER_WAY, PARTS_UNDER_WAY};
 use crate::request::Request;
 use crate::service::Service;
-use crate::time::Time;
+use crate::time::{ns_to_s, Time};
 
 /// When a run ends and what it discards first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,9 +22,9 @@ pub struct RunLimits {
     pub requests: Option<u64>,
     /// Stop at this simulated time, whatever is under way.
     pub until: Option<Time>,
-    /// Leave this many first requests out of the statistics.
+    /// The measurement window opens at the arrival of the request that so many precede.
     pub warmup_requests: u64,
-    /// Leave requests that arrive before this time out of the statistics.
+    /// The measurement window opens not before this time.
     pub warmup: Time,
 }
 
@@ -54,7 +55,7 @@ pub struct Progress {
 }
 
 /// Counts of a finished run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// Why it ended.
     pub end: EndReason,
@@ -76,9 +77,13 @@ pub struct Outcome {
     pub oversized: u64,
     /// Of the submitted ones, how many fell into the warm-up.
     pub warmup: u64,
+    /// Counts of the measurement window.
+    pub traffic: Traffic,
+    /// Offered and served load where open arrivals come faster than they are served.
+    pub overload: Option<Overload>,
 }
 
-/// Hears every measured completion, in order of completion.
+/// Hears the completions of requests that arrived in the measurement window, in order of completion.
 pub trait Observer {
     /// `request` has been served.
     fn served(&mut self, request: &Request, service: &Service);
@@ -132,6 +137,7 @@ struct Counts {
     cut: u64,
     oversized: u64,
     warmup: u64,
+    traffic: TrafficCounter,
     /// Whether the workload knows what requests took where it was recorded.
     has_responses: bool,
 }
@@ -140,7 +146,9 @@ impl Counts {
     /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
     #[inline]
     fn book(&mut self, completion: &Completion, observer: &mut impl Observer) {
-        if completion.is_served() {
+        let is_served = completion.is_served();
+        self.traffic.leave(&completion.request, completion.service.end, is_served);
+        if is_served {
             self.completed += 1;
             if completion.request.id >= self.warmup {
                 observer.served(&completion.request, &completion.service);
@@ -164,6 +172,8 @@ pub(super) struct RunState {
     looks: u64,
     /// Of a run that only a time ends.
     arrivals: Option<ArrivalGuard>,
+    /// Of a run whose arrivals do not depend on completions.
+    backlog: Option<Backlog>,
 }
 
 impl RunState {
@@ -188,6 +198,7 @@ impl<O: Observer> Run<'_, O> {
     pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let is_endless = self.limits.requests.is_none() && self.workload.fraction_taken().is_none();
         self.state.arrivals = is_endless.then(ArrivalGuard::default);
+        self.state.backlog = self.workload.is_open().then(Backlog::default);
         self.begin();
         let end = self.go_on(keep_going)?;
         self.outcome(end)
@@ -196,6 +207,7 @@ impl<O: Observer> Run<'_, O> {
     /// What comes before everything else, once.
     pub(super) fn begin(&mut self) {
         self.state.counts.has_responses = self.workload.has_responses();
+        self.state.counts.traffic.begin(self.system.in_flight());
         if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
             self.start_measuring();
         }
@@ -299,6 +311,7 @@ impl<O: Observer> Run<'_, O> {
                 settle(completion, &mut **workload, *observer, counts, Some(power_cuts))
             });
             let service = Service { start: now, end: now, free: now, ..Service::default() };
+            dead.iter().for_each(|request| counts.traffic.leave(request, now, false));
             counts.failed += dead.len() as u64;
             counts.cut += dead.len() as u64;
             for request in dead {
@@ -315,8 +328,9 @@ impl<O: Observer> Run<'_, O> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         let mut finished = self.system.now();
         let Self { system, workload, observer, state, .. } = self;
-        let RunState { counts, work, .. } = &mut **state;
+        let RunState { counts, work, backlog, .. } = &mut **state;
         let mut end = EndReason::Requests;
+        let mut early_ends = EarlyEnds::default();
         if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
                 if work.is_due() {
@@ -343,11 +357,18 @@ impl<O: Observer> Run<'_, O> {
                 let request = workload.take();
                 work.charge(&request);
                 counts.submitted += 1;
+                counts.traffic.arrive(&request);
                 let refusal = root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
+                    if completion.status != Status::Refused {
+                        early_ends.end(completion.service.end);
+                    }
                     settle(completion, &mut **workload, *observer, counts, None);
                 });
                 counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
+                if let (None, Some(backlog)) = (refusal, &mut *backlog) {
+                    backlog.arrive(request.arrival, early_ends.arrive(request.arrival));
+                }
             }
             root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
@@ -395,6 +416,7 @@ impl<O: Observer> Run<'_, O> {
 
     fn start_measuring(&mut self) {
         self.state.measured_from = Some(self.system.now());
+        self.state.counts.traffic.start_measuring(self.system.now());
         self.system.start_measuring();
     }
 
@@ -424,6 +446,12 @@ impl<O: Observer> Run<'_, O> {
         self.state.counts.submitted += 1;
         let refusal = self.system.refusal(&request);
         self.state.counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
+        if let (None, Some(_), Some(backlog)) = (refusal, self.state.measured_from, &mut self.state.backlog) {
+            if !request.is_flush() {
+                backlog.arrive(request.arrival, self.state.counts.traffic.in_system());
+            }
+        }
+        self.state.counts.traffic.arrive(&request);
         let Self { system, workload, observer, state, power_cuts, .. } = self;
         let counts = &mut state.counts;
         let payload = power_cuts.as_mut().map_or(Payload::NONE, |power_cuts| power_cuts.submitted(&request, system));
@@ -467,7 +495,27 @@ impl<O: Observer> Run<'_, O> {
         let finished = self.system.now();
         let measured_from = self.state.measured_from.unwrap_or(finished);
         let Counts { submitted, completed, failed, lost, cut, oversized, warmup, .. } = self.state.counts;
-        Ok(Outcome { end, finished, measured_from, submitted, completed, failed, lost, cut, oversized, warmup })
+        let traffic = self.state.counts.traffic.window(finished);
+        let window_ns = finished - measured_from;
+        let offered_per_s = self.state.backlog.as_ref().and_then(Backlog::overload).filter(|_| window_ns > 0);
+        let overload = offered_per_s.and_then(|offered_per_s| {
+            let served_per_s = traffic.completed as f64 / ns_to_s(window_ns);
+            (served_per_s < offered_per_s).then_some(Overload { offered_per_s, served_per_s })
+        });
+        Ok(Outcome {
+            end,
+            finished,
+            measured_from,
+            submitted,
+            completed,
+            failed,
+            lost,
+            cut,
+            oversized,
+            warmup,
+            traffic,
+            overload,
+        })
     }
 }
 

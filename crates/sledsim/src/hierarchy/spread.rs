@@ -288,7 +288,7 @@ impl Component for Spread {
             let data = if request.op == Op::Write { Payload::join(&pieces.collect::<Vec<_>>()) } else { Payload::NONE };
             let id = self.parts.insert((whole, part.pieces));
             let request = Request { id, lbn: part.lbn, blocks: part.blocks, arrival: now, ..request };
-            let needing = request.needing(part.first_needed, part.needed_bytes, self.block_bytes);
+            let needing = request.with_needed_bytes(part.first_needed, part.needed_bytes, self.block_bytes);
             context.submit_with(self.children[part.child], needing, data);
         }
     }
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn parts_carry_their_share_of_what_is_needed() {
         // 512-byte blocks 95 to 104, of which 95 to 99 lie on the first sled; needed are bytes 1000 to 3999.
-        let across = request(95, 10).needing(1000, 3000, 512);
+        let across = request(95, 10).with_needed_bytes(1000, 3000, 512);
         let part = |child: usize, lbn, first_needed, needed_bytes| {
             let pieces = vec![(5 * child as u64, 5)];
             Part { child, lbn, blocks: 5, pieces, first_needed, needed_bytes }
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&across), parts);
 
         // Two blocks of the second sled: nothing of the first.
-        let beyond = request(95, 10).needing(6 * 512, 1024, 512);
+        let beyond = request(95, 10).with_needed_bytes(6 * 512, 1024, 512);
         assert_eq!(spread(SpreadLayout::Split).split(&beyond), [part(0, 95, 0, 0), part(1, 0, 512, 1024)]);
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&beyond), [part(1, 0, 512, 1024)]);
     }
@@ -417,10 +417,10 @@ mod tests {
             };
             Part { child, lbn, blocks, pieces, first_needed, needed_bytes }
         };
-        let late = request(4, 32).needing(5 * 512, 16 * 512, 512);
+        let late = request(4, 32).with_needed_bytes(5 * 512, 16 * 512, 512);
         let parts = [part(0, 4, 12, 4 * 512, 512), part(1, 0, 12, 512, 7 * 512), part(2, 0, 8, 0, 8 * 512)];
         assert_eq!(spread(SpreadLayout::Striped).split(&late), parts);
-        let early = request(4, 32).needing(0, 100, 512);
+        let early = request(4, 32).with_needed_bytes(0, 100, 512);
         let parts = [part(0, 4, 12, 0, 100)];
         assert_eq!(spread(SpreadLayout::Striped).needed_only().split(&early), parts);
     }
@@ -433,7 +433,7 @@ mod tests {
             for (lbn, blocks) in [(0, 27), (5, 7), (8, 10), (2, 1), (13, 14)] {
                 let bytes = u64::from(blocks) * 4;
                 for (first, end) in (0..bytes).flat_map(|first| (first + 1..=bytes).map(move |end| (first, end))) {
-                    let request = request(lbn, blocks).needing(first, end - first, 4);
+                    let request = request(lbn, blocks).with_needed_bytes(first, end - first, 4);
                     let mut wanted: Vec<(usize, u64)> = (first..end)
                         .map(|byte| {
                             let (child, inside, _) = spread.map(lbn + byte / 4);

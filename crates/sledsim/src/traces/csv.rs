@@ -29,8 +29,8 @@ use super::format::{Built, Carries, Entry, Head, Writing};
 use super::options::{ColumnMap, ColumnRef, LengthUnit, OpCodes};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{
-    closing, is_called, operation, sectors_to_bytes, split, time_ns, unsigned, unsigned32, wrong_count, LineParser, Lines,
-    TimeUnit,
+    closing, is_called, operation, sectors_to_bytes, split, time_ns, unsigned, unsigned32, wrong_count, LineParser,
+    Lines, TimeUnit,
 };
 use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::{Flags, Op};
@@ -69,28 +69,10 @@ pub(super) const MAX_COLUMNS: usize = 32;
 const TIME_NAMES: [&str; 5] = ["t", "time", "timestamp", "ts", "arrival"];
 const RESPONSE_NAMES: [&str; 1] = ["response"];
 const DEVICE_NAMES: [&str; 7] = ["device", "device_id", "dev", "devno", "disk", "volume", "asu"];
-const OFFSET_NAMES: [&str; 9] = [
-    "offset_bytes",
-    "offset",
-    "byte_offset",
-    "lbn",
-    "lba",
-    "sector",
-    "block",
-    "blkno",
-    "offset_sectors",
-];
-const LENGTH_NAMES: [&str; 9] = [
-    "bytes",
-    "length",
-    "length_bytes",
-    "size",
-    "size_bytes",
-    "blocks",
-    "sectors",
-    "length_sectors",
-    "size_sectors",
-];
+const OFFSET_NAMES: [&str; 9] =
+    ["offset_bytes", "offset", "byte_offset", "lbn", "lba", "sector", "block", "blkno", "offset_sectors"];
+const LENGTH_NAMES: [&str; 9] =
+    ["bytes", "length", "length_bytes", "size", "size_bytes", "blocks", "sectors", "length_sectors", "size_sectors"];
 const OP_NAMES: [&str; 5] = ["op", "operation", "opcode", "type", "rw"];
 
 fn detect(head: &Head) -> usize {
@@ -249,10 +231,10 @@ impl Columns {
     ) -> Result<(Self, bool), Unresolved> {
         let (separator, names) = (separator(first), names_of(first));
         let has_header = map.has_named_column() || is_header(first, separator);
-        let mapped = |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names, first)).transpose();
-        let find = |is_wanted: &dyn Fn(&str) -> bool| {
-            names.iter().position(|name| is_wanted(name)).filter(|_| has_header)
-        };
+        let mapped =
+            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names, first)).transpose();
+        let find =
+            |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
         let timed = |stems: &[&str]| find(&|name| unit_behind(name, stems).is_some());
         let required = |found: Option<usize>, key: &str, example: &str| {
@@ -271,13 +253,14 @@ impl Columns {
         });
         let offset = required(mapped(&map.offset)?.or_else(|| named(&OFFSET_NAMES)), "offset", "offset_bytes or lbn")?;
         let length = required(mapped(&map.length)?.or_else(|| named(&LENGTH_NAMES)), "bytes", "bytes or blocks")?;
-        let offset_unit = map.offset_unit.or_else(|| match (map.length_unit, header_name(offset).map(unit_of_length)) {
-            (_, Some(NamedLengthUnit::Stated(unit))) => Some(unit),
-            (None | Some(LengthUnit::Bytes), Some(NamedLengthUnit::Implied)) => Some(LengthUnit::Bytes),
-            // The name implies bytes and the option says sectors, perhaps of lengths alone.
-            (Some(LengthUnit::Sectors), Some(NamedLengthUnit::Implied)) => None,
-            (given, _) => given,
-        });
+        let offset_unit =
+            map.offset_unit.or_else(|| match (map.length_unit, header_name(offset).map(unit_of_length)) {
+                (_, Some(NamedLengthUnit::Stated(unit))) => Some(unit),
+                (None | Some(LengthUnit::Bytes), Some(NamedLengthUnit::Implied)) => Some(LengthUnit::Bytes),
+                // The name implies bytes and the option says sectors, perhaps of lengths alone.
+                (Some(LengthUnit::Sectors), Some(NamedLengthUnit::Implied)) => None,
+                (given, _) => given,
+            });
         let length_unit = map.length_unit.or_else(|| match header_name(length).map(unit_of_length) {
             Some(NamedLengthUnit::Stated(unit)) => Some(unit),
             Some(NamedLengthUnit::Implied) => Some(LengthUnit::Bytes),
@@ -287,8 +270,8 @@ impl Columns {
             offset_unit.unwrap_or_else(|| note(&mut unknown, "offset_unit", &names, offset, LengthUnit::Bytes));
         let length_unit =
             length_unit.unwrap_or_else(|| note(&mut unknown, "length_unit", &names, length, LengthUnit::Bytes));
-        let response = timed(&RESPONSE_NAMES)
-            .and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
+        let response =
+            timed(&RESPONSE_NAMES).and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
         let columns = Self {
             separator,
             count: CellCount::Exactly(names.len()),
@@ -335,10 +318,7 @@ impl Columns {
                 Err(_) => Err(FieldFault::text("op", "R, W, WF, F, read, write or flush", cell)),
             },
             None => operation("op", cell).map(plain),
-            Some(codes) => codes
-                .op(cell)
-                .map(plain)
-                .ok_or_else(|| FieldFault::text("op", format!("{codes}"), cell)),
+            Some(codes) => codes.op(cell).map(plain).ok_or_else(|| FieldFault::text("op", format!("{codes}"), cell)),
         }
     }
 
@@ -383,7 +363,9 @@ fn missing_column(first: &[u8], has_header: bool, key: &str, example: &str) -> S
     if has_header {
         format!("no column of the header {line} is named as `{key}` usually is (such as {example}): map `{key}` to one")
     } else {
-        format!("the first line {line} is no header, so every column must be mapped by its number (from 0): map `{key}`")
+        format!(
+            "the first line {line} is no header, so every column must be mapped by its number (from 0): map `{key}`"
+        )
     }
 }
 
@@ -416,9 +398,8 @@ fn unit_of_time(name: &str) -> Option<TimeUnit> {
     }
     let unit = |word: &String| match word.as_str() {
         "ns" | "nsec" | "nsecs" | "nanos" | "nanosec" | "nanosecs" | "nanosecond" | "nanoseconds" => Some(TimeUnit::Ns),
-        "us" | "usec" | "usecs" | "micros" | "microsec" | "microsecs" | "microsecond" | "microseconds" | "µs" | "μs" => {
-            Some(TimeUnit::Us)
-        }
+        "us" | "usec" | "usecs" | "micros" | "microsec" | "microsecs" | "microsecond" | "microseconds" | "µs"
+        | "μs" => Some(TimeUnit::Us),
         "ms" | "msec" | "msecs" | "millis" | "millisec" | "millisecs" | "millisecond" | "milliseconds" => {
             Some(TimeUnit::Ms)
         }
@@ -443,13 +424,13 @@ enum NamedLengthUnit {
 fn unit_of_length(name: &str) -> NamedLengthUnit {
     const BYTES: [&str; 5] = ["byte", "bytes", "nbytes", "nbyte", "b"];
     const SECTORS: [&str; 14] = [
-        "lba", "lbas", "lbn", "lbns", "sector", "sectors", "sect", "nsectors", "block", "blocks", "blk", "blks", "blkno",
-        "nblocks",
+        "lba", "lbas", "lbn", "lbns", "sector", "sectors", "sect", "nsectors", "block", "blocks", "blk", "blks",
+        "blkno", "nblocks",
     ];
     const QUANTITIES: [&str; 4] = ["offset", "length", "len", "size"];
     const OTHER_UNITS: [&str; 18] = [
-        "k", "kb", "kib", "kbyte", "kbytes", "m", "mb", "mib", "mbyte", "mbytes", "g", "gb", "gib", "page", "pages", "track",
-        "cylinder", "extent",
+        "k", "kb", "kib", "kbyte", "kbytes", "m", "mb", "mib", "mbyte", "mbytes", "g", "gb", "gib", "page", "pages",
+        "track", "cylinder", "extent",
     ];
     let words = words_of_name(name);
     let place = |wanted: &[&str]| words.iter().rposition(|word| wanted.contains(&word.as_str()));
@@ -750,7 +731,11 @@ mod tests {
                 }
                 None => {
                     assert_eq!(unknown_units(&of_offset, &format!("t_ns,{name},length,op")), ["offset_unit"], "{name}");
-                    assert_eq!(unknown_units(&of_length, &format!("t_ns,offset_sectors,{name},op")), ["length_unit"], "{name}");
+                    assert_eq!(
+                        unknown_units(&of_length, &format!("t_ns,offset_sectors,{name},op")),
+                        ["length_unit"],
+                        "{name}"
+                    );
                 }
             }
         }
@@ -760,7 +745,8 @@ mod tests {
     fn a_length_unit_is_also_that_of_an_offset_without_a_unit() {
         let units = |offset: &str, offset_unit, length_unit| {
             let map = ColumnMap { offset: named(offset), offset_unit, length_unit, ..ColumnMap::default() };
-            resolve(&map, &format!("t_ns,{offset},length,op")).map(|(columns, _)| (columns.offset_unit, columns.length_unit))
+            resolve(&map, &format!("t_ns,{offset},length,op"))
+                .map(|(columns, _)| (columns.offset_unit, columns.length_unit))
         };
         let (bytes, sectors) = (LengthUnit::Bytes, LengthUnit::Sectors);
         assert_eq!(units("start", None, Some(sectors)).unwrap(), (sectors, sectors));

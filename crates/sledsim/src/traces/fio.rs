@@ -92,7 +92,13 @@ impl LineParser for Fio {
                 return Err(FieldFault::text("action", expected, action));
             }
         };
-        Ok(Step::Request(TraceRecord::new(time_ns, device, unsigned("offset", offset)?, unsigned("length", length)?, op)))
+        Ok(Step::Request(TraceRecord::new(
+            time_ns,
+            device,
+            unsigned("offset", offset)?,
+            unsigned("length", length)?,
+            op,
+        )))
     }
 
     fn has_times(&self) -> bool {

@@ -174,7 +174,9 @@ impl Workload for Mix {
 
     #[inline]
     fn completed(&mut self, completion: &Completion) {
-        if let Some(stream) = self.streams.get_mut(completion.request.origin as usize).filter(|stream| !stream.is_open()) {
+        if let Some(stream) =
+            self.streams.get_mut(completion.request.origin as usize).filter(|stream| !stream.is_open())
+        {
             stream.completed(completion);
             self.find_next();
         }

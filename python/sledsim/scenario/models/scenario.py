@@ -321,10 +321,10 @@ class Run(Model):
     time_s
         Stop at this simulated time, whatever is under way (s; at least 0, at most 1e+10).
     warmup_requests
-        Leave this many first requests out of the statistics (at least 0; default 0).
+        Start measuring when the request arrives that this many precede (at least 0; default 0).
     warmup_s
-        Leave requests that arrive before this time out of the statistics (s; at least 0, at most 1e+10; default
-        0.0).
+        Start measuring at this time; with ``warmup_requests`` too, at the first arrival that meets both (s; at least 0,
+        at most 1e+10; default 0.0).
     power_cuts
         When power fails; never when absent.
     """

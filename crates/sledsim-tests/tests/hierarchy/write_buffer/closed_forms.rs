@@ -2,7 +2,7 @@
 
 use sledsim::engine::{Completion, Status, System};
 use sledsim::hierarchy::{Child, WriteBuffer, WriteBufferCleanSpec, WriteBufferSpec};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
 
@@ -16,8 +16,8 @@ fn responses(system: &mut System, requests: &[(u64, Op, u64, u32)]) -> Vec<u64> 
         while system.next_time().is_some_and(|next| next < arrival) {
             system.step(&mut |completion| done.push(*completion));
         }
-        let (id, flags, spare) = (id as u64, Flags::NONE, Spare::NONE);
-        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, spare };
+        let (id, flags, padding) = (id as u64, Flags::NONE, Padding::NONE);
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, padding };
         system.submit(request, &mut |completion| done.push(*completion));
     }
     while system.next_time().is_some() {
@@ -184,8 +184,8 @@ fn a_busy_disk_puts_cleaning_off_until_it_is_urgent() {
             while system.next_time().is_some_and(|next| next < arrival) {
                 system.step(&mut |_| {});
             }
-            let (id, flags, spare) = (id as u64, Flags::NONE, Spare::NONE);
-            system.submit(Request { id, arrival, lbn, blocks, op, flags, origin: 0, spare }, &mut |_| {});
+            let (id, flags, padding) = (id as u64, Flags::NONE, Padding::NONE);
+            system.submit(Request { id, arrival, lbn, blocks, op, flags, origin: 0, padding }, &mut |_| {});
             seen = count(&system, "cleaned_logs");
         }
         assert_eq!(seen, cleaned, "{logs} logs in use");
@@ -196,8 +196,8 @@ fn a_busy_disk_puts_cleaning_off_until_it_is_urgent() {
 fn joules(system: &mut System, writes: &[(Time, u64, u32)]) -> (f64, Time) {
     let mut done: Vec<Completion> = Vec::new();
     for (id, &(arrival, lbn, blocks)) in (0..).zip(writes) {
-        let (flags, spare) = (Flags::NONE, Spare::NONE);
-        let request = Request { id, arrival, lbn, blocks, op: Op::Write, flags, origin: 0, spare };
+        let (flags, padding) = (Flags::NONE, Padding::NONE);
+        let request = Request { id, arrival, lbn, blocks, op: Op::Write, flags, origin: 0, padding };
         system.submit(request, &mut |completion| done.push(*completion));
     }
     while done.len() < writes.len() {
@@ -293,8 +293,8 @@ fn what_does_not_fit_the_disk_is_refused() {
     let mut system = over_constant(&spec(16, 16, 4));
     let mut refused = 0;
     for (lbn, blocks, op) in [(DISK_BLOCKS - 1, 2, Op::Read), (0, 0, Op::Write), (u64::MAX, 2, Op::Write)] {
-        let (flags, spare) = (Flags::NONE, Spare::NONE);
-        let request = Request { id: refused, arrival: Time::ZERO, lbn, blocks, op, flags, origin: 0, spare };
+        let (flags, padding) = (Flags::NONE, Padding::NONE);
+        let request = Request { id: refused, arrival: Time::ZERO, lbn, blocks, op, flags, origin: 0, padding };
         system.submit(request, &mut |completion| refused += u64::from(completion.status == Status::Refused));
     }
     assert_eq!((refused, system.next_time()), (3, None));

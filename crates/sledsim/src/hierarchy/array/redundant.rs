@@ -16,7 +16,7 @@ use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation
 use crate::fault::Fault;
 use crate::hierarchy::common::{Outstanding, RangeLocks, SplitRequest};
 use crate::plugin::MirrorAdaptor;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::Time;
 
 /// Timer tag: a step of the rebuild may begin. Other tags are operations that have been entered in the journal.
@@ -227,8 +227,8 @@ impl RedundantArray {
     pub(super) fn send(&mut self, access: Access, of: Of, context: &mut Context<'_>) {
         let Access { child, op, lbn, blocks, flags, origin, payload } = access;
         let id = self.parts.insert(Part { child, of });
-        let (arrival, blocks, spare) = (context.now(), to_u32(blocks), Spare::NONE);
-        let request = Request { id, arrival, lbn, blocks, op, flags, origin, spare };
+        let (arrival, blocks, padding) = (context.now(), to_u32(blocks), Padding::NONE);
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin, padding };
         self.copies.sent(child, &request, context);
         context.submit_with(self.children[child], request, payload);
     }

@@ -3,7 +3,7 @@
 use super::requests::Piece;
 use crate::engine::{Completion, ComponentId, Context, Payload};
 use crate::hierarchy::common::Outstanding;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 
 /// What a request of its own to a child is for.
 #[derive(Clone, Debug)]
@@ -68,8 +68,8 @@ impl Children {
             Job::Header { .. } => sent.header_writes += 1,
             _ => {}
         }
-        let (arrival, flags, spare) = (context.now(), Flags::NONE, Spare::NONE);
-        self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, spare }, data, context);
+        let (arrival, flags, padding) = (context.now(), Flags::NONE, Padding::NONE);
+        self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, padding }, data, context);
     }
 
     /// Sends a request on, now and with an id of its own. Whatever is written, something else is given up for it.

@@ -452,11 +452,11 @@ impl Instrumentation for CachingDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op, Spare};
+    use crate::request::{Flags, Op, Padding};
 
     fn request() -> Request {
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op, flags, origin: 0, spare }
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
+        Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op, flags, origin: 0, padding }
     }
 
     /// Each part that goes wrong, and a word of what is said of it.

@@ -4,7 +4,7 @@ use super::statistics::{Met, HIT, MISS, READ_BUFFER};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
 use crate::hierarchy::common::{completion_of_part, Outstanding, SplitRequest};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 
 /// A request from above.
@@ -28,7 +28,7 @@ pub(super) struct Piece {
     pub op: Op,
     pub flags: Flags,
     pub origin: u32,
-    pub spare: Spare,
+    pub padding: Padding,
     /// Whether the replacement policy has heard of it.
     pub noted: bool,
     /// Whether the replacement policy wants its segment, as far as it was asked.
@@ -50,7 +50,7 @@ impl Piece {
             op: request.op,
             flags: request.flags,
             origin: request.origin,
-            spare: if is_all { request.spare } else { Spare::NONE },
+            padding: if is_all { request.padding } else { Padding::NONE },
             noted: false,
             wanted: false,
             data: Payload::NONE,
@@ -64,13 +64,13 @@ impl Piece {
 
     /// `blocks` of it from block `from` on.
     pub fn part(&self, from: u32, blocks: u32) -> Self {
-        Self { first: self.first + from, offset: self.offset + from, blocks, spare: Spare::NONE, ..self.clone() }
+        Self { first: self.first + from, offset: self.offset + from, blocks, padding: Padding::NONE, ..self.clone() }
     }
 
     /// What it asks of a child that has its blocks from `lbn` on.
     pub fn request(&self, lbn: u64, context: &Context<'_>) -> Request {
-        let Self { blocks, op, flags, origin, spare, .. } = *self;
-        Request { id: 0, arrival: context.now(), lbn, blocks, op, flags, origin, spare }
+        let Self { blocks, op, flags, origin, padding, .. } = *self;
+        Request { id: 0, arrival: context.now(), lbn, blocks, op, flags, origin, padding }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::common::{Alarm, LockQueue};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{s_to_ns, Time};
 
 /// Extents: from, to.
@@ -292,7 +292,7 @@ impl Tiers {
         let (id, arrival) = (self.parts.insert(Part::Move), context.now());
         let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
         let (lbn, blocks) = (place.slot * self.extent_blocks, to_u32(self.extent_blocks));
-        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE };
         context.submit_with(self.children[place.tier], request, payload);
     }
 

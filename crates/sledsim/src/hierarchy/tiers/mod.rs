@@ -141,7 +141,7 @@ impl Tiers {
             let part_bytes = needed_to.min(to).saturating_sub(part_from);
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let part = Request { lbn, blocks: to_u32(blocks), arrival: now, ..request };
-            let part = part.needing(first_needed, part_bytes, self.block_bytes);
+            let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
             let (kind, data) = match request.op {
                 Op::Read => (Part::Read { whole, first, tier, lbn, blocks }, Payload::NONE),
                 _ => (Part::Write { whole }, payload.slice(first, blocks, self.block_bytes)),

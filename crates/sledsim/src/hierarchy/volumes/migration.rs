@@ -14,7 +14,7 @@ use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
 use crate::hierarchy::common::{Alarm, LockQueue};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{ns_to_s, s_to_ns, Time};
 
 /// Blocks of the space of all volumes: from, to.
@@ -315,7 +315,8 @@ impl Volumes {
     ) {
         self.migration.course().accesses += 1;
         let (id, arrival) = (self.parts.insert(Part::Chunk), context.now());
-        let request = Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, spare: Spare::NONE };
+        let request =
+            Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, padding: Padding::NONE };
         context.submit_with(member, request, payload);
     }
 

@@ -181,7 +181,7 @@ impl Volumes {
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let (member, lbn) = (self.members[extent.member], extent.first_block + inside);
             let part = Request { lbn, blocks: to_u32(blocks), arrival: context.now(), ..request };
-            let part = part.needing(first_needed, part_bytes, self.block_bytes);
+            let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
             if request.op == Op::Read {
                 self.reads[volume] += 1;
                 let place = self.places[volume];

@@ -5,7 +5,7 @@ use super::header::{encode, most_runs, Run};
 use super::{Job, WriteBuffer};
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::common::{Outstanding, SplitRequest};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 
 /// A write under way.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl WriteBuffer {
             op: Op::Write,
             flags,
             origin,
-            spare: Spare::NONE,
+            padding: Padding::NONE,
         };
         context.submit_with(self.mems.id, request, self.with_header(&data));
     }

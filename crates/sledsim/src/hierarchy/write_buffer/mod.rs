@@ -39,7 +39,7 @@ use crate::engine::{
     Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss, Status,
 };
 use crate::fault::{Fault, Kind};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -129,7 +129,7 @@ impl WriteBuffer {
     /// A request on its own account.
     fn own(&mut self, job: Job, op: Op, lbn: u64, blocks: u32, now: Time) -> Request {
         let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
-        Request { id: self.jobs.insert(job), arrival: now, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE }
+        Request { id: self.jobs.insert(job), arrival: now, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE }
     }
 
     /// Begins with a request that fits.

@@ -5,7 +5,7 @@ use super::{Job, WriteBuffer};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::common::SplitRequest;
-use crate::request::{Request, Spare};
+use crate::request::{Padding, Request};
 
 /// Blocks of a part that a read needs: where they begin in the read, where in the part, and how many they are. Only in runs that
 /// hold data.
@@ -49,9 +49,9 @@ impl WriteBuffer {
                 Some(at) => self.ring.pin(at),
                 None => self.cleaner.host_reads += 1,
             }
-            let spare = if blocks == request.blocks { request.spare } else { Spare::NONE };
+            let padding = if blocks == request.blocks { request.padding } else { Padding::NONE };
             let id = self.jobs.insert(Job::Read { read, pieces, pin });
-            context.submit(child, Request { id, arrival: context.now(), lbn, blocks, spare, ..request });
+            context.submit(child, Request { id, arrival: context.now(), lbn, blocks, padding, ..request });
         }
         self.parts = parts;
     }

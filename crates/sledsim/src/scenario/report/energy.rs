@@ -32,7 +32,7 @@ pub struct Energy {
     pub servicing_j: f64,
     /// Total over the window's length, W.
     pub mean_power_w: f64,
-    /// Total over the measured requests, mJ; none without requests.
+    /// Total over the requests completed in the window, mJ; none without any.
     pub per_request_mj: Option<f64>,
     /// Number of start-ups.
     pub startups: u64,

@@ -5,7 +5,7 @@ use super::{Held, Part, RamCache, Way};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::cache::replacement::Slot;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 
 /// Blocks to be fetched, or none: from and to where.
 type Run = Option<(u64, u64)>;
@@ -78,7 +78,7 @@ impl RamCache {
         let (flags, origin) = asking.map_or((Flags::BACKGROUND, 0), |whole| (whole.flags, whole.origin));
         let blocks = to_u32(end - lbn);
         let arrival = context.now();
-        let request = Request { id: 0, arrival, lbn, blocks, op: Op::Read, flags, origin, spare: Spare::NONE };
+        let request = Request { id: 0, arrival, lbn, blocks, op: Op::Read, flags, origin, padding: Padding::NONE };
         match job {
             Some(job) => {
                 self.send(job, part, request, Payload::NONE, context);

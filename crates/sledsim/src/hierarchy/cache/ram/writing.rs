@@ -4,7 +4,7 @@ use super::lines::pieces;
 use super::{Held, Part, RamCache};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 
 impl RamCache {
     /// Takes blocks, which are dirty then; waits where no line can be evicted for them.
@@ -131,7 +131,7 @@ impl RamCache {
             op: Op::Write,
             flags: Flags::BACKGROUND.with(self.lasting()),
             origin: 0,
-            spare: Spare::NONE,
+            padding: Padding::NONE,
         };
         let data = if context.holds_data() { self.lines.data(lbn, blocks) } else { Payload::NONE };
         context.submit_with(self.child, request, data);
