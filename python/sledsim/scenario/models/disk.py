@@ -176,9 +176,9 @@ class DiskDevice(Model):
     head_switch_ms
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
-        Time that the head settles longer for a write than for a read, after a seek or a head switch. If
-        negative, `seek` and `head_switch_ms` are the times of writes, and reads take so much less (ms; at least
-        -1,000, at most 1,000; default 0.0).
+        Time that the head settles longer for a write than for a read, after a seek or a head switch. If negative,
+        `seek` and `head_switch_ms` are the times of writes, and reads take so much less (ms; at least -1,000, at
+        most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).
@@ -207,9 +207,9 @@ class DiskDevice(Model):
         Command overhead of a write into the buffer (fast write), after a write (ms; at least 0, at most 1,000;
         default 0.0).
     write_miss_after_read_ms
-        Command overhead of a write to the medium, after a read or a write that it does not continue. Without
-        fast write, the part beyond `write_miss_after_write_ms` overlaps the seek, unless the drive holds the
-        bus (ms; at least 0, at most 1,000; default 0.0).
+        Command overhead of a write to the medium, after a read or a write that it does not continue. Without fast
+        write, the part beyond `write_miss_after_write_ms` overlaps the seek, unless the drive holds the bus (ms;
+        at least 0, at most 1,000; default 0.0).
     write_miss_after_write_ms
         Command overhead of a write to the medium, after a write that it continues. Without fast write, at least
         `read_miss_after_write_ms` counts (ms; at least 0, at most 1,000; default 0.0).
