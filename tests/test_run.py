@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -321,3 +322,20 @@ def test_a_resolved_scenario_runs_as_what_it_was_resolved_from() -> None:
     assert sledsim.run(resolved).summary == sledsim.run(document, set={"run.requests": 50}).summary
     assert sledsim.run(resolved, set={"run.requests": 20}).requests.completed == 20
     assert sledsim.sweep.Sweep(resolved, {"seed": [7, 8]}).check().seed == 7
+
+
+@pytest.mark.parametrize("kept", [{}, {"log": True, "timeline": True}])
+def test_a_result_can_be_pickled(kept: dict[str, bool]) -> None:
+    result = sledsim.run(SCENARIO, set={"run.requests": 50}, **kept)
+    other = pickle.loads(pickle.dumps(result))
+    assert other.to_json() == result.to_json()
+    assert str(other) == str(result)
+    for quantity in ("response", "wait", "service"):
+        for mine, theirs in zip(result.histogram(quantity, "reads"), other.histogram(quantity, "reads"), strict=True):
+            assert mine.tolist() == theirs.tolist()
+    if kept:
+        assert {name: column.tolist() for name, column in other.log.items()} == {
+            name: column.tolist() for name, column in result.log.items()
+        }
+        assert str(other.timeline) == str(result.timeline)
+    assert pickle.loads(pickle.dumps(other)).to_json() == result.to_json()

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, Keep};
-use sledsim_nbd::log::{Delivered, Verdict};
-use sledsim_nbd::server::{serve, Options, ServeError, Served};
-use sledsim_nbd::sockets::{Address, NoAddress};
+use sledsim_nbd::log::{Accuracy, Summary};
+use sledsim_nbd::server::{serve, Options, Ready, ServeError};
+use sledsim_nbd::sockets::{Address, AddressError};
 
 use crate::errors;
 use crate::run::{run_error, RunOutput};
@@ -42,11 +42,12 @@ fn address(socket: Option<PathBuf>, tcp: Option<String>, remote: bool) -> PyResu
         (Some(path), None) => Ok(Address::Unix(path)),
         (None, Some(given)) => Address::tcp(&given, remote).map_err(|why| {
             errors::run(match why {
-                NoAddress::Unreadable => {
-                    let expected = "a port, or address and port: 127.0.0.1:10809; names are not looked up";
+                AddressError::Unreadable => {
+                    let expected =
+                        "a port, or an address and a port, such as 127.0.0.1:10809; host names are not resolved";
                     Fault::wrong_type("tcp", given, expected)
                 }
-                NoAddress::Remote => {
+                AddressError::Remote => {
                     let fault = Fault::of(Kind::Conflict, "tcp", given);
                     fault.says(" accepts connections from other machines: allow them with ").set("remote", true)
                 }
@@ -70,7 +71,7 @@ pub fn serve_nbd<'py>(
     let address = address(socket, tcp, remote)?;
     let place = address.option();
     // Checked before the session is opened, which may take long.
-    address.is_free().map_err(|says| unreadable(place, &says))?;
+    address.require_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
     let session = python.detach(|| errors::catch_panic(|| scenario::Session::new(&resolved.scenario, &keep)))?;
     let session = session.map_err(run_error)?;
@@ -87,7 +88,7 @@ pub fn serve_nbd<'py>(
         }
     };
     let served = python.detach(|| {
-        let report_ready = |served: Served| {
+        let report_ready = |served: Ready| {
             let arguments =
                 (served.address.to_string(), served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
             call(Some(&ready), arguments);
@@ -103,7 +104,7 @@ pub fn serve_nbd<'py>(
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let (session, verdict) = served.map_err(|error| match error {
+    let (session, summary) = served.map_err(|error| match error {
         ServeError::Socket(says) => unreadable(place, &says),
         ServeError::Log(says) => unreadable("log", &says),
         ServeError::Store(says) => unreadable("image", &says),
@@ -112,19 +113,19 @@ pub fn serve_nbd<'py>(
     let output = session.result(resolved.citations.clone()).map_err(run_error)?;
     // Ctrl-C while the server stops has no further effect.
     let _ = python.check_signals();
-    Ok((output.into(), summary(python, &verdict)?))
+    Ok((output.into(), values_of(python, &summary)?))
 }
 
-fn summary<'py>(python: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
+fn values_of<'py>(python: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(python);
-    values.set_item("reads", verdict.reads)?;
-    values.set_item("writes", verdict.writes)?;
-    values.set_item("flushes", verdict.flushes)?;
-    let delivered = verdict.delivered.as_ref();
-    values.set_item("on_time", delivered.map(|found| found.on_time))?;
-    values.set_item("median_error_us", delivered.map(|found| found.median_error_us))?;
-    values.set_item("p99_error_us", delivered.map(|found| found.p99_error_us))?;
-    values.set_item("trusted", delivered.map(Delivered::is_trusted))?;
-    values.set_item("log_fault", verdict.log_fault.as_deref())?;
+    values.set_item("reads", summary.reads)?;
+    values.set_item("writes", summary.writes)?;
+    values.set_item("flushes", summary.flushes)?;
+    let accuracy = summary.accuracy.as_ref();
+    values.set_item("on_time", accuracy.map(|found| found.on_time))?;
+    values.set_item("median_error_us", accuracy.map(|found| found.median_error_us))?;
+    values.set_item("p99_error_us", accuracy.map(|found| found.p99_error_us))?;
+    values.set_item("trusted", accuracy.map(Accuracy::is_trusted))?;
+    values.set_item("log_fault", summary.log_fault.as_deref())?;
     Ok(values)
 }

@@ -95,12 +95,13 @@ def devices(
     from sledsim._core import mechanisms
     from sledsim.devices import catalog
     from sledsim.devices.entries import catalog_tables, device_entry
+    from sledsim.show.fitting import visible_in_strings
 
     if as_toml:
         if name is None or as_json:
             wrong = "leave out --json" if as_json else "name the device to start from: sledsim devices g2 --toml"
             raise typer.BadParameter(wrong, param_hint="--toml")
-        say(device_entry(name).to_toml(), end="")
+        say(visible_in_strings(device_entry(name).to_toml()), end="")
         return
     _list(name, device_entry, catalog, catalog_tables, as_json=as_json, parts=mechanisms)
 

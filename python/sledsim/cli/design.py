@@ -50,6 +50,7 @@ def design(
     Printed are the parameters beside those of the catalogue's device, and what follows. The picture is that of
     --sensitivity.
     """
+    from sledsim.show.fitting import visible_in_strings
     from sledsim.studies.design import design as made_of
 
     check_picture(plot)
@@ -60,7 +61,7 @@ def design(
     found = made_of(file, set=sets or [])
     moves = found.sensitivity(TENTH if step is None else step) if sensitive or plot else None
     if as_toml:
-        say(found.to_toml(), end="")
+        say(visible_in_strings(found.to_toml()), end="")
     else:
         print_found(moves if moves and sensitive else found, as_json=as_json)
     if moves and plot:

@@ -52,6 +52,7 @@ def disksim(
     """
     from sledsim.scenario.disksim import import_disksim
     from sledsim.show.files import write_atomically
+    from sledsim.show.fitting import visible_in_strings
 
     check_target(out, (".toml",))
     found = import_disksim(file, device=device, scenario=scenario)
@@ -59,7 +60,7 @@ def disksim(
     for line in found.listing:
         print_text(line, err=True)
     if out is None:
-        say(text, end="")
+        say(visible_in_strings(text), end="")
     else:
         write_atomically(out, text)
         print_text(f"{out}: {found.name}")

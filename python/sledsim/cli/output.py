@@ -199,10 +199,11 @@ def _named(option: Any) -> tuple[str, str]:
 
 
 def print_json(value: Any) -> None:
-    """Print a value, or a text that is JSON already, and nothing else."""
+    """Print a value as JSON, or a text that is JSON already."""
+    from sledsim.show.fitting import visible_in_strings
     from sledsim.show.shown import json_text
 
-    text = value if isinstance(value, str) else json_text(value)
+    text = visible_in_strings(value if isinstance(value, str) else json_text(value))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -239,7 +240,7 @@ def print_tables(tables: "Iterable[Table]") -> None:
         return
     for i, table in enumerate(tables):
         lines = [typer.style(line.text, **_style(line.kind)) for line in table.lines(width)]
-        say("\n".join(["", *lines] if i else lines))
+        say("\n".join(["", *lines] if i else lines), styled=True)
 
 
 def _style(kind: str) -> dict[str, bool]:

@@ -3,7 +3,7 @@
 use super::assemble::{self, Assembly};
 use super::report::summary::Report;
 use super::run::{checked, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
-use super::specs::scenario::Scenario;
+use super::specs::scenario::{DeviceSpec, Scenario};
 use crate::engine::{self, Completion, EndReason, Progress, System};
 use crate::fault::{Fault, Faults, Kind};
 use crate::metrics::recorder::Recorder;
@@ -74,6 +74,12 @@ impl Session {
     #[must_use]
     pub fn block_bytes(&self) -> u32 {
         self.block_bytes
+    }
+
+    /// Returns true if the system has a disk.
+    #[must_use]
+    pub fn is_rotational(&self) -> bool {
+        self.scenario.system.drives().iter().any(|drive| matches!(drive.device, DeviceSpec::Disk(_)))
     }
 
     /// See [`engine::Session::submit`].
