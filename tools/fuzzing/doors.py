@@ -74,7 +74,7 @@ def doors() -> dict[str, Door]:
     from fuzzing.command import Command
     from fuzzing.disksim import DiskSimFiles
     from fuzzing.documents import Documents
-    from fuzzing.own_policies import OwnPolicies
+    from fuzzing.custom_schedulers import CustomPolicies
     from fuzzing.systems import Systems
     from fuzzing.traces import Traces
 
@@ -85,11 +85,11 @@ def doors() -> dict[str, Door]:
         "argument": Arguments(),
         "system": Systems(),
         "command": Command(),
-        "own": OwnPolicies(),
+        "custom": CustomPolicies(),
     }
 
 
 #: Their names, without loading anything.
-NAMES = ("document", "trace", "disksim", "argument", "system", "command", "own")
+NAMES = ("document", "trace", "disksim", "argument", "system", "command", "custom")
 #: How often each comes up: a system takes ten times as long as a document.
-TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "own", "trace", "command")
+TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "custom", "trace", "command")

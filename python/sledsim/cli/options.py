@@ -172,7 +172,7 @@ def unfolded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_catalog(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take a folder of one's own devices and workloads.
+    """Let a command take a folder with additional devices and workloads.
 
     Parameters
     ----------

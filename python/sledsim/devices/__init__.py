@@ -5,7 +5,7 @@ from sledsim.devices.device import Device, WrongMechanismError
 from sledsim.devices.disk import DiskDrive, Place
 from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_tables, device_entry
 from sledsim.devices.mems import MemsStorage
-from sledsim.devices.own import OwnDevice
+from sledsim.devices.custom import CustomDevice
 from sledsim.devices.simple import SimpleDevice
 from sledsim.scenario.compiled_policies import compiled_alone as compiled
 from sledsim.scenario.compiled_policies import include_folder
@@ -19,7 +19,7 @@ __all__ = [
     "DiskDrive",
     "Mechanism",
     "MemsStorage",
-    "OwnDevice",
+    "CustomDevice",
     "Place",
     "SimpleDevice",
     "WrongMechanismError",

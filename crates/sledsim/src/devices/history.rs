@@ -9,7 +9,7 @@ use crate::time::Time;
 
 /// The history of a device; each service is a sequence of `KINDS` kinds of work.
 #[derive(Clone, Debug)]
-pub(super) enum ActivityHistory<const KINDS: usize> {
+pub(crate) enum ActivityHistory<const KINDS: usize> {
     /// The power is not known.
     Unpowered(Services<KINDS>),
     Powered(Box<PoweredServices<KINDS>>),
@@ -17,7 +17,7 @@ pub(super) enum ActivityHistory<const KINDS: usize> {
 
 /// All services of a device.
 #[derive(Clone, Debug)]
-pub(super) struct Services<const KINDS: usize> {
+pub(crate) struct Services<const KINDS: usize> {
     /// All services before the last one.
     busy: BusyTime,
     /// The last service, from when the device was ready; one kind of work after the other.
@@ -26,7 +26,7 @@ pub(super) struct Services<const KINDS: usize> {
 
 /// The last service of a device with known power; the services before are in its energy account.
 #[derive(Clone, Debug)]
-pub(super) struct PoweredServices<const KINDS: usize> {
+pub(crate) struct PoweredServices<const KINDS: usize> {
     last: [Work; KINDS],
     manager: PowerManager,
 }
@@ -59,7 +59,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     ///
     /// # Errors
     /// The power parameters contradict each other.
-    pub(super) fn new(kinds: [Work; KINDS], power: Option<&PowerParameters>) -> Result<Self, Fault> {
+    pub(crate) fn new(kinds: [Work; KINDS], power: Option<&PowerParameters>) -> Result<Self, Fault> {
         Ok(match power {
             None => Self::Unpowered(Services { busy: BusyTime::default(), last: kinds }),
             Some(power) => Self::Powered(Box::new(PoweredServices { last: kinds, manager: PowerManager::new(power)? })),
@@ -68,7 +68,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 
     /// Sets the policy that decides when the device enters idle modes; `None`: after the time given with each mode. No effect
     /// if the power is not known.
-    pub(super) fn set_policy(&mut self, policy: Option<&SpinDownSpec>) {
+    pub(crate) fn set_policy(&mut self, policy: Option<&SpinDownSpec>) {
         if let Self::Powered(powered) = self {
             powered.manager.set_policy(policy);
         }
@@ -76,7 +76,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 
     /// Returns the end of the last service.
     #[inline]
-    pub(super) fn end(&self) -> Time {
+    pub(crate) fn end(&self) -> Time {
         let last = match self {
             Self::Unpowered(services) => &services.last,
             Self::Powered(powered) => &powered.last,
@@ -86,7 +86,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 
     /// Returns the wake-up time of a request dispatched at `now`.
     #[inline]
-    pub(super) fn wake_ns(&self, now: Time) -> u64 {
+    pub(crate) fn wake_ns(&self, now: Time) -> u64 {
         match self {
             Self::Unpowered(_) => 0,
             Self::Powered(powered) => powered.wake_ns(now),
@@ -95,7 +95,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 
     /// Ends the idle period, if there is one, for a request dispatched at `now`; returns the request's wake-up time.
     #[inline]
-    pub(super) fn wake(&mut self, now: Time) -> u64 {
+    pub(crate) fn wake(&mut self, now: Time) -> u64 {
         match self {
             Self::Unpowered(_) => 0,
             Self::Powered(powered) => {
@@ -107,7 +107,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 
     /// Adds a service of a request dispatched at `start` that waited `wake_ns` for the device; returns the request's energy.
     #[inline]
-    pub(super) fn add(&mut self, work: [Work; KINDS], start: Time, wake_ns: u64) -> RequestEnergy {
+    pub(crate) fn add(&mut self, work: [Work; KINDS], start: Time, wake_ns: u64) -> RequestEnergy {
         match self {
             Self::Unpowered(services) => {
                 services.busy = services.busy(services.last[KINDS - 1].to);
@@ -123,7 +123,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     }
 
     /// See [`crate::devices::Mechanism::ledger`].
-    pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
+    pub(crate) fn ledger(&self, now: Time) -> EnergyLedger {
         match self {
             Self::Unpowered(services) => services.busy(now).ledger(now),
             Self::Powered(powered) => powered.manager.ledger(&powered.activity(now), None),
@@ -131,7 +131,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     }
 
     /// See [`crate::devices::Mechanism::powered`].
-    pub(super) fn powered(&self) -> Option<&dyn Powered> {
+    pub(crate) fn powered(&self) -> Option<&dyn Powered> {
         match self {
             Self::Unpowered(_) => None,
             Self::Powered(powered) => Some(powered.as_ref()),
@@ -139,7 +139,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     }
 
     /// See [`crate::devices::Mechanism::powered_mut`].
-    pub(super) fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+    pub(crate) fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
         match self {
             Self::Unpowered(_) => None,
             Self::Powered(powered) => Some(powered.as_mut()),

@@ -9,7 +9,7 @@ use crate::time::{ns_to_s, Time};
 
 /// An interval in one state, for one operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+pub(crate) struct Work {
     pub op: Op,
     pub state: State,
     pub from: Time,

@@ -2,8 +2,6 @@
 
 mod assemble;
 mod document;
-mod own;
-mod parts;
 mod report;
 mod run;
 mod session;
@@ -13,6 +11,7 @@ pub mod testing;
 pub use assemble::{device, device_with};
 pub use document::based::Document;
 pub use document::canonical::canonical;
+pub(crate) use document::catalog::is_file;
 pub use document::catalog::Catalog;
 pub use document::check::check;
 pub use document::commented::Commented;
@@ -22,7 +21,6 @@ pub use document::quantity::{parse_with_unit, split as split_quantity};
 pub use document::resolve::{resolve, schema, Resolved};
 pub use document::text::text_of;
 pub use document::written_schema::{document_schema, user_schema};
-pub use parts::{Parameters, Part, Parts};
 pub use report::components::{ComponentReport, CountReport, PathReport};
 pub use report::energy::{Energy, StateEnergy, StateTime};
 pub use report::explain::{explain, Explained};

@@ -27,12 +27,12 @@ pub enum RunError {
     /// The simulator broke a rule of its own, which is found where the run checks them; or time does not go on.
     #[error(transparent)]
     Rule(Fault),
-    /// A policy of one's own can't go on.
+    /// A custom policy failed.
     #[error("{}", .0.fault)]
     Policy(Box<Stopped>),
 }
 
-/// A run that a policy of one's own did not let go on.
+/// A run that stopped because a custom policy failed.
 #[derive(Debug)]
 pub struct Stopped {
     /// What is wrong with the policy: says when, and with which request.
@@ -139,7 +139,7 @@ pub fn run_keeping(
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
     match assembly.system.stopped() {
         Some((who, Stop::Failed(fault))) => {
-            let fault = of_policy(fault.clone(), *who, &assembly.nodes);
+            let fault = from_plugin(fault.clone(), *who, &assembly.nodes);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
         }
         _ => Ok(output),
@@ -147,7 +147,7 @@ pub fn run_keeping(
 }
 
 /// A fault of a component's policy, by the path of that.
-pub(super) fn of_policy(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
+pub(super) fn from_plugin(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
     if let Some(node) = nodes.iter().find(|node| node.ids.contains(&component)) {
         fault = fault.within(Path::from(node.path.as_str()));
     }

@@ -2,7 +2,7 @@
 
 use super::assemble::{self, Assembly};
 use super::report::summary::Report;
-use super::run::{checked, of_policy, placed, Keep, RunError, RunOutput, Stopped};
+use super::run::{checked, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
 use super::specs::scenario::{DeviceSpec, Scenario};
 use crate::engine::{self, Completion, EndReason, Progress, System};
 use crate::fault::{Fault, Faults, Kind};
@@ -206,7 +206,7 @@ impl Session {
 
     fn stopped(&self, fault: Fault) -> RunError {
         if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
-            let found = self.nodes().map(|assembly| of_policy(fault.clone(), *who, &assembly.nodes));
+            let found = self.nodes().map(|assembly| from_plugin(fault.clone(), *who, &assembly.nodes));
             return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
         }
         let livelock = self.engine.system().livelock();

@@ -10,10 +10,8 @@ mod checked;
 mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
-mod own;
 
 pub use checked::Checked;
-pub use own::{Own, SchedulerChoice};
 
 use dyn_clone::DynClone;
 

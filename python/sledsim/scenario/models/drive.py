@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from sledsim.scenario.models.disk import DiskDevice, PowerParameters
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnPolicy
+from sledsim.scenario.models.policy import CustomPolicy
 
 __all__ = [
     "AdaptiveSpinDown",
@@ -30,7 +30,7 @@ __all__ = [
     "Merge",
     "NeverSpinDown",
     "OfflineSpinDown",
-    "OwnDevice",
+    "CustomDevice",
     "Scheduler",
     "SdfScheduler",
     "SeekModel",
@@ -270,7 +270,7 @@ class SimplediskLinearDevice(Model):
     power: PowerParameters | None = None
 
 
-class OwnDevice(Model):
+class CustomDevice(Model):
     """A device whose mechanism is one's own: it tells how long positioning and transfer take.
 
     Attributes
@@ -314,7 +314,7 @@ class OwnDevice(Model):
 
     model_config = ConfigDict(extra="allow")
 
-    mechanism: Literal["own"] = "own"
+    mechanism: Literal["custom"] = "custom"
     name: str | None = None
     python: str | None = None
     library: str | None = None
@@ -333,7 +333,7 @@ class OwnDevice(Model):
 
 
 # A device.
-Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | OwnDevice | str
+Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | CustomDevice | str
 
 
 class FcfsScheduler(Model):
@@ -424,7 +424,7 @@ Scheduler = (
     | AsptfScheduler
     | SdfScheduler
     | ZsptfScheduler
-    | OwnPolicy
+    | CustomPolicy
     | str
 )
 
@@ -527,7 +527,7 @@ class OfflineSpinDown(Model):
 
 
 # When a device without work stops to save power: enters the lowest of its idle modes.
-SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | OwnPolicy | str
+SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | CustomPolicy | str
 
 
 class DelayedStartup(Model):

@@ -11,11 +11,11 @@ from pydantic import ConfigDict
 from sledsim.scenario.models.model import Model
 
 __all__ = [
-    "OwnPolicy",
+    "CustomPolicy",
 ]
 
 
-class OwnPolicy(Model):
+class CustomPolicy(Model):
     """A policy of one's own: a Python class, or a compiled function. Its parameters may stand beside the other keys.
 
     Attributes
@@ -55,7 +55,7 @@ class OwnPolicy(Model):
 
     model_config = ConfigDict(extra="allow")
 
-    name: Literal["own"] = "own"
+    name: Literal["custom"] = "custom"
     python: str | None = None
     library: str | None = None
     address: int | None = None

@@ -77,7 +77,7 @@ from sledsim.scenario.models.drive import (
     Merge,
     NeverSpinDown,
     OfflineSpinDown,
-    OwnDevice,
+    CustomDevice,
     Scheduler,
     SdfScheduler,
     SeekModel,
@@ -94,7 +94,7 @@ from sledsim.scenario.models.drive import (
     ZsptfScheduler,
 )
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnPolicy
+from sledsim.scenario.models.policy import CustomPolicy
 from sledsim.scenario.models.seek import (
     ConstantSeekCurve,
     HplSeekCurve,
@@ -217,8 +217,8 @@ __all__ = [
     "NoneCacheReadAhead",
     "OfflineSpinDown",
     "OnOffArrival",
-    "OwnDevice",
-    "OwnPolicy",
+    "CustomDevice",
+    "CustomPolicy",
     "ParetoDistribution",
     "PartitionSystem",
     "PoissonArrival",

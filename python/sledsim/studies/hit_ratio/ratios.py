@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_policies_table", "hit_ratio"]
 
-#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class of one's own (``"my_module:MyPolicy"``,
+#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class (``"my_module:MyPolicy"``,
 #: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
 PolicyLike = str | Mapping[str, Any]
 
@@ -278,7 +278,7 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
 
 def _label(policy: Mapping[str, Any]) -> str:
     """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
-    if policy["name"] == "own":
+    if policy["name"] == "custom":
         parameters = [f"{key}={value}" for key, value in policy["parameters"].items()]
         return ",".join([_core.policy_title(policy), *parameters])
     [known] = [each for each in cache_policies() if each["name"] == policy["name"]]

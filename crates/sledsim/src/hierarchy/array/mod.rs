@@ -17,7 +17,6 @@ mod redundant;
 pub mod spec;
 
 pub(super) use check::{equal_blocks, unit};
-pub use copies::ReadPolicy;
 pub use kinds::{MirrorSpec, ParitySpec, MIRROR, RAID4, RAID5, RAID6};
 pub use layout::{Layout, Level};
 pub use redundant::RedundantArray;

@@ -15,7 +15,7 @@ use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, Status};
 use crate::fault::Fault;
 use crate::hierarchy::common::{BlockRange, Outstanding, RangeLocks, SplitRequest};
-use crate::own::OwnMirror;
+use crate::plugin::MirrorAdaptor;
 use crate::request::{Flags, Op, Padding, Request};
 use crate::time::Time;
 
@@ -135,10 +135,10 @@ impl RedundantArray {
         })
     }
 
-    /// The same mirror, of which a policy of one's own says which copy serves a read.
+    /// Sets a custom policy that chooses the copy of the mirror for each read.
     #[must_use]
-    pub fn choosing(mut self, policy: Box<dyn OwnMirror>) -> Self {
-        self.copies.obey(policy);
+    pub fn with_read_policy(mut self, policy: MirrorAdaptor) -> Self {
+        self.copies.set_policy(policy);
         self
     }
 

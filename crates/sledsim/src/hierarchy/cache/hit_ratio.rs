@@ -7,10 +7,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::replacement::{ReplacementChoice, MAX_SLOTS};
+use super::replacement::{PolicyFailure, MAX_SLOTS};
 use crate::engine::Stop;
 use crate::fault::{Fault, Faults, Kind, Range, Word};
 use crate::limits::PAGES_OF_A_REQUEST;
+use crate::plugin::ReplacementChoice;
 use crate::request::Op;
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
@@ -69,7 +70,7 @@ pub enum HitRatioError {
     /// A parameter of a policy is outside its range, a cache or a page has an impossible size, or there is no cache.
     #[error(transparent)]
     Cache(#[from] Faults),
-    /// A policy of one's own can't go on.
+    /// A custom policy failed.
     #[error(transparent)]
     Policy(Fault),
     /// The caller wanted no more.
@@ -190,12 +191,12 @@ pub fn hit_ratios(
                 return Err(HitRatioError::Interrupted);
             }
             *hits += policy.references(&keys);
-            match policy.stop() {
+            match policy.failure() {
                 None => {}
-                Some((Stop::Interrupted, _)) => return Err(HitRatioError::Interrupted),
-                Some((Stop::Failed(fault), page)) => {
+                Some(PolicyFailure { stop: Stop::Interrupted, .. }) => return Err(HitRatioError::Interrupted),
+                Some(PolicyFailure { stop: Stop::Failed(fault), key }) => {
                     let mut fault = fault.clone();
-                    let with = page.map(|page| format!("with page {page}: "));
+                    let with = key.map(|page| format!("with page {page}: "));
                     fault.words.splice(0..0, with.map(Word::Text));
                     return Err(HitRatioError::Policy(fault));
                 }

@@ -114,8 +114,8 @@ type Right<'a> = &'a dyn Fn(&Path, &Value, &str) -> Option<Value>;
 pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, right: Right<'_>) -> Vec<Fault> {
     if let Some(component) = right(path, component, "SystemSpec") {
         let spec: Result<SystemSpec, _> = serde_json::from_value(component);
-        // What is one's own is opened where nothing is wrong; without it no system can be put together.
-        let whole = |spec: &SystemSpec| match spec.has_own() {
+        // Plugins are loaded only if the rest of the document is valid; without them no system can be built.
+        let whole = |spec: &SystemSpec| match spec.has_plugins() {
             false => faults(spec, path, seed),
             true => of_drives(spec, path),
         };
@@ -125,7 +125,7 @@ pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, right: Ri
     let device = path.step("device");
     if let Some(spec) = component.get("device").and_then(|spec| right(&device, spec, "DeviceSpec")) {
         let spec: Option<DeviceSpec> = serde_json::from_value(spec).ok();
-        let fault = spec.filter(|spec| spec.own().is_none()).and_then(|spec| drive::device(&spec).err());
+        let fault = spec.filter(|spec| spec.custom().is_none()).and_then(|spec| drive::device(&spec).err());
         found.extend(fault.map(|fault| fault.within(&device)));
     }
     for (key, child) in component.as_object().into_iter().flatten().filter(|(key, _)| is_child_key(key)) {

@@ -7,7 +7,7 @@ use super::based::{self, Read};
 use super::draft::Notation;
 use super::entry::{Entry, Subject};
 use crate::fault::Fault;
-use crate::own::Door;
+use crate::plugin::PluginLoader;
 
 /// Folders of catalogue files, searched in order; after them, files that a program has in itself.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Catalog {
     folders: Vec<PathBuf>,
     built_in: &'static [(&'static str, &'static str)],
     /// What finds policies that a scenario names and nobody here knows.
-    door: Option<Arc<dyn Door>>,
+    loader: Option<Arc<dyn PluginLoader>>,
 }
 
 impl Catalog {
@@ -25,15 +25,15 @@ impl Catalog {
         Self { folders, ..Self::default() }
     }
 
-    /// The same, with policies of one's own.
+    /// Sets the loader of plugins.
     #[must_use]
-    pub fn with_door(self, door: Arc<dyn Door>) -> Self {
-        Self { door: Some(door), ..self }
+    pub fn with_loader(self, loader: Arc<dyn PluginLoader>) -> Self {
+        Self { loader: Some(loader), ..self }
     }
 
-    /// What finds policies of one's own.
-    pub(in crate::scenario) fn door(&self) -> Option<&dyn Door> {
-        self.door.as_deref()
+    /// Returns the loader of plugins.
+    pub(in crate::scenario) fn loader(&self) -> Option<&dyn PluginLoader> {
+        self.loader.as_deref()
     }
 
     /// The same with files that need no folder: the path of each from the catalogue's folder on (`devices/g2.toml`), and its
@@ -103,8 +103,8 @@ impl Catalog {
     }
 }
 
-/// Whether a device or a workload is named by its file.
-pub(in crate::scenario) fn is_file(name: &str) -> bool {
+/// Returns true if the name of a device or a workload is that of a file.
+pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
 }
 

@@ -14,11 +14,10 @@ use super::text::require_size;
 use super::tree::COMPONENTS;
 use crate::fault::{self, brief, Fault, Kind};
 use crate::limits::NESTING;
-use crate::own::DOORS;
-use crate::scenario::own;
+use crate::plugin::{self, LOCATION_KEYS};
 use crate::scenario::specs::system::is_child_key;
 
-/// Keys that say which kind a table is, as those of [`DOORS`] do: its other keys are that kind's.
+/// Keys that say which kind a table is, as those of [`LOCATION_KEYS`] do: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
 
 /// A notation for scenarios.
@@ -281,9 +280,9 @@ fn apply(
             Value::Object(table) => {
                 if below_system.is_some()
                     && depth + 1 == keys.len()
-                    && keys[..depth].last().is_some_and(|key| own::is_own_key(key))
+                    && keys[..depth].last().is_some_and(|key| plugin::document::is_policy_key(key))
                 {
-                    own::make_room(table, keys[depth]);
+                    plugin::document::clear_location(table, keys[depth]);
                 }
                 if below_system.is_some() && depth + 1 == keys.len() && keys[..depth].last() == Some(&"device") {
                     make_room(table, keys[depth]);
@@ -346,7 +345,7 @@ pub(in crate::scenario) fn overlay(given: Value, replaced: Value) -> Value {
     match (given, replaced) {
         (Value::Object(given), Value::Array(items)) => overlay_list(given, items),
         (Value::Object(given), Value::Object(replaced))
-            if KINDS.iter().chain(&DOORS).all(|kind| !given.contains_key(*kind)) =>
+            if KINDS.iter().chain(&LOCATION_KEYS).all(|kind| !given.contains_key(*kind)) =>
         {
             let mut merged = replaced;
             for (key, value) in given {

@@ -374,10 +374,10 @@ impl Subject {
     }
 }
 
-/// The keys of each kind of a subject; a mechanism of one's own has its parameters where it is, and no entry.
+/// The keys of each kind of a subject; a custom mechanism has no entry.
 fn options_of(subject: Subject) -> impl Iterator<Item = &'static Map<String, Value>> {
     let options = schema().pointer(&format!("/$defs/{}/oneOf", subject.definition())).and_then(Value::as_array);
-    let options = options.into_iter().flatten().filter(|option| option["properties"]["mechanism"]["const"] != "own");
+    let options = options.into_iter().flatten().filter(|option| option["properties"]["mechanism"]["const"] != "custom");
     options.filter_map(|option| option["properties"].as_object())
 }
 

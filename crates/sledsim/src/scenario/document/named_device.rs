@@ -9,8 +9,7 @@ use super::draft::overlay;
 use super::entry::{Entry, Subject};
 use super::resolve::anchored;
 use crate::fault::{self, Fault, Faults};
-use crate::own::{no_drawings, DOORS, FOLLOWING};
-use crate::scenario::own;
+use crate::plugin::{self, no_drawings, DERIVED_KEYS, LOCATION_KEYS};
 
 /// The key of a device that is made from a drawing.
 pub(in crate::scenario) const DRAWING: &str = "drawing";
@@ -58,15 +57,15 @@ pub(in crate::scenario) fn name_alone(parent: Option<&mut Map<String, Value>>, k
     }
 }
 
-/// Makes room in the table of a device for what says anew which device it is: a name, a drawing, or where a mechanism of one's own
-/// is.
+/// Removes the keys of a device that say which device it is, if `key` is about to set another name, drawing or location of a custom
+/// mechanism.
 pub(in crate::scenario) fn make_room(device: &mut Map<String, Value>, key: &str) {
-    if key != "name" && key != DRAWING && !DOORS.contains(&key) {
+    if key != "name" && key != DRAWING && !LOCATION_KEYS.contains(&key) {
         return;
     }
-    let is_own = DOORS.iter().any(|door| *door == key || device.contains_key(*door));
-    let of_own = FOLLOWING.iter().chain(&DOORS).chain(&["mechanism"]).filter(|_| is_own);
-    let others = ["name", DRAWING].iter().chain(of_own).filter(|other| **other != key);
+    let is_custom = LOCATION_KEYS.iter().any(|location| *location == key || device.contains_key(*location));
+    let of_custom = DERIVED_KEYS.iter().chain(&LOCATION_KEYS).chain(&["mechanism"]).filter(|_| is_custom);
+    let others = ["name", DRAWING].iter().chain(of_custom).filter(|other| **other != key);
     others.for_each(|other| drop(device.shift_remove(*other)));
 }
 
@@ -91,7 +90,7 @@ pub(in crate::scenario) fn fill_device(
     name_alone(Some(&mut *drive), "device");
     let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filled::default()) };
     let place = path.step("device");
-    if own::normalise_device(device, catalog.door()) {
+    if plugin::document::expand_device(device, catalog.loader()) {
         return Ok(Filled::default());
     }
     draw(device, &place, catalog, base)?;
@@ -145,7 +144,9 @@ fn draw(
         let fault = Fault::conflict(place.step("name"), name.clone()).says(says).key(&at);
         return Err(vec![fault.says(" both say which device it is: leave out one of them")]);
     }
-    let made = catalog.door().map_or_else(|| Err(Faults::from(no_drawings())), |door| door.drawn(drawing, base));
+    let made = catalog
+        .loader()
+        .map_or_else(|| Err(Faults::from(no_drawings())), |loader| loader.device_from_drawing(drawing, base));
     let of_drawing = |fault: Fault| if fault.file.is_some() { fault } else { fault.of_key(&at) };
     let made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Vec<_>>())?;
     device.shift_remove(DRAWING);

@@ -13,9 +13,8 @@ use super::entry::Subject;
 use super::named_device::{name_alone, of_entry, Filed, Filled};
 use super::tree::{self, COMPONENTS};
 use crate::fault::{self, Fault, Faults};
-use crate::own::Door;
+use crate::plugin::PluginLoader;
 use crate::scenario::assemble::{self, SYSTEM};
-use crate::scenario::own;
 use crate::scenario::report::power_cuts;
 use crate::scenario::specs::scenario::{DeviceSpec, RunSpec, Scenario};
 use crate::scenario::specs::system::SystemSpec;
@@ -62,20 +61,20 @@ pub fn resolve(
 }
 
 impl Resolved {
-    /// What a text says that was made of a resolved scenario: its policies of one's own are found again.
+    /// Reads the text of a resolved scenario, and loads its plugins again.
     ///
     /// # Errors
-    /// The text is of no scenario; a policy is not there any more, or has changed.
-    pub fn reread(text: &str, citations: Vec<String>, door: Option<&dyn Door>) -> Result<Self, Faults> {
+    /// The text is not a scenario, or a plugin is not found or has changed.
+    pub fn reread(text: &str, citations: Vec<String>, loader: Option<&dyn PluginLoader>) -> Result<Self, Faults> {
         let mut scenario: Scenario = serde_json::from_str(text)?;
-        Faults::none_of(own::open(&mut scenario.system, door, Path::new("")))?;
+        Faults::none_of(scenario.system.load_plugins(loader, Path::new("")))?;
         Ok(Self { scenario, citations })
     }
 
-    /// Whether it has policies of one's own.
+    /// Returns true if it has plugins.
     #[must_use]
-    pub fn has_own_policies(&self) -> bool {
-        self.scenario.system.has_own()
+    pub fn has_plugins(&self) -> bool {
+        self.scenario.system.has_plugins()
     }
 }
 
@@ -145,7 +144,7 @@ fn completed(document: &mut Value, mut found: Vec<Fault>, catalog: &Catalog, bas
     }
     expanded.none_of(found)?;
     let mut scenario: Scenario = serde_json::from_value(document.take())?;
-    expanded.none_of(own::open(&mut scenario.system, catalog.door(), base))?;
+    expanded.none_of(scenario.system.load_plugins(catalog.loader(), base))?;
     expanded.none_of(complete(&mut scenario, base))?;
     let mut citations: Vec<String> = Vec::new();
     for citation in expanded.citations.into_iter().chain(workload.citations) {
@@ -174,7 +173,7 @@ fn device_of(
     }
     expanded.none_of(found)?;
     let mut system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
-    expanded.none_of(own::open(&mut system, catalog.door(), base))?;
+    expanded.none_of(system.load_plugins(catalog.loader(), base))?;
     expanded.none_of(assemble::faults(&system, &SYSTEM.into(), 0))?;
     let kind = system.kind();
     system.into_drive().map(|drive| drive.device).ok_or_else(|| {

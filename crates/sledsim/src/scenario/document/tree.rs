@@ -9,7 +9,7 @@ use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use crate::fault::{self, Fault, Faults, Kind, Word};
 use crate::limits::COMPONENTS_DEEP;
-use crate::scenario::own;
+use crate::plugin;
 use crate::scenario::specs::system::{is_child_key, MEMBERS};
 
 /// The key of a scenario that has components by name.
@@ -165,7 +165,7 @@ impl Expansion<'_> {
         for policy in POLICY_KEYS {
             name_alone(Some(&mut *table), policy);
         }
-        own::normalise_all(table, self.catalog.door());
+        plugin::document::expand_policies(table, self.catalog.loader());
         if let Err(fault) = check_timeout(table, path) {
             self.give_up(&path.step("spin_down"), fault);
         }

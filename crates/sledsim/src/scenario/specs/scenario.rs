@@ -9,16 +9,13 @@ use serde_json::Value;
 use super::system::SystemSpec;
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
-use crate::devices::own::OwnParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
-use crate::devices::SpinDownChoice;
 use crate::fault::Faults;
 use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
-use crate::own::OwnSpec;
+use crate::plugin::{CustomDeviceParameters, PluginSpec, SchedulerChoice, SpinDownChoice};
 use crate::scenario::document::check::check;
 use crate::scenario::document::named_device::unit_of_device_key;
 use crate::scenario::document::resolve::schema;
-use crate::schedulers::SchedulerChoice;
 use crate::workloads::WorkloadSpec;
 
 /// A scenario with every key: workload, system, and length of the run.
@@ -115,8 +112,8 @@ pub enum DeviceSpec {
     SimplediskConstant(ConstantParameters),
     /// A device whose time is linear in the LBN distance between requests.
     SimplediskLinear(LinearParameters),
-    /// A device whose mechanism is one's own: it tells how long positioning and transfer take.
-    Own(Box<OwnParameters>),
+    /// A device with a custom mechanism, which returns positioning and transfer times.
+    Custom(Box<CustomDeviceParameters>),
 }
 
 impl DeviceSpec {
@@ -137,7 +134,7 @@ impl DeviceSpec {
             Self::Disk(_) => "disk",
             Self::SimplediskConstant(_) => "simpledisk-constant",
             Self::SimplediskLinear(_) => "simpledisk-linear",
-            Self::Own(_) => "own",
+            Self::Custom(_) => "custom",
         }
     }
 
@@ -155,23 +152,23 @@ impl DeviceSpec {
             Self::Disk(parameters) => &parameters.name,
             Self::SimplediskConstant(parameters) => &parameters.name,
             Self::SimplediskLinear(parameters) => &parameters.name,
-            Self::Own(parameters) => &parameters.name,
+            Self::Custom(parameters) => &parameters.name,
         }
     }
 
-    /// The mechanism of one's own, if it has one.
+    /// Returns its custom mechanism, if it has one.
     #[must_use]
-    pub fn own(&self) -> Option<&OwnSpec> {
+    pub fn custom(&self) -> Option<&PluginSpec> {
         match self {
-            Self::Own(parameters) => Some(&parameters.own),
+            Self::Custom(parameters) => Some(&parameters.plugin),
             _ => None,
         }
     }
 
-    /// The same, to be changed.
-    pub(in crate::scenario) fn own_mut(&mut self) -> Option<&mut OwnSpec> {
+    /// Returns [`DeviceSpec::custom`], to be changed.
+    pub(in crate::scenario) fn custom_mut(&mut self) -> Option<&mut PluginSpec> {
         match self {
-            Self::Own(parameters) => Some(&mut parameters.own),
+            Self::Custom(parameters) => Some(&mut parameters.plugin),
             _ => None,
         }
     }
@@ -193,7 +190,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => parameters.power.is_some(),
             Self::SimplediskConstant(parameters) => parameters.power.is_some(),
             Self::SimplediskLinear(parameters) => parameters.power.is_some(),
-            Self::Own(parameters) => parameters.power.is_some(),
+            Self::Custom(parameters) => parameters.power.is_some(),
         }
     }
 
@@ -205,7 +202,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => parameters.power.as_ref(),
             Self::SimplediskConstant(parameters) => parameters.power.as_ref(),
             Self::SimplediskLinear(parameters) => parameters.power.as_ref(),
-            Self::Own(parameters) => parameters.power.as_ref(),
+            Self::Custom(parameters) => parameters.power.as_ref(),
         };
         match power {
             Some(power) => power.idle_modes.iter().map(|mode| mode.name.clone()).collect(),
