@@ -100,7 +100,7 @@ def test_a_hook_that_fails_ends_the_run(folder: Path, hook: str) -> None:
         sledsim.run(scenario_with({"python": mine}))
     assert caught.value.request == 50
     # The run stops at the device's next dispatch: a request under service is completed.
-    assert caught.value.result.requests.completed in (50, 51, 52)
+    assert caught.value.result.requests.completed in range(49, 53)
 
 
 def test_a_fault_names_the_drive(folder: Path) -> None:
