@@ -105,7 +105,7 @@ def test_a_written_device_is_its_base_until_a_value_is_changed(
     base = sledsim.Device(name).parameters
     assert device(path, written).parameters == {**base, "name": str(path)}
     # With every comment opened each value stands in the file itself, and is the same.
-    opened = re.sub(r"^# (?!A device)", "", written, flags=re.MULTILINE)
+    opened = re.sub(r"^# (?!A new device)", "", written, flags=re.MULTILINE)
     assert device(path, opened).parameters == {**base, "name": str(path)}
     assert set(base) >= set(re.findall(r"^(\w+) = ", opened.partition("[values]")[2], flags=re.MULTILINE))
 

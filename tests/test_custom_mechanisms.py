@@ -185,7 +185,12 @@ def test_what_is_written_and_what_is_set_comes_to_the_same() -> None:
         ({"python": "custom_mechanism:Sled", "settle": 1}, "unknown-key", "settle", 'did you mean "settle_ms"?'),
         ({"python": "custom_mechanism:Sled", "columns": 0}, "out-of-range", "columns", "at least 1"),
         ({"python": "custom_mechanism:Slead"}, "unknown-name", "python", "did you mean custom_mechanism:Sled?"),
-        ({"python": "custom_mechanism:Linear", "nearest_ms": 3}, "conflict", "python", "farthest_ms is below nearest_ms"),
+        (
+            {"python": "custom_mechanism:Linear", "nearest_ms": 3},
+            "conflict",
+            "python",
+            "farthest_ms is below nearest_ms",
+        ),
         (
             {"python": "custom_mechanism:Sled", "power": {**POWER, "seek_w": -1}},
             "out-of-range",

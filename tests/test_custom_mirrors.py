@@ -257,7 +257,7 @@ def test_one_that_fails_ends_the_run(read: dict[str, Any], says: str, here: Path
     assert error.at_s is not None
     assert error.request is not None
     assert f"request {error.request} (" in str(error)
-    assert ("mine.py" in (error.traceback or "")) == ("raised" in says or "answer" in says)
+    assert ("mine.py" in (error.traceback or "")) == ("raised" in says or "did not return" in says)
     assert error.result.summary["run"]["end"] == "failed"
 
 

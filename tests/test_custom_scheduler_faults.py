@@ -99,7 +99,8 @@ def test_a_hook_that_fails_ends_the_run(folder: Path, hook: str) -> None:
     with pytest.raises(sledsim.RunError, match=f"Mine.{hook} raised RuntimeError: enough") as caught:
         sledsim.run(scenario_with({"python": mine}))
     assert caught.value.request == 50
-    assert caught.value.result.requests.completed in (49, 50, 51)
+    # The run stops at the device's next dispatch: a request under service is completed.
+    assert caught.value.result.requests.completed in range(49, 53)
 
 
 def test_a_fault_names_the_drive(folder: Path) -> None:

@@ -196,6 +196,6 @@ def test_finished_runs_of_a_sweep_are_kept_where_another_ends_the_command(folder
     (folder / "base.json").write_text(json.dumps({**SCENARIO, "system": system}))
     (folder / "kinds.toml").write_text('scenario = "base.json"\n[axes]\nscheduler = ["fcfs", "mine:Mine"]\n')
     done = command("sweep", "run", "kinds.toml", "--threads", "1", folder=folder)
-    assert (done.returncode, "mine:Mine.pick did not answer" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "mine:Mine.pick did not return" in done.stderr) == (2, True), done.stderr
     rows = results(folder / "kinds.sweep").rows(["response.mean_ms"])
     assert rows[0]["metrics"]["response.mean_ms"] is not None

@@ -182,7 +182,7 @@ def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[...
 def test_a_class_tells_what_it_decides(
     name: str, role: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    for path in (ROOT / "examples").glob("own_*.py"):
+    for path in (ROOT / "examples").glob("custom_*.py"):
         (folder / path.name).write_text(path.read_text())
     # Which contract is tried is all that is asked here.
     monkeypatch.setattr(policy_check, "_fault", lambda _test: "")

@@ -71,9 +71,9 @@ def test_cargo_tests_the_crate() -> None:
 
 
 @pytest.fixture(scope="module")
-def with_parts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Return the command line with the parts of the crate."""
-    folder = tmp_path_factory.mktemp("parts")
+def with_plugins(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Return the command line with the plugins of the crate."""
+    folder = tmp_path_factory.mktemp("plugins")
     maturin = Path(sys.executable).with_name("maturin")
     command = [str(maturin), "build", "--profile", "dev", "--locked", "--out", str(folder)]
     done = subprocess.run(command, cwd=CRATE, env=BUILDING, capture_output=True, text=True, check=False)
@@ -95,37 +95,39 @@ def with_parts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
 
 @pytest.mark.slow
-def test_the_command_line_knows_the_parts(with_parts: Callable[..., str]) -> None:
-    listed = {each["name"]: each for each in json.loads(with_parts("schedulers", "--json"))}
+def test_the_command_line_knows_the_plugins(with_plugins: Callable[..., str]) -> None:
+    listed = {each["name"]: each for each in json.loads(with_plugins("schedulers", "--json"))}
     assert {"fcfs", "sptf", "mine-fcfs", "mine-clook", "mine-sptf"} <= set(listed)
     assert listed["mine-sptf"]["parameters"]["weight"]["minimum"] == 0
-    assert "mine-sptf" in with_parts("schedulers")
-    assert "mine-arc" in with_parts("cache-policies")
-    assert "mine-sled" in with_parts("devices")
-    assert json.loads(with_parts("devices", "--json"))["mine-sled"]["parameters"]
-    assert json.loads(with_parts("check-policy", "mine-sptf", "--json"))["passed"]
-    assert json.loads(with_parts("check-policy", "mine-sled", "--json"))["passed"]
-    assert json.loads(with_parts("check-policy", "mine-arc", "--json"))["passed"]
+    assert "mine-sptf" in with_plugins("schedulers")
+    assert "mine-arc" in with_plugins("cache-policies")
+    assert "mine-sled" in with_plugins("devices")
+    assert json.loads(with_plugins("devices", "--json"))["mine-sled"]["parameters"]
+    assert json.loads(with_plugins("check-policy", "mine-sptf", "--json"))["passed"]
+    assert json.loads(with_plugins("check-policy", "mine-sled", "--json"))["passed"]
+    assert json.loads(with_plugins("check-policy", "mine-arc", "--json"))["passed"]
 
     def found(scheduler: str, *more: str) -> dict[str, Any]:
         given = ["run", "scenario.json", "--json", "--check", "--set", f"scheduler={scheduler}"]
-        return dict(json.loads(with_parts(*given, *more)))
+        return dict(json.loads(with_plugins(*given, *more)))
 
     own = found("mine-sptf", "--set", "scheduler.weight=0.02")
     assert own["response"] == found("asptf", "--set", "scheduler.weight=0.02")["response"]
     assert own["scheduler"] == "mine-sptf"
     said = own["scenario"]["system"]["scheduler"]
     assert (said["rust"], said["parameters"], len(said["source"])) == ("mine-sptf", {"weight": 0.02}, 64)
-    wrong = with_parts("run", "scenario.json", "--set", "scheduler=mine-sptf", "--set", "scheduler.weight=-1", status=2)
+    wrong = with_plugins(
+        "run", "scenario.json", "--set", "scheduler=mine-sptf", "--set", "scheduler.weight=-1", status=2
+    )
     assert "--set scheduler.weight=-1" in wrong
     compared = [
-        with_parts("compare", "scenario.json", "--set", f"scheduler={name}") for name in ("clook", "mine-clook")
+        with_plugins("compare", "scenario.json", "--set", f"scheduler={name}") for name in ("clook", "mine-clook")
     ]
     assert compared[0] == compared[1]
 
 
 @pytest.mark.slow
-def test_a_device_in_rust_gives_the_log_of_the_same_class(with_parts: Callable[..., str], tmp_path: Path) -> None:
+def test_a_device_in_rust_gives_the_log_of_the_same_class(with_plugins: Callable[..., str], tmp_path: Path) -> None:
     example = ROOT / "examples" / "custom_mechanism.py"
     (tmp_path / example.name).write_text(example.read_text())
     (tmp_path / "scenario.json").write_text(json.dumps({**SCENARIO, "run": {"requests": 1000}}))
@@ -134,20 +136,20 @@ def test_a_device_in_rust_gives_the_log_of_the_same_class(with_parts: Callable[.
         for device in ("mine-sled", "custom_mechanism:Sled"):
             log = tmp_path / f"{scheduler}-{len(logs)}.csv"
             sets = ["--set", f"device={device}", "--set", f"scheduler={scheduler}"]
-            with_parts("run", tmp_path / "scenario.json", *sets, "--log", log)
+            with_plugins("run", tmp_path / "scenario.json", *sets, "--log", log)
             logs.append(log.read_text())
         assert len(logs[0].splitlines()) == 1001
         assert logs[0] == logs[1]
 
 
 @pytest.mark.slow
-def test_sweeps_and_hit_ratios_take_the_parts(with_parts: Callable[..., str], tmp_path: Path) -> None:
+def test_sweeps_and_hit_ratios_take_the_plugins(with_plugins: Callable[..., str], tmp_path: Path) -> None:
     axes = {"scheduler": ["sptf", "mine-sptf"], "device": ["g1", "g2"]}
     (tmp_path / "sweep.json").write_text(json.dumps({"scenario": {**SCENARIO, "run": {"requests": 300}}, "axes": axes}))
     for more in ([], ["--cluster", "local"]):
         store = tmp_path / f"{len(more)}.sweep"
-        with_parts("sweep", "run", tmp_path / "sweep.json", "--store", store, *more)
-        rows = json.loads(with_parts("sweep", "table", store, "--json"))["points"]
+        with_plugins("sweep", "run", tmp_path / "sweep.json", "--store", store, *more)
+        rows = json.loads(with_plugins("sweep", "table", store, "--json"))["points"]
         means: dict[tuple[str, str], float] = {}
         for row in rows:
             values = row["values"]
@@ -155,7 +157,7 @@ def test_sweeps_and_hit_ratios_take_the_parts(with_parts: Callable[..., str], tm
         assert len(means) == 4
         for device in ("g1", "g2"):
             assert means["sptf", device] == means["mine-sptf", device]
-    with_parts("example", "my-trace.gz")
+    with_plugins("example", "my-trace.gz")
     asked = ["hit-ratio", "my-trace.gz", "--policy", "lru", "--policy", "mine-lru", "--pages", "300", "--json"]
-    listed, own = json.loads(with_parts(*asked))["caches"]
+    listed, own = json.loads(with_plugins(*asked))["caches"]
     assert (own["label"], own["hits"]) == ("mine-lru", listed["hits"])

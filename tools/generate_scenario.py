@@ -40,7 +40,7 @@ MODULES = {
     "workload": ("WorkloadSpec",),
     "seek": ("SeekCurve",),
     "disk": ("DeviceSpec:disk",),
-    "policy": ("SchedulerSpec:own",),
+    "policy": ("SchedulerSpec:custom",),
     "drive": ("SystemSpec:drive",),
     "cache": (
         "ReplacementSpec",

@@ -35,6 +35,7 @@ __all__ = [
     "Written",
     "__version__",
     "cache_policies",
+    "call_with_timeout",
     "catalog_entry",
     "catalog_names",
     "disksim_reference",
@@ -44,7 +45,6 @@ __all__ = [
     "error_of",
     "hit_ratios",
     "import_disksim",
-    "call_with_timeout",
     "limits",
     "mean_interval",
     "mechanisms",
@@ -127,7 +127,7 @@ class Fault:
     def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...
     def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]: ...
     @staticmethod
-    def _of(held: str) -> Fault: ...
+    def _of(text: str) -> Fault: ...
 
 class SledsimError(Exception):
     """What Sledsim cannot do, and what to do about it.

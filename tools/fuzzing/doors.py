@@ -72,9 +72,9 @@ def doors() -> dict[str, Door]:
     """Return the doors by name; what they need of Sledsim is loaded here."""
     from fuzzing.arguments import Arguments
     from fuzzing.command import Command
+    from fuzzing.custom_policies import CustomPolicies
     from fuzzing.disksim import DiskSimFiles
     from fuzzing.documents import Documents
-    from fuzzing.custom_schedulers import CustomPolicies
     from fuzzing.systems import Systems
     from fuzzing.traces import Traces
 

@@ -1,4 +1,4 @@
-//! Parts of this crate in scenarios: they decide as those that they are written after.
+//! The plugins of this crate in scenarios: they make the same decisions as the built-in policies that they reimplement.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -10,8 +10,8 @@ __all__ = [
     "CopyChoice",
     "Mechanism",
     "Modes",
-    "Plugin",
     "Pending",
+    "Plugin",
     "Policy",
     "Replacement",
     "Request",
@@ -44,8 +44,8 @@ class Policy(Plugin):
     class may define ``__init__`` instead; its arguments are then the parameters.
 
     Each run makes a new instance for each device, and for each sled of a device. A snapshot of a session copies it with
-    :func:`copy.deepcopy`. A policy that draws random numbers needs its own generator with a fixed seed, or results can't
-    be reproduced.
+    :func:`copy.deepcopy`. A policy that draws random numbers needs its own generator with a fixed seed, or results
+    can't be reproduced.
 
     An exception, an answer that is not a row, or a call that exceeds :attr:`limit_s` ends the run. The error has the
     time, the request, and in ``result`` the results until then.
@@ -105,9 +105,10 @@ class Replacement(Plugin):
     """A custom replacement policy: chooses the slot of a cache to evict.
 
     Keys are the numbers of pages, lines or segments. A key keeps its slot, numbered from 0, while it is in the cache. A
-    class has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = { python =
-    "my_module:MyPolicy", weight = 2 }``. Parameters, copies and errors are as for :class:`sledsim.schedulers.Policy`.
-    Each run makes a new instance for each cache, and another after a power cut that empties the cache.
+    class has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = {
+    python = "my_module:MyPolicy", weight = 2 }``. Parameters, copies and errors are as for
+    :class:`sledsim.schedulers.Policy`. Each run makes a new instance for each cache, and another after a power cut that
+    empties the cache.
 
     Only :meth:`admitted`, :meth:`hit` and :meth:`removed` may change the state of the policy; :meth:`victim` must not.
 
@@ -343,7 +344,7 @@ class SpinDown(Plugin):
 class Mechanism(Plugin):
     """A custom mechanism: returns the positioning and transfer times of a device.
 
-    A class has :attr:`capacity_blocks`, and methods :meth:`positioning_ns` and :meth:`serve`. It is named in a scenario:
+    A class has :attr:`capacity_blocks`, and methods :meth:`positioning_ns` and :meth:`serve`. Name it in a scenario:
     ``device = { python = "my_module:MyDevice", radius_mm = 2 }``. Parameters, copies and errors are as for
     :class:`sledsim.schedulers.Policy`. Each run makes a new instance for each device.
 
@@ -389,7 +390,7 @@ class Mechanism(Plugin):
         block_bytes = 512
 
     def positioning_ns(self, now_ns: int, lbn: int, read: bool) -> float:
-        """Return the time from now until the first bit of a block can pass, ns, at most 10^12. It must not change state.
+        """Return the time from now until the first bit of a block can pass, ns, at most 10^12. Must not change state.
 
         It is called before a request is served, and for each request that a scheduler considers, when the mechanism is
         ready and free.

@@ -171,7 +171,9 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
     if match is None:
         expected = "a module and a class of it, such as my_module:MyPolicy"
         raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
-    found = call_with_timeout(f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named))
+    found = call_with_timeout(
+        f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named)
+    )
     kind = _class(role, found.module, match["name"], named)
     limit_s = _limit_of(kind, named)
     parameters = _Parameters(kind)
