@@ -299,7 +299,10 @@ fn metadata_without_a_share_needs_a_format_that_marks_it() {
             continue;
         }
         let error = outcome.err().unwrap_or_default();
-        let said = format!("workload.metadata.share is missing, and a trace of format {} does not mark metadata", format.name());
+        let said = format!(
+            "workload.metadata.share is missing, and a trace of format {} does not mark metadata",
+            format.name()
+        );
         assert!(error.contains(&said), "{error}");
     }
 }

@@ -18,8 +18,10 @@ const MAX_STREAMS: usize = 256;
 /// The name of the parameters in the list of workloads.
 pub type Spec = MixSpec;
 
-/// Several synthetic workloads at the same time, each with its own arrivals, part of the device, sizes and share of reads. The
-/// origin of a request is the number of its stream, from 0.
+/// Several synthetic workloads at the same time.
+///
+/// Each has its own arrivals, part of the device, sizes and share of reads. The origin of a request is the number of its stream,
+/// from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MixSpec {

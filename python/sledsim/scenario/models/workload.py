@@ -346,7 +346,10 @@ class Synthetic(Model):
 
 
 class MixWorkload(Model):
-    """Several synthetic workloads at the same time, each with its own arrivals, part of the device, sizes and share of reads. The origin of a request is the number of its stream, from 0.
+    """Several synthetic workloads at the same time.
+
+    Each has its own arrivals, part of the device, sizes and share of reads. The origin of a request is the number
+    of its stream, from 0.
 
     Attributes
     ----------
