@@ -10,7 +10,7 @@ use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use crate::fault::{self, Fault, Faults, Kind, Word};
 use crate::limits::COMPONENTS_DEEP;
 use crate::plugin;
-use crate::scenario::specs::system::{is_child_key, MEMBERS};
+use crate::scenario::specs::system::{child_keys, is_child_key, MEMBERS};
 
 /// The key of a scenario that has components by name.
 pub(in crate::scenario) const COMPONENTS: &str = "components";
@@ -169,7 +169,10 @@ impl Expansion<'_> {
         if let Err(fault) = check_timeout(table, path) {
             self.give_up(&path.step("spin_down"), fault);
         }
-        for (key, child) in table.iter_mut().filter(|(key, _)| is_child_key(key)) {
+        // Not in the order of the table, which must not affect the order of the citations.
+        let mut children: Vec<_> = table.iter_mut().filter(|(key, _)| is_child_key(key)).collect();
+        children.sort_by_key(|(key, _)| child_keys().position(|known| known == *key));
+        for (key, child) in children {
             self.component(child, &path.step(key), depth + 1);
         }
         for (entry, member) in table.get_mut(MEMBERS).and_then(Value::as_array_mut).into_iter().flatten().enumerate() {

@@ -322,9 +322,14 @@ pub(in crate::scenario) fn child_path(keys: ChildKeys, path: &Path, index: usize
 
 /// Returns true if a component of some kind states another one at this key.
 pub(in crate::scenario) fn is_child_key(key: &str) -> bool {
-    KINDS.iter().any(|kind| match kind.children {
-        ChildKeys::Keyed(keys) => keys.iter().any(|known| known.name == key),
-        ChildKeys::Members => false,
+    child_keys().any(|known| known == key)
+}
+
+/// Returns the keys at which kinds state other components, in the order of the kinds and of their keys.
+pub(in crate::scenario) fn child_keys() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|kind| match kind.children {
+        ChildKeys::Keyed(keys) => keys.iter().map(|known| known.name).collect(),
+        ChildKeys::Members => Vec::new(),
     })
 }
 
