@@ -375,10 +375,14 @@ impl DiskDevice {
 
     /// What comes before the data of a write to a place.
     fn set_up_at(&self, at: Time, place: Place) -> Set {
-        if !self.policy.extra_write_disconnect {
+        // Only a write after a write may continue it.
+        if !self.policy.extra_write_disconnect && self.previous.0 != Op::Write {
             return self.set_up_once(at, u64::MAX);
         }
         let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
+        if !self.policy.extra_write_disconnect {
+            return self.set_up_once(at, first);
+        }
         self.set_up(at, first, self.buffer.for_write(first, first + 1))
     }
 
@@ -393,7 +397,7 @@ impl DiskDevice {
                 let onward_ns = self.write_departure_ns(self.previous.1);
                 twice_ns.min(onward_ns).min(self.write_departure_ns(u64::MAX))
             }
-            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX),
+            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX).min(self.write_departure_ns(self.previous.1)),
         };
         self.overheads.request_ns + kind_ns
     }
