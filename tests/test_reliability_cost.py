@@ -137,7 +137,7 @@ def test_times_of_repair_are_those_of_the_description_or_a_week(curve: reliabili
     found = reliability.cost_curve(without)
     assert {time.h for time in found.repair.values()} == {168}
     assert "1 week is taken" in str(found)
-    only = reliability.cost_curve({**without, "repair": {"mandatory": "3 days"}})
+    only = reliability.cost_curve({**without, "repair": {"strategy": "none", "mandatory": "3 days"}})
     assert {time.h for time in only.repair.values()} == {72}
 
 

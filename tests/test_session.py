@@ -31,7 +31,7 @@ def by_arrival(log: dict[str, Any]) -> dict[str, Any]:
 
 
 def compared(result: sledsim.Result) -> dict[str, Any]:
-    """Return a summary without the scenario, the run, and what only a run reports: overload, and intervals without it."""
+    """Return a summary without the scenario, the run, overload and intervals, which only a run reports."""
     left_out = {"scenario", "run", "overload"}
 
     def without_intervals(value: Any) -> Any:
@@ -135,8 +135,8 @@ def test_what_does_not_fit_comes_back_refused() -> None:
 
 
 MISUSE: dict[str, tuple[Callable[[sledsim.Session], object], str]] = {
-    "an arrival before now": (lambda session: session.submit(0, at_ns=999), "in the order of arrival"),
-    "time backwards": (lambda session: session.advance(999), "in the order of arrival"),
+    "an arrival before now": (lambda session: session.submit(0, at_ns=999), "runs back"),
+    "time backwards": (lambda session: session.advance(999), "runs back"),
     "arrivals out of order": (lambda session: session.serve([1, 2], at_ns=[9_000, 8_000]), "in the order of arrival"),
     "a negative block": (lambda session: session.serve([-1]), "lbns"),
     "no number": (lambda session: session.serve(["x"]), "lbns"),
