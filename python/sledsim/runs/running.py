@@ -10,6 +10,7 @@ from sledsim._core import RunError
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
+from sledsim.show.arguments import require_kind
 from sledsim.show.progress import reporting
 from sledsim.traces.parquet import is_parquet, parquet_as_csv
 from sledsim.traces.trace import require_file
@@ -91,6 +92,7 @@ def run_resolved(
     check: bool = False,
 ) -> Result:
     """Simulate a scenario that has been resolved; see :func:`run`."""
+    require_kind(RunError, "resolved", resolved, Resolved, "a resolved scenario")
     stretch = stretch_of(timeline)
     if stretch:
         require_powers(resolved)

@@ -10,6 +10,7 @@ from sledsim._core import SledsimError
 from sledsim.runs.result import Result
 from sledsim.runs.session import Session
 from sledsim.scenario.reading import ScenarioLike, Sets, set_list
+from sledsim.show.arguments import require_kind, require_path
 from sledsim.show.faults import brief, require_whole, wrong
 from sledsim.show.frames import need
 from sledsim.sqlite.statements import Statement, Statements
@@ -110,6 +111,8 @@ class Connection:
 
         from sledsim.sqlite.files import Charges, Files
 
+        require_path(SledsimError, "path", path)
+        require_kind(SledsimError, "session", session, Session, "a session")
         self.session = session
         self._charges = Charges(session)
         #: The first is none: what belongs to it is that of no other.
