@@ -453,8 +453,12 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     import subprocess
     import sys
 
-    page = (ROOT / "docs" / "how-to" / "custom-mechanism.md").read_text()
-    module, program = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
+    module, program = [
+        block
+        for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+        if "my_drum" in block or "Drum" in block
+    ]
     (folder / "my_drum.py").write_text(module)
     # As many runs, and shorter ones.
     (folder / "program.py").write_text(program.replace("5_000", "300").replace("500", "50"))

@@ -370,7 +370,7 @@ def test_typed_scenarios_take_it() -> None:
 def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     import re
 
-    page = (ROOT / "docs" / "how-to" / "custom-policies.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     module, program, *_ = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
     assert len([line for line in (module + program).splitlines() if line.strip()]) <= 32
     (folder / "my_policy.py").write_text(module)

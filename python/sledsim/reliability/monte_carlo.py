@@ -191,13 +191,13 @@ def simulate(
     lifetimes
         Lifetimes of each simulation, at least 1,000. Where nothing is said, 200,000 plain or 20,000 forced ones, and
         with a ``precision`` at most 100 million; fewer where that would be more than can be simulated
-        (docs/reference/limits.md).
+        (docs/reference/scenario.md).
     precision
         Simulate until half the width of every interval of a loss is so small a part of its estimate.
     method
         ``plain`` counts losses as they come, ``biased`` forces them, ``auto`` forces them for the times at which plain
         sampling saw few, unless devices have tips that fail or the enclosure is too large for that
-        (docs/reference/limits.md): then losses that were not seen have an upper bound.
+        (docs/reference/scenario.md): then losses that were not seen have an upper bound.
     confidence
         Of the intervals, from 0.5 to 0.9999.
     seed

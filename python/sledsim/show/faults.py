@@ -163,7 +163,7 @@ def most_of(limit: str) -> int:
     Parameters
     ----------
     limit
-        Its name, as docs/reference/limits.md has it.
+        Its name, as docs/reference/scenario.md has it.
     """
     return next(most for name, most, *_ in _core.limits() if name == limit)
 
