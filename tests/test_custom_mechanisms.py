@@ -151,7 +151,7 @@ def test_the_result_names_the_mechanism_and_the_hash_of_its_source(folder: Path)
     assert (device["source"], device["folder"]) == (source, str(folder.resolve()))
     assert device["parameters"] == {**SLED, "settle_ms": 0.4}
     assert sledsim.run(result.summary["scenario"]).response == result.response
-    slower = sledsim.run(result.summary["scenario"], set={"device.settle_ms": 2.0})
+    slower = sledsim.run(result.summary["scenario"], overrides={"device.settle_ms": 2.0})
     assert slower.response.mean_ms > result.response.mean_ms
 
 

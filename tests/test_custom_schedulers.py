@@ -271,7 +271,7 @@ def test_hooks_hear_of_every_request(folder: Path, system: dict[str, Any]) -> No
     mine = write(folder, HOOKED)
     rate = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
     scenario = {**SCENARIO, "workload": rate, "system": {**system, "scheduler": {"python": mine}}}
-    assert sledsim.run(scenario, set={"run.requests": 1000}).complete
+    assert sledsim.run(scenario, overrides={"run.requests": 1000}).complete
 
 
 def test_the_command_line_takes_a_policy_over_any_other(
@@ -309,7 +309,7 @@ def test_sweeps_take_it(folder: Path) -> None:
     assert len(rows) == 4
     for row in rows:
         weight, device = float(row["values"]["scheduler.weight"]), row["values"]["device"]
-        built_in = sledsim.run(scenario_with({"name": "asptf", "weight": weight}), set={"device": device})
+        built_in = sledsim.run(scenario_with({"name": "asptf", "weight": weight}), overrides={"device": device})
         assert row["metrics"]["response.mean_ms"]["mean"] == built_in.response.mean_ms
 
 

@@ -155,7 +155,7 @@ class MonteCarlo(Shown):
 def simulate(
     description: DescriptionLike,
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     years: Sequence[float] = (1.0, 3.0, 5.0),
     lifetimes: int | None = None,
     precision: float | None = None,
@@ -184,7 +184,7 @@ def simulate(
     ----------
     description
         The enclosure: a file, a text, a dictionary or a :class:`~sledsim.reliability.Description`.
-    set
+    overrides
         Values that replace those of the description.
     years
         Times by which losses are counted, in years of 8,760 h.
@@ -225,7 +225,7 @@ def simulate(
     >>> found.loss[0]["low"] < found.loss[0]["estimate"] < found.loss[0]["high"]
     True
     """
-    described = load(description, set=set)
+    described = load(description, overrides=overrides)
     years = require_times(years)
     if not is_one_of(method, ("auto", "plain", "biased")):
         raise wrong(ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased"))

@@ -489,7 +489,7 @@ def ways_out(error: _core.SledsimError) -> list[tuple[str, Any]]:
 
     def noted(path: str, value: Any) -> str:
         # What was set, and is wrong, is told in the same way; a key without a value is left to the reader.
-        if value is not None and path != "set":
+        if value is not None and path not in {"set", "overrides"}:
             offered.append((path, value))
         return ""
 
