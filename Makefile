@@ -98,9 +98,10 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 # Zig brings an old C library to link with; only Linux has that question.
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
-	rm -f dist/sledsim-*
+	rm -f dist/sledsim*
 	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
 	$(BIN)/maturin sdist --out dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
 
 #: make lib               libsledsim for programs in C and C++: .so, .a, headers, pkg-config, into out/c (PREFIX=folder)
 .PHONY: lib

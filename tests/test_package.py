@@ -7,19 +7,11 @@ import importlib
 import subprocess
 import sys
 import tomllib
-from itertools import chain
-from typing import TYPE_CHECKING
 
 import pytest
 
 import sledsim
 from conftest import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Outcome
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -99,6 +91,8 @@ EXTRAS = {
     "optimise": ("optuna",),
     "sqlite": ("apsw",),
 }
+
+
 def test_the_extras_of_a_user_are_those_listed_here() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {name: len(needs) for name, needs in project["optional-dependencies"].items()}

@@ -34,7 +34,16 @@ TIME_LIMIT_S = 600
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Return a folder that is like a checkout after `make run`: the sources, and an environment that is up to date."""
-    for name in ("Makefile", "Cargo.toml", "Cargo.lock", "crates", "examples", "papers", "pyproject.toml", "requirements"):
+    for name in (
+        "Makefile",
+        "Cargo.toml",
+        "Cargo.lock",
+        "crates",
+        "examples",
+        "papers",
+        "pyproject.toml",
+        "requirements",
+    ):
         (tmp_path / name).symlink_to(ROOT / name)
     programs, stamps = tmp_path / ".venv" / "bin", tmp_path / ".venv" / "stamps"
     programs.mkdir(parents=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import shutil
 import subprocess
 from dataclasses import replace
