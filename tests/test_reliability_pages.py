@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim import reliability
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-EXAMPLES = ROOT / "examples" / "enclosures"
 HONG = EXAMPLES / "hong2006.toml"
 PAGES = [ROOT / "docs" / folder / "reliability.md" for folder in ("how-to", "explanation")]
 
@@ -30,13 +29,13 @@ def test_the_page_shows_what_the_commands_print(
     shown = re.findall(r"```sh\n(sledsim reliability [^\n]+)\n```\n\n```\n(.+?)```", page, flags=re.DOTALL)
     assert len(shown) >= 4
     for command, output in shown:
-        arguments = [ROOT / word if word.startswith("examples/") else word for word in command.split()[1:]]
+        arguments = [EXAMPLES / word if word.endswith(".toml") else word for word in command.split()[1:]]
         assert sledsim_cli(*arguments).out == output, command
     programs = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
     assert len(programs) >= 2
     monkeypatch.chdir(tmp_path)
     for program in programs:
-        exec(program.replace("examples/", f"{ROOT}/examples/"))
+        exec(program.replace('"hong2006.toml"', repr(str(HONG))))
     assert (tmp_path / "figure4.html").stat().st_size > 1000
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from concurrent.futures import CancelledError
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import EXAMPLES
 from sledsim import SledsimError, _core
 from sledsim.machine import run_each
 from sledsim.reliability import simulate
@@ -18,10 +18,10 @@ from sledsim.sweep import Evaluation, Sweep, optimise, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Outcome
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 MOST = {name: most for name, most, *_ in _core.limits()}["threads"]
 
 
@@ -86,8 +86,8 @@ def test_a_pool_calls_in_order_until_it_is_stopped() -> None:
 SWEEP = Sweep(
     {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 1.0}}, "system": {"device": "g2"}}, {"seed": [1]}
 )
-ENCLOSURE = EXAMPLES / "enclosures" / "raid6.toml"
-SEARCH = EXAMPLES / "searches" / "velocity.toml"
+ENCLOSURE = EXAMPLES / "raid6.toml"
+SEARCH = EXAMPLES / "velocity.toml"
 
 
 def evaluate(folder: Path, threads: Any) -> None:
@@ -119,7 +119,7 @@ def test_a_number_of_threads_has_bounds(taker: str, threads: Any, tmp_path: Path
 
 @pytest.mark.parametrize(
     "words",
-    [("sweep", "run", "sweeps/rates.toml"), ("optimise", "searches/velocity.toml")],
+    [("sweep", "run", "rates.toml"), ("optimise", "velocity.toml")],
 )
 def test_so_it_has_on_the_command_line(
     words: tuple[str, ...], sledsim_cli: Callable[..., Outcome], tmp_path: Path

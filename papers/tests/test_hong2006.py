@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sledsim
-from conftest import ROOT, reference
+from conftest import EXAMPLES, reference
 from documented_claims import documented
 from sledsim import reliability
 from sledsim.reliability.duration import YEAR_H
@@ -204,7 +204,7 @@ def test_the_database_is_as_large_on_every_device(study: Study) -> None:
     other = scenario(study, load, systems(load)["mems"], streams=changed)
     small = scenario(study, load, {"device": "griffin1999"})
     for each in (*whole, other, small):
-        log = sledsim.run(each, set={"run.requests": 10_000, "run.warmup_requests": 0}, log=True).log
+        log = sledsim.run(each, overrides={"run.requests": 10_000, "run.warmup_requests": 0}, log=True).log
         last = max(int(lbn) + int(blocks) for lbn, blocks in zip(log["lbn"], log["blocks"], strict=True))
         # Its end is asked for within a thousandth, and nothing beyond it.
         assert 0.1099 * paper < last <= 0.11 * paper
@@ -239,7 +239,7 @@ def test_what_the_text_states_lies_over_our_curves(where: str, key: str, points:
 def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
     said = {row.claim: row.ours for row in documented("hong2006")}
 
-    base = reliability.load(ROOT / "examples" / "enclosures" / "hong2006.toml")
+    base = reliability.load(EXAMPLES / "hong2006.toml")
     spares = {k: base.replace(enclosure={"spares": k}) for k in range(6)}
     counts = {k: reliability.failure_counts(spares[k]) for k in (2, 3, 5)}
 
@@ -250,7 +250,7 @@ def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
     maintained = {
         sparing: {
             (row["strategy"], row["spares"], row["repair"]): row["mttf_years"]
-            for row in reliability.mttf_by_maintenance(base, set={"enclosure.sparing": sparing}).rows
+            for row in reliability.mttf_by_maintenance(base, overrides={"enclosure.sparing": sparing}).rows
         }
         for sparing in ("dedicated", "distributed")
     }
