@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sledsim_papers.harness.study import Study
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 #: Documents and traces that `sledsim example` writes.
@@ -158,15 +156,6 @@ def sledsim_cli() -> Callable[..., Outcome]:
         return Outcome(done.exit_code, done.stdout, done.stderr)
 
     return call
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    """Return what makes the runs of experiments."""
-    from sledsim_papers.harness.study import Study
-
-    with Study(workers=2, reference=REFERENCE) as made:
-        yield made
 
 
 @pytest.fixture

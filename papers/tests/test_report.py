@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import shutil
 import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conftest import SCENARIO, size
+from html_outline import Outline
 from sledsim import SledsimError
 from sledsim.scenario import resolve
 from sledsim.show.style import altair_library, styled, values
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from sledsim_papers.harness.reproduction import Reproduction
     from sledsim_papers.harness.study import Study
 
-#: Elements that have no end.
-VOID = {"meta", "link", "img", "br", "input", "hr"}
 WIDTHS = (1280, 390)
 
 
@@ -109,39 +106,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path
         found = reproduce("griffin1999", draw=True, export=pages.export)
     pages.write(found)
     return found, folder
-
-
-class Outline(HTMLParser):
-    """What matters of a page: whether elements are closed, and identities, links, headings and text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.identities: list[str] = []
-        self.links: list[str] = []
-        self.headings: list[int] = []
-        self.text = ""
-        self.attributes: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-        assert not self.open, f"not closed: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.attributes.append((tag, found))
-        if tag not in VOID:
-            self.open.append(tag)
-        if found.get("id"):
-            self.identities.append(str(found["id"]))
-        self.links += [str(found[key]) for key in ("href", "src") if found.get(key)]
-        if re.fullmatch(r"h\d", tag):
-            self.headings.append(int(tag[1]))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in {"script", "style"}:
-            self.text += f"{data} "
 
 
 def outline(page: Path) -> Outline:

@@ -93,7 +93,7 @@ def test_disks_enclosures_and_drawings_have_their_keys_set() -> None:
 def test_sleds_of_experiments_are_those_of_the_study() -> None:
     made_aside = [
         path.name
-        for path in (ROOT / "python" / "sledsim_papers").glob("*[0-9]/*.py")
+        for path in (ROOT / "papers" / "src" / "sledsim_papers").glob("*[0-9]/*.py")
         if path.name != "figures.py" and "MemsStorage(" in path.read_text(encoding="utf-8")
     ]
     assert not made_aside

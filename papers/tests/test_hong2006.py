@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import sledsim
-from conftest import reference
+from conftest import EXAMPLES, reference
+from documented_claims import documented
+from sledsim import reliability
 from sledsim.reliability.duration import YEAR_H
 from sledsim_papers.harness import Study, claims, experiments, pictures
 from sledsim_papers.hong2006.experiments import REPAIR_TIMES, SPARES, enclosure, mttf_years
@@ -232,3 +234,52 @@ def test_what_the_text_states_lies_over_our_curves(where: str, key: str, points:
     for row in stated:
         near = [abs(each[key] - row[key]) for each in ours if abs(each["years"] - row["years"]) < 0.02]
         assert min(near) < 0.005, row
+
+
+def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
+    said = {row.claim: row.ours for row in documented("hong2006")}
+
+    base = reliability.load(EXAMPLES / "hong2006.toml")
+    spares = {k: base.replace(enclosure={"spares": k}) for k in range(6)}
+    counts = {k: reliability.failure_counts(spares[k]) for k in (2, 3, 5)}
+
+    def need(k: int, what: str, years: int) -> float:
+        [row] = [row for row in counts[k].repairs if (row["need"], row["years"]) == (what, years)]
+        return float(row["probability"])
+
+    maintained = {
+        sparing: {
+            (row["strategy"], row["spares"], row["repair"]): row["mttf_years"]
+            for row in reliability.mttf_by_maintenance(base, overrides={"enclosure.sparing": sparing}).rows
+        }
+        for sparing in ("dedicated", "distributed")
+    }
+    mttf = maintained["dedicated"]
+    gains = [
+        mttf["preventive", k, time] / mttf["preventive", 0, time]
+        for strategy, k, time in mttf
+        if strategy == "preventive" and k
+    ]
+    apart = [abs(maintained["distributed"][key] / mttf[key] - 1) for key in mttf if key[2] not in (None, "3 months")]
+    disk = [1 - row["device_loss"] for row in reliability.analyse(base).rows]
+    assert len(gains) == 25
+    assert len([gain for gain in gains if gain < 10]) == 1
+    ours = {
+        "mttf-no-repair": ", ".join(f"{reliability.mttf_h(each) / 8760:.2f}" for each in spares.values()),
+        "loss-5-spares-3-years": f"{reliability.MarkovModel(spares[5]).loss_probability('3 years'):.4f}",
+        "loss-disk-3-years": f"{1 - disk[1]:.4f}",
+        "loss-without-spares-1-year": f"{reliability.MarkovModel(spares[0]).loss_probability('1 year'):.4f}",
+        "preventive-gain": f"{min(gains):.1f}, {max(gains):.1f}",
+        "preventive-beats-mandatory": "preventive, mandatory",
+        "thousand-years": f"{mttf['preventive', 5, '1 week']:.0f}",
+        "disk-survival": ", ".join(f"{each:.4f}" for each in disk),
+        "durability-2-spares-1-year": f"{need(2, 'none to survive', 1):.4f}",
+        "durability-5-spares-5-years": f"{need(5, 'none to survive', 5):.4f}",
+        "repairs-preventive": f"{need(3, 'more than one, preventive', 5):.4f}",
+        "repairs-mandatory": f"{need(3, 'more than one, mandatory', 5):.4f}",
+        "distributed-sparing": f"{max(apart):.3f}",
+    }
+    assert said.items() >= ours.items()
+    for strategy, k, time in mttf:
+        if strategy == "mandatory" and k:
+            assert mttf["preventive", k, time] > mttf["mandatory", k, time]

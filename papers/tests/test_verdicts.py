@@ -20,7 +20,7 @@ from sledsim_papers.harness.ledger import HARDLY_MOVES, PAPERS, claims, motion
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.stand_ins import stand_ins
-from test_papers_motion import sleds_of
+from test_motion import sleds_of
 from test_readme import COMMANDS
 from test_report import WIDTHS, check_drawn, check_page
 

@@ -17,7 +17,7 @@ from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
 from sledsim_papers.schlosser2000 import application_claims, applications
 from sledsim_papers.schlosser2000.application_replays import single_changes, spent_on_turns
 from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, Runs, all_runs, found, make
-from test_papers_schlosser2000 import APPLICATION_CLAIMS
+from test_schlosser2000 import APPLICATION_CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

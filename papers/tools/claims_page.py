@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from full_run import FullAnswer, FullRun
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "claims.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "claims.md"
 #: What of a figure's larger value is far.
 FAR = 0.1
 BLOCK = re.compile(r"(?P<open><!-- computed: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
