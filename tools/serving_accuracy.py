@@ -322,8 +322,8 @@ def said(measuring: Measuring) -> Iterator[str]:
     told = (
         f"Measured on {datetime.now(UTC).date()} on {os.cpu_count()} cores{first}, "
         f"{measuring.seconds:g} s for each row. "
-        f"fio's own overhead: with a device that takes no time a request takes fio {whole_us} in the median, p99 {p99_us}, "
-        f"and {after_us} from its submission, from which errors count (other load {way.others:.2f}). "
+        f"fio's own overhead: with a device that takes no time a request takes fio {whole_us} in the median, "
+        f"p99 {p99_us}, and {after_us} from its submission, from which errors count (other load {way.others:.2f}). "
         f"Such a device serves {many.rate:,.0f} requests/s with {UNDER_WAY} outstanding "
         f"(other load {many.others:.2f})."
     )
