@@ -1,6 +1,6 @@
 """Public names of ``sledsim.traces``, each loaded on first use."""
 
-from sledsim.traces.info_tables import info_tables as info_tables
+from sledsim.traces.info import info_tables as info_tables
 from sledsim.traces.trace import Trace as Trace
 from sledsim.traces.trace import formats_table as formats_table
 from sledsim.traces.trace import open_trace as open_trace
