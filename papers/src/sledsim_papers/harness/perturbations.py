@@ -1,4 +1,4 @@
-"""Changes that contradict claims: where the verdict stays all the same, the claim is weakly held."""
+"""Perturbations: changes of the model that contradict a claim, so that its verdict should change."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,34 +12,34 @@ from sledsim.devices import catalog
 from sledsim_papers.harness.ledger import PAPERS
 from sledsim_papers.harness.motion import with_devices
 
-__all__ = ["Doubt", "doubts"]
+__all__ = ["Perturbation", "perturbations"]
 
 
-class Doubt(BaseModel):
-    """A change of the model or a parameter that contradicts a claim, made in every run and device of its experiment.
+class Perturbation(BaseModel):
+    """A change of the model or of a parameter that contradicts a claim, made in every run of its experiment.
 
     Parameters
     ----------
     claim
         Full name of the claim.
-    says
-        The change, in our words.
+    change
+        The change in words.
     times
-        Factors of values of devices; of devices that have such a value.
+        Factors for values of devices, by key; devices without the key stay as they are.
     values
-        Values of devices that take the place of theirs; of devices that have such a value.
+        New values of devices, by key; devices without the key stay as they are.
     device
-        Devices of the catalogue that take the place of others, by the names of those.
+        Replacements of devices of the catalogue, by the name of the replaced device.
     scheduler
-        Takes the place of every scheduler.
+        Replaces every scheduler.
     enclosure
-        Settings of every enclosure of devices, by path.
+        Settings of every enclosure, by path.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     claim: str
-    says: str
+    change: str
     times: Mapping[str, float] = Field(default_factory=dict)
     values: Mapping[str, float | bool | str] = Field(default_factory=dict)
     device: Mapping[str, str] = Field(default_factory=dict)
@@ -47,29 +47,29 @@ class Doubt(BaseModel):
     enclosure: Mapping[str, int | str] = Field(default_factory=dict)
 
     def of_device(self, device: str | Mapping[str, Any]) -> str | dict[str, Any]:
-        """Return a device with the change.
+        """Return a device with the perturbation.
 
         Parameters
         ----------
         device
-            Entry of the catalogue, or one with values that replace its own.
+            Name of a catalogue entry, or a mapping with ``name`` and values that replace those of the entry.
         """
         given = {"name": device} if isinstance(device, str) else dict(device)
         entry = catalog().get(str(given.get("name")))
         if entry is None:
             return device if isinstance(device, str) else given
         if entry.name in self.device:
-            # Values of one device say nothing of another.
+            # Values given for one device do not apply to its replacement.
             return self.device[entry.name]
         its = {key: value.value for key, value in entry.values.items()} | given
-        # A count stays one.
+        # Counts stay integers.
         times = {key: type(its[key])(its[key] * factor) for key, factor in self.times.items() if key in its}
         values = {key: value for key, value in self.values.items() if key in its}
         changed = {**given, **times, **values}
         return device if isinstance(device, str) and changed == given else changed
 
     def of_scenario(self, scenario: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a scenario with the change; what is no scenario, such as an enclosure, comes back as it is.
+        """Return a scenario with the perturbation; other documents, such as enclosures, are returned unchanged.
 
         Parameters
         ----------
@@ -91,11 +91,11 @@ class Doubt(BaseModel):
 
 
 @cache
-def doubts() -> Mapping[str, Doubt]:
-    """Return the changes by the full names of the claims that they contradict, in the order of the papers."""
-    found: dict[str, Doubt] = {}
+def perturbations() -> Mapping[str, Perturbation]:
+    """Return perturbations by the full names of the claims that they contradict, in the order of the papers."""
+    found: dict[str, Perturbation] = {}
     for paper in PAPERS:
-        text = files(f"sledsim_papers.{paper}").joinpath("doubts.toml").read_text(encoding="utf-8")
+        text = files(f"sledsim_papers.{paper}").joinpath("perturbations.toml").read_text(encoding="utf-8")
         for name, said in tomllib.loads(text).items():
-            found[f"{paper}.{name}"] = Doubt(claim=f"{paper}.{name}", **said)
+            found[f"{paper}.{name}"] = Perturbation(claim=f"{paper}.{name}", **said)
     return found
