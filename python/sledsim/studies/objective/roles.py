@@ -23,8 +23,8 @@ from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
 from sledsim.studies.objective.naming import is_layout, is_scheduler, require_layout, wrongly_named
-from sledsim.studies.relation.access import FETCHES, fetch_times_s, scan_relation
-from sledsim.studies.relation.layouts import Relation, layout_named, layouts_of
+from sledsim.studies.relations.access import FETCHES, fetch_times_s, scan_relation
+from sledsim.studies.relations.layouts import Relation, layout_named, layouts_of
 
 __all__ = ["LayoutRole", "Role", "Sampling", "SamplingKeys", "ScenarioRole", "policy_scenario", "role_named"]
 
@@ -307,7 +307,7 @@ def role_named(
     if is_scheduler(role):
         return _scheduler_role(str(role), without, device or "g2", rate_per_s, sets)
     if is_layout(role):
-        chosen = device_of("device", device or "g2", set=sets)
+        chosen = device_of("device", device or "g2", overrides=sets)
         require_layout(str(role), chosen)
         return LayoutRole(str(role), chosen, None if without is None else str(without))
     baseline = None if without is None else resolve(without, sets)
