@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sledsim.devices import MemsStorage
-from sledsim.studies.design import figures_of
+from sledsim.studies.sled_design import figures_of
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
 from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
