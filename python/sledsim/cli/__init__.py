@@ -1,7 +1,8 @@
-"""The command line: arguments in, tables or JSON out; everything else is done by the package.
+"""The command line: reads arguments, calls the package, prints tables or JSON.
 
-Another package adds commands of its own by an entry point of the group ``sledsim.commands``: a function that takes the
-application. ``AsJson``, ``complain``, ``print_json`` and ``print_tables`` keep such commands like the others.
+Another package adds commands through an entry point of the group ``sledsim.commands``: a function that takes the
+application. ``AsJson``, ``print_error``, ``print_json``, ``print_tables`` and ``print_written`` give its commands the
+same options and output.
 """
 
 from typing import TYPE_CHECKING
@@ -10,31 +11,31 @@ from sledsim._loading import CoreError, on_first_use
 
 if TYPE_CHECKING:
     from sledsim.cli.options import AsJson
-    from sledsim.cli.output import complain, print_json, print_tables
+    from sledsim.cli.output import print_error, print_json, print_tables, print_written
 
-__all__ = ["AsJson", "complain", "main", "print_json", "print_tables"]
+__all__ = ["AsJson", "main", "print_error", "print_json", "print_tables", "print_written"]
 
-_HOMES = {"AsJson": "options", "complain": "output", "print_json": "output", "print_tables": "output"}
+_HOMES = {"AsJson": "options"} | dict.fromkeys(("print_error", "print_json", "print_tables", "print_written"), "output")
 
-# Nothing is loaded before `main` can tell what Ctrl-C means.
+# Loaded on first use, so that `main` handles Ctrl-C from the start.
 __getattr__, __dir__ = on_first_use(__name__, _HOMES)
 
 
 def main() -> None:
-    """Run the command line; the process ends with the command's exit status."""
+    """Run the command line and exit with the command's status."""
     import sys
 
     try:
         from sledsim._guarding import end_when_stuck
-        from sledsim.cli.streams import hold_streams
+        from sledsim.cli.streams import prepare_streams
 
-        hold_streams()
+        prepare_streams()
         from sledsim.cli.app import app
 
         end_when_stuck()
         app(prog_name="sledsim")
     except KeyboardInterrupt:
-        # Ctrl-C before the command has begun, while Python still loads it.
+        # Ctrl-C while the command is still being loaded.
         sys.exit(130)
     except CoreError as error:
         print(f"sledsim: {error}", file=sys.stderr)

@@ -1,5 +1,6 @@
-"""The command that writes examples into the working folder: what the documentation names, to be run and changed."""
+"""The command ``example``: writes the examples of the documentation into the working folder."""
 
+import shlex
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 from sledsim.cli.options import AsJson
 from sledsim.cli.output import print_json, print_tables
+from sledsim.cli.streams import write
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EVERYTHING", "register"]
 
-#: The name that stands for all of them: README uses every one.
+#: Name for all examples, which README uses.
 EVERYTHING = "readme"
 
 EXAMPLES = """\b
@@ -28,7 +30,7 @@ Examples:
   sledsim example scenario.toml
 """
 
-#: What there is, and what it is of. Those with a suffix that a description has lie in the package; traces are made.
+#: Examples. Documents are files of the package, traces are generated.
 KINDS = {
     "scenario.toml": "a file server on a second-generation device",
     "fcfs.toml": "random reads at a high load, first come first served",
@@ -36,18 +38,29 @@ KINDS = {
     "rates.toml": "a sweep: three schedulers at four loads",
     "enclosure.toml": "an enclosure of twenty devices with spares",
     "design.toml": "a search: how large and how dense should a sled be?",
-    "my-trace.gz": "a block trace: 5,000 requests made by the stand-in tpcc-like",
-    "measured.trace": "service times as they are measured on a drive; made by the model of atlas10k, each 2 % longer",
+    "my-trace.gz": "a block trace: 5,000 requests of the workload tpcc-like",
+    "measured.trace": "measured service times of a drive (generated: those of atlas10k plus 2 %)",
+}
+#: For each example the command that uses it.
+NEXT = {
+    "scenario.toml": ("run", "scenario.toml"),
+    "fcfs.toml": ("run", "fcfs.toml"),
+    "sptf.toml": ("run", "sptf.toml"),
+    "rates.toml": ("sweep", "run", "rates.toml"),
+    "enclosure.toml": ("reliability", "enclosure.toml"),
+    "design.toml": ("optimise", "design.toml"),
+    "my-trace.gz": ("replay", "my-trace.gz", "--device", "g2"),
+    "measured.trace": ("validate-drive", "atlas10k", "measured.trace"),
 }
 TRACE_REQUESTS = 5000
 MEASURED_REQUESTS = 400
-#: How much longer than the model's the service times of the made measurement are.
+#: Ratio of the generated service times to those of the model.
 LONGER = 1.02
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=EXAMPLES)(example)
+    app.command(epilog=EXAMPLES, rich_help_panel="Simulate")(example)
 
 
 def example_names(incomplete: str) -> list[str]:
@@ -60,16 +73,16 @@ def example(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help=f"Which one; {EVERYTHING} for all that README uses. Without it they are listed.",
+            help=f"Example to write; {EVERYTHING} for all that README uses. Without it, the examples are listed.",
             autocompletion=example_names,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write an example into the working folder: a scenario, a sweep, a trace.
+    """Write example files into the working folder.
 
-    A file that is there already is left as it is, unless it would become the same or --force is given.
+    An existing file with other content is only overwritten with --force.
     """
     from sledsim._core import SledsimError
     from sledsim.show.faults import require_plain
@@ -80,7 +93,7 @@ def example(
             print_json(KINDS)
         else:
             rows = [[EVERYTHING, "all of these"], *map(list, KINDS.items())]
-            print_tables([Table(["example", "what it is"], rows, left=frozenset({1}))])
+            print_tables([Table(["example", "content"], rows, left=frozenset({1}))])
         return
     wanted = list(KINDS) if name == EVERYTHING else [name]
     # The ending may be left out.
@@ -94,7 +107,7 @@ def example(
         require_plain(SledsimError, Path(each))
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
-        says = f"{', '.join(changed)}: there already, with other content; --force writes over it"
+        says = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
         raise wrong(SledsimError, "conflict", says, path="force", value=changed)
     for each, text in texts.items():
         Path(each).write_bytes(text)
@@ -102,11 +115,12 @@ def example(
         print_json(list(texts))
     else:
         print_tables([Table(["written", ""], [[each, KINDS[each]] for each in texts], left=frozenset({1}))])
+        write(f"next: {shlex.join(['sledsim', *NEXT[next(iter(texts))]])}", err=True)
 
 
 def _content(name: str) -> bytes:
-    made: dict[str, Callable[[], bytes]] = {"my-trace.gz": _trace, "measured.trace": _measured}
-    return made[name]() if name in made else (files("sledsim") / "examples" / name).read_bytes()
+    generated: dict[str, Callable[[], bytes]] = {"my-trace.gz": _trace, "measured.trace": _measured}
+    return generated[name]() if name in generated else (files("sledsim") / "examples" / name).read_bytes()
 
 
 def _logged(scenario: "dict[str, object]") -> "dict[str, NDArray[np.generic]]":
@@ -116,10 +130,10 @@ def _logged(scenario: "dict[str, object]") -> "dict[str, NDArray[np.generic]]":
 
 
 def _trace() -> bytes:
-    """Write requests of a stand-in as a trace: CSV with the columns that are looked for, compressed."""
+    """Return a block trace of a workload of the catalogue: compressed CSV with the usual columns."""
     import gzip
 
-    # Where requests go and when follows from the size of the device, not from its speed.
+    # Addresses and times depend on the size of the device, not on its speed.
     log = _logged({"workload": "tpcc-like", "system": {"device": "g2"}, "run": {"requests": TRACE_REQUESTS}})
     columns = (log[name].tolist() for name in ("arrival_ns", "origin", "lbn", "blocks", "read"))
     rows = sorted(
@@ -131,7 +145,7 @@ def _trace() -> bytes:
 
 
 def _measured() -> bytes:
-    """Write service times of a drive's model, each a little longer, in DiskSim's validation format."""
+    """Return service times of a drive's model, each a little longer, in DiskSim's validation format."""
     workload = {"read_fraction": 0.7, "arrival": {"kind": "closed", "outstanding": 1}}
     log = _logged({"workload": workload, "system": {"device": "atlas10k"}, "run": {"requests": MEASURED_REQUESTS}})
     columns = (log[name].tolist() for name in ("read", "lbn", "blocks", "response_ns"))
