@@ -213,7 +213,7 @@ def test_the_invariants_see_each_lie(lie: str) -> None:
 def test_another_result_of_the_same_scenario_is_seen() -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
     document = {"workload": workload, "system": {"device": "g2"}, "run": {"requests": 30}}
-    one, other = sledsim.run(document), sledsim.run(document, set={"seed": 2})
+    one, other = sledsim.run(document), sledsim.run(document, overrides={"seed": 2})
     invariants.same_again(one, sledsim.run(one["scenario"]))
     with pytest.raises(BrokenError, match="something else"):
         invariants.same_again(one, other)

@@ -89,7 +89,7 @@ def test_ctrl_c_while_the_scenario_is_awaited() -> None:
 def test_a_run_in_python_returns_its_result(progress: object) -> None:
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    result = sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=progress)  # type: ignore[arg-type]
+    result = sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=progress)  # type: ignore[arg-type]
     timer.join()
     assert not result.complete
     assert result.requests.completed > 1000
@@ -165,7 +165,7 @@ def strike(*_: object) -> None:
 
 
 def test_ctrl_c_in_a_progress_callback_keeps_the_result_so_far() -> None:
-    result = sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=strike)
+    result = sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=strike)
     assert not result.complete
     assert result.requests.completed > 0
     enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
@@ -179,7 +179,7 @@ def test_what_else_a_progress_callback_raises_is_passed_on() -> None:
         raise LookupError("as asked")
 
     with pytest.raises(LookupError, match="as asked"):
-        sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=fail)
+        sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=fail)
     with pytest.raises(LookupError, match="as asked"):
         simulate(ROOT / "examples" / "enclosures" / "weak-devices.toml", precision=1e-6, progress=fail)
 

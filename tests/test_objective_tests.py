@@ -115,12 +115,12 @@ def test_rewriting_in_place_is_specific() -> None:
 def test_sdf_has_merit_only_where_nothing_settles() -> None:
     # Figures 4 and 8 of schlosser2004.
     assert sledsim.merit("sdf", sampling=FEW).verdict == "no merit"
-    assert sledsim.merit("sdf", sampling=FEW, set=NO_SETTLING).verdict == "has merit"
+    assert sledsim.merit("sdf", sampling=FEW, overrides=NO_SETTLING).verdict == "has merit"
 
 
 @pytest.mark.slow
 def test_sdf_is_more_specific_where_nothing_settles() -> None:
-    settled, unsettled = (sledsim.specificity("sdf", sampling=FEW, set=each) for each in ([], NO_SETTLING))
+    settled, unsettled = (sledsim.specificity("sdf", sampling=FEW, overrides=each) for each in ([], NO_SETTLING))
     assert settled.verdict == "not specific"
     assert unsettled.decisive.mean > settled.decisive.mean + RULE
 
@@ -194,7 +194,7 @@ def test_a_trace_is_cut_into_stretches(tmp_path: Path) -> None:
     found = sledsim.specificity(replayed, sampling=Sampling(replications=2))
     assert found.sampled_by == "30 stretches of the trace"
     assert found.decisive.low < found.decisive.mean < found.decisive.high
-    result = sledsim.run(replayed, set=["device.overhead_ms=0"])
+    result = sledsim.run(replayed, overrides=["device.overhead_ms=0"])
     assert found.cases[0].mean.mean == pytest.approx(result["response"]["mean_ms"], rel=1e-9)
     with pytest.raises(SledsimError, match=r"of the stretches of a trace only response\.mean_ms"):
         sledsim.specificity(replayed, sampling=Sampling(metric="response.p99_ms"))

@@ -72,8 +72,8 @@ def test_the_front_keeps_the_constraints_and_some_designs_break_them(found: Sear
 
 def test_what_is_said_of_a_design_is_what_a_run_of_it_gives(found: SearchOutcome) -> None:
     best = found.front[0]
-    result = sledsim.run(BASE, set={**best.values, "seed": 1})
-    device = sledsim.MemsStorage("g2", set=best.values)
+    result = sledsim.run(BASE, overrides={**best.values, "seed": 1})
+    device = sledsim.MemsStorage("g2", overrides=best.values)
     assert best.objectives == (device.capacity_bytes / 1e9, result.response.mean_ms)
 
 
@@ -116,7 +116,7 @@ def test_the_page_shows_what_runs_give() -> None:
             {"device.bit_rate_kbit_s": 20 * each, **dict.fromkeys(ACCELERATIONS, acceleration), "seed": 1}
             for each in velocities
         ]
-        found = [sledsim.run(json.loads(search.base.text or ""), set=each).response.mean_ms for each in settings]
+        found = [sledsim.run(json.loads(search.base.text or ""), overrides=each).response.mean_ms for each in settings]
         assert [f"{each:.3f}" for each in found] == [f"{each:.3f}" for each in shown]
 
 
@@ -311,7 +311,7 @@ def test_where_no_design_is_within_the_constraints_that_is_said(tmp_path: Path) 
     assert "no design that runs within all constraints, of 2 tried (2 break a constraint)" in str(found)
 
 
-@pytest.mark.parametrize("key", ["prices", "set", "parameters"])
+@pytest.mark.parametrize("key", ["prices", "overrides", "parameters"])
 def test_what_is_no_table_is_refused_by_its_key(key: str) -> None:
     with pytest.raises(sledsim.SledsimError, match=f"{key} = 3 is of the wrong type: expected a table"):
         optimise({**TWO_OBJECTIVES, key: 3})

@@ -202,7 +202,7 @@ def test_the_database_is_as_large_on_every_device(study: Study) -> None:
     other = scenario(study, load, systems(load)["mems"], streams=changed)
     small = scenario(study, load, {"device": "griffin1999"})
     for each in (*whole, other, small):
-        log = sledsim.run(each, set={"run.requests": 10_000, "run.warmup_requests": 0}, log=True).log
+        log = sledsim.run(each, overrides={"run.requests": 10_000, "run.warmup_requests": 0}, log=True).log
         last = max(int(lbn) + int(blocks) for lbn, blocks in zip(log["lbn"], log["blocks"], strict=True))
         # Its end is asked for within a thousandth, and nothing beyond it.
         assert 0.1099 * paper < last <= 0.11 * paper

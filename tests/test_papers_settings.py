@@ -142,7 +142,7 @@ def test_the_verdict_changes_with_a_parameter(sledsim_cli: Callable[..., Outcome
     assert [line.split()[-1] for line in shown[2].splitlines()[-2:]] == ["reproduced", "differs"]
     document = json.loads(sledsim_cli("reproduce", SPRINGS, "--set", "device.spring_factor=0", "--json").out)
     assert document["claims"][0]["verdict"] == "reproduced"
-    assert document["changed"]["set"] == ["device.spring_factor=0"]
+    assert document["changed"]["overrides"] == ["device.spring_factor=0"]
     assert document["changed"]["verdict"] == "differs"
     assert document["changed"]["ours"] == pytest.approx([1.0, 1.0, 1.0])
 

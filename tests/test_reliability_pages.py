@@ -100,7 +100,7 @@ def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
     maintained = {
         sparing: {
             (row["strategy"], row["spares"], row["repair"]): row["mttf_years"]
-            for row in reliability.mttf_by_maintenance(base, set={"enclosure.sparing": sparing}).rows
+            for row in reliability.mttf_by_maintenance(base, overrides={"enclosure.sparing": sparing}).rows
         }
         for sparing in ("dedicated", "distributed")
     }

@@ -140,4 +140,4 @@ def test_a_device_alone_is_refused_as_in_a_scenario(given: Any, sets: list[str],
 def test_only_a_drive_can_be_looked_at_as_a_device() -> None:
     sets = ["system.kind=partition", "system.child=g2", "system.bytes=1000000"]
     with pytest.raises(ScenarioError):
-        sledsim.Device("g2", set=sets)
+        sledsim.Device("g2", overrides=sets)

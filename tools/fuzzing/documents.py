@@ -134,7 +134,7 @@ def _scenario(source: Any, sets: list[str]) -> None:
 def _sweep(source: Any, sets: list[str]) -> None:
     from sledsim.sweep import Sweep
 
-    sweep = Sweep.load(source, set=sets)
+    sweep = Sweep.load(source, overrides=sets)
     if len(sweep) <= MOST_POINTS:
         sweep.check()
     for task, _ in zip(sweep.tasks(), range(POINTS), strict=False):
@@ -146,7 +146,7 @@ def _sweep(source: Any, sets: list[str]) -> None:
 def _search(source: Any, sets: list[str]) -> None:
     from sledsim.sweep import Search
 
-    search = Search.load(source, set=sets)
+    search = Search.load(source, overrides=sets)
     require(set(search.spaces) == set(search.parameters), "a parameter has no space")
     search.check()
 
@@ -154,7 +154,7 @@ def _search(source: Any, sets: list[str]) -> None:
 def _enclosure(source: Any, sets: list[str]) -> None:
     from sledsim import reliability
 
-    description = reliability.load(source, set=sets)
+    description = reliability.load(source, overrides=sets)
     if not reliability.needs_simulation(description):
         found = reliability.analyse(description)
         require(found.mttf_years > 0, f"a mean time to loss of {found.mttf_years} years")
@@ -176,8 +176,8 @@ def _cost(source: Any, sets: list[str]) -> None:
     from sledsim.scenario.reading import resolve
     from sledsim.studies.cost import cost, cost_file
 
-    keys = cost_file(source, set=sets)
-    scenario = resolve(keys.pop("scenario"), keys.pop("set"))
+    keys = cost_file(source, overrides=sets)
+    scenario = resolve(keys.pop("scenario"), keys.pop("overrides"))
     keys["replications"] = 1
     with suppress(KeyboardInterrupt):  # it took too long, and was stopped
         _check_numbers(cost(shortened(scenario.values), progress=stopper(), **keys).to_dict())
@@ -187,6 +187,6 @@ def _role(source: Any, sets: list[str]) -> None:
     from sledsim.studies.objective import role_file
     from sledsim.studies.objective.roles import role_named
 
-    keys = role_file(source, set=sets)
-    given = {"device": keys.get("device"), "rate_per_s": keys.get("rate_per_s"), "sets": keys.get("set", ())}
+    keys = role_file(source, overrides=sets)
+    given = {"device": keys.get("device"), "rate_per_s": keys.get("rate_per_s"), "sets": keys.get("overrides", ())}
     role_named(keys["role"], keys.get("without"), **given)

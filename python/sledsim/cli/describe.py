@@ -146,7 +146,7 @@ def device(
     if not views and not sets:
         print_result(device_entry(name), as_json=as_json)
         return
-    shown = device_of("name", name, set=sets or [])
+    shown = device_of("name", name, overrides=sets or [])
     if break_even:
         if out is not None:
             raise typer.BadParameter("a break-even time is not a table: use --json", param_hint="--out")

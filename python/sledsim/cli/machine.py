@@ -115,7 +115,7 @@ def machine(
         _refuse_twice("device", device)
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
         try:
-            each = run_each(dict.fromkeys(device, given), threads=threads, set=settings, **options)
+            each = run_each(dict.fromkeys(device, given), threads=threads, overrides=settings, **options)
         except SledsimError as error:
             raise _with_device_option(error, device) from None
         print_result(each, as_json=as_json)
@@ -132,7 +132,7 @@ def machine(
             inputs += [("--machine", folder or machine_folder())]
             inputs += [("the scenario", each) for each in files_read(given, sets or [])]
             require_apart(SledsimError, "trace", trace, [_inside(trace, *each) for each in inputs])
-        found = run_program(given, set=sets or [], **options)
+        found = run_program(given, overrides=sets or [], **options)
         print_result(found, as_json=as_json)
         if trace:
             found.save_trace(trace)

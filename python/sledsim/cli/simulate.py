@@ -264,7 +264,7 @@ def compare(
 
     check_chart(plot)
     require_metric(metric)
-    comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
+    comparison = compare_runs([from_argument(file) for file in files], overrides=sets or [], progress=True)
     print_result(comparison, as_json=as_json)
     if not comparison.complete:
         done = len(comparison)
@@ -348,7 +348,7 @@ def serve(
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {"socket": socket, "tcp": tcp, "remote": remote, "image": image, "drop": drop, "log": log}
-    result = serve_system(system_of(system), set=sets or [], **options, dilation=dilation, once=once, ready=ready)
+    result = serve_system(system_of(system), overrides=sets or [], **options, dilation=dilation, once=once, ready=ready)
     # Print the result even if a second SIGTERM arrives.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print_result(result, as_json=as_json)

@@ -159,7 +159,7 @@ def optimise(
     from sledsim.sweep.optimisation import optimise as search
 
     check_chart(plot)
-    found = search(file, store, set=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
+    found = search(file, store, overrides=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
     print_result(found, as_json=as_json)
     if not found.complete:
         tried = f"{len(found.trials)} of {found.search.trials} designs"
@@ -195,7 +195,7 @@ def power(
     from sledsim.studies.power.strategies import power as compared
 
     check_chart(plot)
-    comparison = compared(from_argument(file), policies=policies, set=sets or [], progress=True)
+    comparison = compared(from_argument(file), policies=policies, overrides=sets or [], progress=True)
     print_result(comparison, as_json=as_json)
     if not comparison.complete:
         last = list(comparison.results)[-1]
@@ -306,7 +306,7 @@ def _compared(
     from sledsim.reliability.analysis import YEARS
     from sledsim.reliability.comparison import compare
 
-    return compare(sources, years=numbers(years, "years", float) or YEARS, set=sets, progress=True, **simulation)
+    return compare(sources, years=numbers(years, "years", float) or YEARS, overrides=sets, progress=True, **simulation)
 
 
 def _report(
@@ -316,7 +316,7 @@ def _report(
     from sledsim.reliability.reporting import report
 
     times = numbers(years, "years", float) or YEARS
-    return report(source, years=times, set=sets, simulated=simulate, progress=True, **simulation)
+    return report(source, years=times, overrides=sets, simulated=simulate, progress=True, **simulation)
 
 
 def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: list[str]) -> "Shown":
@@ -329,12 +329,12 @@ def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: lis
 
     last = max(numbers(years, "years", float) or YEARS)
     if figure == "spares":
-        return survival_by_spares(source, years=last, set=sets)
+        return survival_by_spares(source, years=last, overrides=sets)
     if figure == "maintenance":
-        return mttf_by_maintenance(source, set=sets)
+        return mttf_by_maintenance(source, overrides=sets)
     if figure == "failures":
-        return failure_counts(source, years=last, set=sets)
-    return cost_curve(source, set=sets)
+        return failure_counts(source, years=last, overrides=sets)
+    return cost_curve(source, overrides=sets)
 
 
 def page_counts(texts: list[str]) -> list[int]:
@@ -501,10 +501,10 @@ def role_test(
     sampling: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     tested = _file_or_name(role)
     if isinstance(tested, Path) and has_key(tested, "role"):
-        arguments = role_file(tested, set=sets or [], **arguments)
+        arguments = role_file(tested, overrides=sets or [], **arguments)
         arguments["sampling"] = replace(arguments["sampling"], **sampling, progress=True)
     else:
-        arguments |= {"role": tested, "sampling": Sampling(**sampling, progress=True), "set": sets or []}
+        arguments |= {"role": tested, "sampling": Sampling(**sampling, progress=True), "overrides": sets or []}
     if test == "merit":
         # A file may name a disk for the other test.
         found = objective_tests.merit(**{key: value for key, value in arguments.items() if key not in fit})
@@ -640,8 +640,8 @@ def _cost_arguments(
 
     scenario = _cost_scenario(file, workload, trace, disk)
     if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
-        return {"scenario": scenario, **keys, "set": sets}
-    return cost_file(scenario, set=sets, **keys)
+        return {"scenario": scenario, **keys, "overrides": sets}
+    return cost_file(scenario, overrides=sets, **keys)
 
 
 def _cost_scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":
@@ -699,7 +699,7 @@ def relation(
     check_chart(plot)
     sizes = numbers(attributes, "attributes", int) or []
     laid = Relation(records, tuple(sizes), page_bytes)
-    times = time_relation(device, laid, layouts=layout or [], fetches=fetches, seed=seed, set=sets or [])
+    times = time_relation(device, laid, layouts=layout or [], fetches=fetches, seed=seed, overrides=sets or [])
     print_result(times, as_json=as_json)
     if plot:
         times.save_plot(plot)
@@ -741,7 +741,7 @@ def design(
         raise typer.BadParameter("leave out --json and --sensitivity", param_hint="--toml")
     if step is not None and not (sensitivity or plot):
         raise typer.BadParameter("has no effect without --sensitivity or --plot", param_hint="--step")
-    found = derive(file, set=sets or [])
+    found = derive(file, overrides=sets or [])
     changes = found.sensitivity(STEP if step is None else step) if sensitivity or plot else None
     if as_toml:
         print_document(found.to_toml())
@@ -784,7 +784,7 @@ def validate_drive(
 
     check_chart(plot)
     check_target(out, COPY_OPTIONS)
-    found = validate(specs, trace, set=sets or [], skip_bad=skip_bad, progress=True)
+    found = validate(specs, trace, overrides=sets or [], skip_bad=skip_bad, progress=True)
     print_result(found, as_json=as_json)
     if out:
         found.write(out)

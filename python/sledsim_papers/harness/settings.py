@@ -100,7 +100,7 @@ class Settings:
             Where a setting does not fit.
         """
         given = Description.of(tables)
-        return self._over(lambda sets: load(given, set=sets), self.settings)
+        return self._over(lambda sets: load(given, overrides=sets), self.settings)
 
     def drawing(self, name: str, own: Mapping[str, Any]) -> Drawing:
         """Return a drawing of a device with the settings laid over it.
@@ -117,7 +117,7 @@ class Settings:
         SledsimError
             Where a setting does not fit.
         """
-        return self._over(lambda sets: design(name, set=sets).drawing, self.settings, _texts(own))
+        return self._over(lambda sets: design(name, overrides=sets).drawing, self.settings, _texts(own))
 
     def require_changes(self, name: str) -> None:
         """Refuse settings that have changed nothing in an experiment that is over.
@@ -138,11 +138,11 @@ class Settings:
             if setting in self._refused:
                 raise self._refused[setting]
             says = f"--set {setting} changes nothing in {name}: what it runs has this value already, or it runs nothing"
-            raise wrong(SledsimError, "unsupported", says, path="set", value=setting)
+            raise wrong(SledsimError, "unsupported", says, path="overrides", value=setting)
 
     def _replaced(self, setting: str, given: Given, name: str) -> Given:
         """Put another device in the place of a sled; what the experiment changes of it stays."""
-        Device("g2", set=[setting])  # for a name that there is not, in words that have the setting
+        Device("g2", overrides=[setting])  # for a name that there is not, in words that have the setting
         self._note(setting, changed=table_of(given)["name"] != name)
         placed = {**table_of(given), "name": name}
         if not is_sled(placed):
@@ -154,7 +154,7 @@ class Settings:
         fitting = []
         for setting in settings:
             try:
-                Device(table_of(given), set=[setting])
+                Device(table_of(given), overrides=[setting])
             except SledsimError as error:
                 if error.kind == "unknown-key":
                     self._refuse(setting, error)
@@ -162,7 +162,7 @@ class Settings:
             fitting.append(setting)
         if not fitting:
             return given
-        before, after = Device(table_of(given)).parameters, Device(table_of(given), set=fitting).parameters
+        before, after = Device(table_of(given)).parameters, Device(table_of(given), overrides=fitting).parameters
         keys = {setting: setting.partition("=")[0].strip().split(".")[1] for setting in fitting}
         for setting, key in keys.items():
             self._note(setting, changed=after.get(key) != before.get(key))

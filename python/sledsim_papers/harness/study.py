@@ -242,7 +242,11 @@ class Study:
         """
         if self.settings:
             return self.settings.enclosure(tables)
-        return load(tables, set=self.doubt.enclosure) if self.doubt and self.doubt.enclosure else Description.of(tables)
+        return (
+            load(tables, overrides=self.doubt.enclosure)
+            if self.doubt and self.doubt.enclosure
+            else Description.of(tables)
+        )
 
     def drawing(self, name: str, changes: Mapping[str, Any]) -> Drawing:
         """Return a drawing of a device.
@@ -254,7 +258,7 @@ class Study:
         changes
             Values that replace its own.
         """
-        return self.settings.drawing(name, changes) if self.settings else design(name, set=changes).drawing
+        return self.settings.drawing(name, changes) if self.settings else design(name, overrides=changes).drawing
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""

@@ -56,7 +56,7 @@ def change_verdicts(found: Change) -> dict[str, Any]:
     found
         What came of both.
     """
-    changed = {"set": list(found.settings), **_claim(found.answers[1])}
+    changed = {"overrides": list(found.settings), **_claim(found.answers[1])}
     return {**verdicts(found.plain), "complete": found.complete, "changed": changed}
 
 
