@@ -14,6 +14,7 @@ from sledsim.cli.options import (
     Out,
     Plot,
     SectorBytes,
+    Sets,
     SkipBad,
     TimeUnit,
     TraceFile,
@@ -46,10 +47,11 @@ Examples:
   sledsim device g2
   sledsim device g2 --toml > mine.toml
   sledsim device mine.toml --seeks --plot seeks.png --out seeks.csv
-  sledsim device g3 --seeks --set seek_model=first-order
+  sledsim device g3 --seeks --set device.seek_model=first-order
   sledsim device g2 --seek-surface --plot surface.html
   sledsim device atlas10k --zones --plot zones.svg
-  sledsim device g2 --break-even --set idle_tips=last-access --json
+  sledsim device g2 --set device.bit_nm=30
+  sledsim device g2 --break-even --set device.idle_tips=last-access
 """
 LIST_EXAMPLES = """\b
 Examples:
@@ -98,7 +100,7 @@ def device(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="DEVICE", help="Device of the catalogue, or a device file (.toml).", autocompletion=device_names
+            metavar="NAME", help="Device of the catalogue, or a device file (.toml).", autocompletion=device_names
         ),
     ],
     seeks: Annotated[bool, typer.Option("--seeks", help="Seek times by distance.")] = False,
@@ -112,10 +114,7 @@ def device(
         bool, typer.Option("--break-even", help="Idle time from which stopping the device saves energy.")
     ] = False,
     as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file based on the device, to edit.")] = False,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", metavar="PATH=VALUE", help="Set a value of the device: bit_nm=30. Repeatable."),
-    ] = None,
+    sets: Sets = None,
     plot: Plot = None,
     out: Out = None,
     as_json: AsJson = False,
