@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
 from sledsim.studies.cost.comparison import CostComparison
 
@@ -137,10 +137,10 @@ def test_a_trace_is_cached_too(sledsim_cli: Callable[..., Outcome], trace_file: 
 @pytest.mark.slow
 def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
     page = (ROOT / "docs" / "how-to" / "cost.md").read_text()
-    command = page.partition("```sh\n")[2].partition("\n```")[0]
+    command = next(line for line in page.splitlines() if line.startswith("sledsim cost "))
     arguments = shlex.split(command)[1:]
-    example = str(ROOT / "examples" / "database.toml")
-    found = sledsim_cli(*(example if each == "examples/database.toml" else each for each in arguments))
+    example = str(EXAMPLES / "database.toml")
+    found = sledsim_cli(*(example if each == "database.toml" else each for each in arguments))
     assert found.out.strip() == page.partition("```\n\n```\n")[2].partition("\n```")[0].strip()
 
 

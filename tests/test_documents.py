@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import examples_of
 from sledsim import Scenario, SledsimError, _core
 from sledsim.cli.describe import document_kinds
 from sledsim.reliability import load
@@ -379,16 +379,13 @@ def test_one_wrong_key_does_not_make_a_scenario_a_sweep(tmp_path: Path, sledsim_
     assert "line 1: unknown key axes" in sledsim_cli("run", path).err
 
 
-KINDS = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
-
-
 @pytest.mark.parametrize(
-    "path",
-    [path for folder in sorted(KINDS) for path in sorted((ROOT / "examples" / folder).glob("*.toml"))],
-    ids=lambda path: f"{path.parent.name}-{path.stem}",
+    ("kind", "path"),
+    [(kind, path) for kind in ("sweep", "search", "enclosure", "cost", "role") for path in examples_of(kind)],
+    ids=lambda value: value if isinstance(value, str) else value.stem,
 )
-def test_the_examples_are_read(path: Path) -> None:
-    found = read(kind_of(KINDS[path.parent.name]), path)
+def test_the_examples_are_read(kind: str, path: Path) -> None:
+    found = read(kind_of(kind), path)
     for key in ("scenario", "role", "without"):
         named = getattr(found.table, key, None)
         if isinstance(named, str):

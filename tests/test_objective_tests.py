@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim import Sampling, SledsimError
 from sledsim.runs.confidence import Interval
 from sledsim.scenario.system_tree import drives_in
@@ -83,7 +83,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
 
 def test_replacing_a_device_is_not_specific() -> None:
     # Section 5.3 of schlosser2004: in an array MEMS storage is a fast disk; 15.1 ms become 5.24 on either.
-    with_role, without = ROOT / "examples" / "augmented-disk.toml", ROOT / "examples" / "busy-disk.toml"
+    with_role, without = EXAMPLES / "augmented-disk.toml", EXAMPLES / "busy-disk.toml"
     found = sledsim.specificity(with_role, without=without, sampling=FEW)
     assert found.verdict == "not specific"
     # The claim array-not-specific allows 5 % between the means.
@@ -284,8 +284,8 @@ def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[...,
 def test_the_page_shows_what_the_command_prints(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    roles = ["examples/augmented-disk.toml", "--without", "examples/busy-disk.toml"]
+    monkeypatch.chdir(EXAMPLES)
+    roles = ["augmented-disk.toml", "--without", "busy-disk.toml"]
     assert (
         sledsim_cli("role-test", "specificity", *roles).out.strip()
         in (ROOT / "docs" / "how-to" / "objective-tests.md").read_text()

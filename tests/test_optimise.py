@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim.scenario import resolve
 from sledsim.sweep import Store
 from sledsim.sweep.measures import measured
@@ -94,7 +94,7 @@ def test_more_trials_go_on_where_fewer_ended(tmp_path: Path, found: SearchOutcom
 
 
 def test_the_best_velocity_is_found_and_depends_on_the_acceleration(tmp_path: Path) -> None:
-    search = Search.load(ROOT / "examples" / "searches" / "velocity.toml")
+    search = Search.load(EXAMPLES / "velocity.toml")
     best = optimise(search, tmp_path / "store").front[0]
     # The curve is flat beyond 75 mm/s: 1.219 ms at its best, of those that the page lists.
     assert best.objectives[0] == pytest.approx(1.219, abs=0.015)
@@ -104,7 +104,7 @@ def test_the_best_velocity_is_found_and_depends_on_the_acceleration(tmp_path: Pa
 
 
 def test_the_page_shows_what_runs_give() -> None:
-    search = Search.load(ROOT / "examples" / "searches" / "velocity.toml")
+    search = Search.load(EXAMPLES / "velocity.toml")
     page = (ROOT / "docs" / "how-to" / "optimise.md").read_text()
     header, *rows = re.findall(r"^\|.*(?:mm/s|m/s²) \|.*$|^\| [\d.]+ m/s².*$", page, re.M)
     velocities = [float(each) for each in re.findall(r"(\d+) mm/s", header)]

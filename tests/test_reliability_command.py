@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import EXAMPLES, examples_of
 from sledsim import reliability
 from sledsim.reliability.curves import whole_years
 from test_bad_input import assert_refused
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-EXAMPLES = ROOT / "examples" / "enclosures"
 HONG = EXAMPLES / "hong2006.toml"
 FIGURES = ["spares", "maintenance", "failures", "cost"]
 
@@ -270,7 +269,7 @@ def test_chains_and_simulations_stand_side_by_side(sledsim_cli: Callable[..., Ou
     assert "Straight lines: simulated" in picture.read_text()
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", examples_of("enclosure"), ids=lambda path: path.name)
 def test_examples_do_what_they_say(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
@@ -280,9 +279,9 @@ def test_examples_do_what_they_say(
     ]
     assert commands
     for words in commands:
-        arguments = [str(ROOT / word) if word.startswith("examples/") else word for word in words[1:]]
+        arguments = [str(EXAMPLES / word) if word.endswith(".toml") else word for word in words[1:]]
         assert sledsim_cli(*arguments).status == 0, words
-    assert [each.suffix for each in tmp_path.iterdir()] == [".png"] * sum("--plot" in words for words in commands)
+    assert len(list(tmp_path.iterdir())) == sum("--plot" in words for words in commands)
 
 
 @pytest.mark.parametrize(

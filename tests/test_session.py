@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,8 +121,8 @@ def test_the_result_names_what_drove_it() -> None:
 
 
 def test_a_file_gives_its_system() -> None:
-    session = sledsim.Session(ROOT / "examples" / "first.toml")
-    assert session.capacity_blocks == sledsim.Session(str(ROOT / "examples" / "first.toml")).capacity_blocks > 0
+    session = sledsim.Session(EXAMPLES / "first.toml")
+    assert session.capacity_blocks == sledsim.Session(str(EXAMPLES / "first.toml")).capacity_blocks > 0
     assert session.block_bytes == 512
 
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from scipy import stats
 
-from conftest import ROOT, TOML
+from conftest import TOML, examples_of
 from sledsim import SledsimError
 from sledsim.sweep import Results, Store, Sweep, compare, results, run
 from sledsim.sweep.paired import Difference
@@ -312,7 +312,7 @@ def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
     assert verdicts == {"4000": "A and B cannot keep up", None: "A and B cannot keep up"}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", examples_of("sweep"), ids=lambda path: path.stem)
 def test_examples_run(path: Path, tmp_path: Path) -> None:
     sweep = Sweep.load(path, overrides=["run.requests=50", "run.warmup_requests=0"])
     short = Sweep(

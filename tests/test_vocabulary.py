@@ -33,7 +33,7 @@ ALL = dict(walk(typer.main.get_command(app)))
 
 
 def test_every_command_has_a_panel_of_the_help() -> None:
-    assert {command.rich_help_panel for name, command in ALL.items() if len(name) == 1} == {
+    assert {command.rich_help_panel for name, command in ALL.items() if len(name) == 1} <= {
         "Simulate",
         "Study",
         "Describe",

@@ -22,10 +22,9 @@ def command_pages() -> dict[str, str]:
     panels: dict[str, list[str]] = {}
     for name, command in commands.items():
         panels.setdefault(command.rich_help_panel, []).extend(_command(f"sledsim {name}", command))
-    pages = {
+    return {
         panel.lower().replace(" ", "-"): "\n\n".join([f"# {panel}", *parts, ""]) for panel, parts in panels.items()
     }
-    return pages
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

@@ -209,12 +209,12 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "at_most": ("sledsim.reliability.failures_at_most", (("1", "3"), ("20",), ("1e5",), ("9.0", "'1 year'")), {}),
     "mttf": (
         "sledsim.reliability.mttf_h",
-        (("Path('examples/enclosures/hong2006.toml')",),),
+        (("Path('examples/hong2006.toml')",),),
         {"overrides": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")},
     ),
     "lifetimes": (
         "sledsim.reliability.simulate",
-        (("Path('examples/enclosures/raid6.toml')",),),
+        (("Path('examples/raid6.toml')",),),
         {
             "years": ("(1.0,)", "[1, 3]", "()"),
             "lifetimes": ("1000", "2000"),

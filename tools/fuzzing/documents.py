@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from fuzzing.doors import Given
 
-ROOT = Path(__file__).parents[2]
+EXAMPLES = Path(__file__).parents[2] / "python" / "sledsim" / "examples"
+#: A key that only documents of a kind have.
+KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
 #: Points of a sweep, and designs of a search, that are looked at.
 POINTS = 3
 #: Points of which all may be resolved.
@@ -33,17 +35,16 @@ MOST_POINTS = 40
 @cache
 def examples(kind: str) -> list[dict[str, Any]]:
     """Return the documents of a kind that the project comes with, what they are based on put into them."""
-    folders = {"sweep": "sweeps", "search": "searches", "enclosure": "enclosures", "cost": "costs", "role": "roles"}
-    paths = sorted((ROOT / "examples" / folders[kind]).glob("*.toml")) if kind in folders else []
-    paths = paths or sorted((ROOT / "examples").glob("*.toml"))
     found = []
-    for path in paths:
+    for path in sorted(EXAMPLES.glob("*.toml")):
         document = tomllib.loads(path.read_text())
+        if next((name for name, key in KEYS.items() if key in document), "sweep") != kind:
+            continue
         for key in ("scenario", "role", "without"):
             if isinstance(document.get(key), str) and document[key].endswith(".toml"):
                 document[key] = tomllib.loads((path.parent / document[key]).read_text())
         if isinstance(document.get("workload"), dict) and "path" in document["workload"]:
-            document["workload"]["path"] = str(ROOT / "examples" / document["workload"]["path"])
+            document["workload"]["path"] = str(EXAMPLES / document["workload"]["path"])
         found.append(document)
     return found
 

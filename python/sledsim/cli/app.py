@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli import describe, examples, machine, simulate, studies, sweep
-from sledsim.cli.commands import Application
+from sledsim.cli.commands import NOT_LOADED, Application
 from sledsim.cli.output import PrintedWarnings
 from sledsim.cli.streams import write
 
@@ -68,4 +68,10 @@ app.add_typer(sweep.app, name="sweep", rich_help_panel="Study")
 studies.register(app)
 describe.register(app)
 for _entry in entry_points(group="sledsim.commands"):
-    _entry.load()(app)
+    try:
+        _register = _entry.load()
+    except ImportError as _error:
+        # The other commands work without a distribution that is broken.
+        NOT_LOADED[_entry.name] = str(_error)
+    else:
+        _register(app)

@@ -20,10 +20,14 @@ from sledsim.cli.streams import (
     write,
 )
 
-__all__ = ["Application", "Command", "Group"]
+__all__ = ["NOT_LOADED", "Application", "Command", "Group"]
 
 #: Keys of a context's ``meta``: the command that runs, its name with those of its groups, and the typed arguments.
 COMMAND, NAME, TYPED = "sledsim.command", "sledsim.name", "sledsim.typed"
+#: Commands of other distributions, which are found by entry point, with the distribution to install.
+DISTRIBUTIONS = {"reproduce": "sledsim-papers"}
+#: Commands of entry points that could not be imported, with the reason.
+NOT_LOADED: dict[str, str] = {}
 #: Heading of commands without a panel, which other packages add.
 OTHERS = "Other packages"
 #: Length of the longest summary in a list of commands; longer than any, so that none is cut.
@@ -87,6 +91,11 @@ class Group(TyperGroup):
             if len(args) == 1:
                 write(ctx.get_help())
                 raise typer.Exit
+        if args[0] in DISTRIBUTIONS and args[0] not in self.commands and ctx.parent is None:
+            needed, error = DISTRIBUTIONS[args[0]], NOT_LOADED.get(args[0])
+            problem = f"cannot be loaded ({error})" if error else "is not installed"
+            print_error(f"sledsim {args[0]}: the distribution {needed} {problem}: pip install {needed}")
+            raise typer.Exit(BAD_INPUT)
         ctx.meta[NAME] = f"{ctx.command_path} {args[0]}" if args[0] in self.commands else ctx.command_path
         found = super().resolve_command(ctx, args)
         ctx.meta[COMMAND] = found[1]
