@@ -22,9 +22,7 @@ def command_pages() -> dict[str, str]:
     panels: dict[str, list[str]] = {}
     for name, command in commands.items():
         panels.setdefault(command.rich_help_panel, []).extend(_command(f"sledsim {name}", command))
-    return {
-        panel.lower().replace(" ", "-"): "\n\n".join([f"# {panel}", *parts, ""]) for panel, parts in panels.items()
-    }
+    return {panel.lower().replace(" ", "-"): "\n\n".join([f"# {panel}", *parts, ""]) for panel, parts in panels.items()}
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

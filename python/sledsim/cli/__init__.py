@@ -5,20 +5,10 @@ application. ``AsJson``, ``print_error``, ``print_json``, ``print_tables`` and `
 same options and output.
 """
 
-from typing import TYPE_CHECKING
+from sledsim._loading import CoreError, attach
 
-from sledsim._loading import CoreError, on_first_use
-
-if TYPE_CHECKING:
-    from sledsim.cli.options import AsJson
-    from sledsim.cli.output import print_error, print_json, print_tables, print_written
-
-__all__ = ["AsJson", "main", "print_error", "print_json", "print_tables", "print_written"]
-
-_HOMES = {"AsJson": "options"} | dict.fromkeys(("print_error", "print_json", "print_tables", "print_written"), "output")
-
-# Loaded on first use, so that `main` handles Ctrl-C from the start.
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+# `main` handles Ctrl-C before it loads the commands.
+__getattr__, __dir__, __all__ = attach(__name__)
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ from sledsim.cli.output import (
 if TYPE_CHECKING:
     from sledsim.devices.device import Device
     from sledsim.scenario.documents import Document
+    from sledsim.show.shown import Catalog
     from sledsim.show.tables import Table
     from sledsim.traces.trace import Trace
 
@@ -223,45 +224,38 @@ def list_catalog(
     if name is not None and kind != "workloads":
         instead = f": use sledsim device {name}" if kind == "devices" else ": leave it out"
         raise typer.BadParameter(f"{kind} are only listed{instead}", param_hint="NAME")
-    if kind == "devices":
-        from sledsim.devices.entries import catalog, catalog_tables
+    if name is not None:
+        from sledsim.workloads.entries import workload_entry
 
-        # Plugins in Rust add mechanisms, which are devices without an entry.
-        entries = {key: entry.to_dict() for key, entry in catalog().items()}
-        _print_list(lambda: entries | {each["name"]: each for each in mechanisms()}, catalog_tables, as_json=as_json)
-    elif kind == "schedulers":
-        from sledsim.schedulers.entries import catalog as schedulers
-        from sledsim.schedulers.entries import schedulers_table
-
-        _print_list(schedulers, lambda: [schedulers_table()], as_json=as_json)
-    elif kind == "cache-policies":
-        from sledsim.studies.hit_ratio.ratios import cache_policies, cache_policies_table
-
-        _print_list(cache_policies, lambda: [cache_policies_table()], as_json=as_json)
+        print_result(workload_entry(name), as_json=as_json)
     elif kind == "formats":
         from sledsim.traces.trace import formats_table, trace_formats
 
-        _print_list(trace_formats, lambda: [formats_table()], as_json=as_json)
+        if as_json:
+            print_json(trace_formats())
+        else:
+            print_tables([formats_table()])
     else:
-        from sledsim.workloads.entries import catalog as workloads
-        from sledsim.workloads.entries import workload_entry, workloads_table
-
-        if name is not None:
-            print_result(workload_entry(name), as_json=as_json)
-            return
-        _print_list(
-            lambda: {key: entry.to_dict() for key, entry in workloads().items()},
-            lambda: [workloads_table()],
-            as_json=as_json,
-        )
+        catalog = _catalog(kind)
+        if kind == "devices" and as_json:
+            # Plugins in Rust add mechanisms, which are devices without an entry.
+            print_json(catalog.to_dict() | {each["name"]: each for each in mechanisms()})
+        else:
+            print_result(catalog, as_json=as_json)
 
 
-def _print_list(values: Callable[[], Any], tables: "Callable[[], list[Table]]", *, as_json: bool) -> None:
-    """Print a list as JSON or as tables."""
-    if as_json:
-        print_json(values())
-    else:
-        print_tables(tables())
+def _catalog(kind: str) -> "Catalog[Any]":
+    """Return a catalogue by its name on the command line."""
+    from sledsim import caches, devices, schedulers, workloads
+
+    modules: dict[str, Any] = {
+        "devices": devices,
+        "schedulers": schedulers,
+        "workloads": workloads,
+        "cache-policies": caches,
+    }
+    found: Catalog[Any] = modules[kind].catalog()
+    return found
 
 
 def trace(
@@ -315,7 +309,7 @@ def trace(
 def _print_summary(opened: "Trace", file: Path, *, as_json: bool) -> None:
     """Print what a trace contains."""
     from sledsim.devices.entries import capacities
-    from sledsim.traces.info_tables import info_tables
+    from sledsim.traces.info import info_tables
 
     found = opened.info()
     sizes = capacities()
@@ -378,7 +372,7 @@ def import_file(
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the kinds of documents other than scenarios."""
     from sledsim.reliability.description import Description
-    from sledsim.studies.cost import CostFile
+    from sledsim.studies.cache_cost import CostFile
     from sledsim.studies.objective import RoleFile
     from sledsim.sweep.description import SweepFile
     from sledsim.sweep.search import SearchFile

@@ -192,7 +192,7 @@ def power(
     spin-down saves energy.
     """
     from sledsim.scenario.reading import from_argument
-    from sledsim.studies.power.strategies import power as compared
+    from sledsim.studies.power_saving.strategies import power as compared
 
     check_chart(plot)
     comparison = compared(from_argument(file), policies=policies, overrides=sets or [], progress=True)
@@ -304,9 +304,11 @@ def _compared(
     sources: "list[DescriptionLike]", years: str | None, sets: list[str], simulation: dict[str, Any]
 ) -> "Shown":
     from sledsim.reliability.analysis import YEARS
-    from sledsim.reliability.comparison import compare
+    from sledsim.reliability.comparison import compare_enclosures
 
-    return compare(sources, years=numbers(years, "years", float) or YEARS, overrides=sets, progress=True, **simulation)
+    return compare_enclosures(
+        sources, years=numbers(years, "years", float) or YEARS, overrides=sets, progress=True, **simulation
+    )
 
 
 def _report(
@@ -390,7 +392,7 @@ def hit_ratio(
     Every request references the pages that it touches, in the order of the trace; times are ignored. Reads and writes
     count alike, and a missed page enters the cache.
     """
-    from sledsim.studies.hit_ratio.ratios import hit_ratio as compute
+    from sledsim.studies.hit_ratios.ratios import hit_ratio as compute
 
     check_chart(plot)
     found = compute(
@@ -606,7 +608,7 @@ def cost(
     response times, and the ratio of prices above which MEMS is faster.
     """
     from sledsim.show.faults import by_arguments
-    from sledsim.studies.cost.comparison import cost as compare_costs
+    from sledsim.studies.cache_cost.comparison import cost as compare_costs
 
     check_chart(plot)
     if mems_size is not None and budget is not None:
@@ -636,7 +638,7 @@ def _cost_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of the comparison: keys of the file with options over them, or a scenario and options."""
     from sledsim.scenario.documents import has_key
-    from sledsim.studies.cost import cost_file
+    from sledsim.studies.cache_cost import cost_file
 
     scenario = _cost_scenario(file, workload, trace, disk)
     if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
@@ -693,8 +695,8 @@ def relation(
     The default relation is that of Schlosser and Ganger 2004, section 6.1.1. Rows are fetched one at a time; the mean
     has a 95 % confidence interval.
     """
-    from sledsim.studies.relation.access import relation as time_relation
-    from sledsim.studies.relation.layouts import Relation
+    from sledsim.studies.relations.access import relation_times as time_relation
+    from sledsim.studies.relations.layouts import Relation
 
     check_chart(plot)
     sizes = numbers(attributes, "attributes", int) or []
@@ -734,7 +736,7 @@ def design(
     Acceleration, capacity, bandwidth and power follow from the drawing. The command prints the parameters beside those
     of the catalogue's device, and the derived figures. --plot draws the sensitivities.
     """
-    from sledsim.studies.design import design as derive
+    from sledsim.studies.sled_design import design as derive
 
     check_chart(plot)
     if as_toml and (as_json or sensitivity):
