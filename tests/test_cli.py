@@ -224,7 +224,7 @@ def test_validate_says_ok(sledsim_cli: Callable[..., Outcome], scenario_file: Pa
     assert found.out.startswith(f"{scenario_file}: ok\n")
     assert "device g3" in found.out
     tree = json.loads(sledsim_cli("check", scenario_file, "--json").out)
-    assert tree == sledsim.explain(scenario_file).tree
+    assert tree == sledsim.scenario.explain(scenario_file).tree
 
 
 def test_schema_prints_both_schemas(sledsim_cli: Callable[..., Outcome]) -> None:

@@ -71,8 +71,8 @@ def test_a_device_file_is_written_and_can_be_run(
     text = out.read_text()
     # What has no effect would hide what has: it is counted, and told in the file.
     idle = sum(not note.changes_results for note in sledsim.scenario.import_disksim(simple).notes)
-    assert found.err.splitlines()[-1].startswith(f"no effect here: {idle} parameters")
-    assert len(found.err.splitlines()) == 3
+    assert found.err.splitlines()[2].startswith(f"no effect here: {idle} parameters")
+    assert len(found.err.splitlines()) == 5
     assert "Print stats" in text
     assert 'where = "simple.diskspecs:4 Access time, simple.diskspecs:5 Command overhead"' in text
     assert "#   simple.diskspecs:6: Bulk sector transfer time = 0.25" in text

@@ -376,7 +376,7 @@ def test_counting_failures_needs_a_constant_number_of_devices(
         (["--figure", "spares", "--simulate"], ["--simulate", "--figure"]),
         (["other.toml", "--simulate"], ["--simulate", "a comparison"]),
         (["--lifetimes", "3"], ["lifetimes", "3", "1,000"]),
-        (["--lifetimes", "many"], ["--lifetimes", "whole number"]),
+        (["--lifetimes", "many"], ["--lifetimes", "valid integer"]),
         (["--precision", "-0.1"], ["precision", "-0.1"]),
         (["--seed", "-1"], ["seed", "-1"]),
         (["--plot", "plot.gif"], [".gif", ".svg"]),

@@ -318,7 +318,9 @@ class Device:
 
 
 def _kinds(kind: type[Device]) -> list[type[Device]]:
-    """List the kinds of device there are."""
+    """Return the kinds of device; their modules are loaded first."""
+    from sledsim.devices import custom, disk, mems, simple  # noqa: F401
+
     return kind.__subclasses__()
 
 
