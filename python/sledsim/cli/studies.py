@@ -1,6 +1,5 @@
 """Commands that study a system: optimise, power, reliability, hit-ratio, role-test, cost, relation and others."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from sledsim.reliability.reading import DescriptionLike
     from sledsim.reliability.shown import Shown
     from sledsim.scenario.reading import ScenarioLike
+    from sledsim.studies.cache_cost import CostStudy
 
 __all__ = ["register"]
 
@@ -487,31 +487,33 @@ def role_test(
     from sledsim._core import SledsimError
     from sledsim.scenario.documents import has_key
     from sledsim.show.faults import wrong
-    from sledsim.studies.objective import Sampling, objective_tests, role_file
+    from sledsim.studies.objective import RoleTest, objective_tests
 
     check_chart(plot)
     if test not in TESTS:
         raise wrong(SledsimError, "unknown-name", path="test", value=test, known=TESTS)
     fit = {"disk": disk, "fit_bytes": fit_bytes}
     if test == "merit" and (unused := next((key for key, value in fit.items() if value is not None), None)):
-        raise typer.BadParameter(
-            "has no effect on merit, which fits no disk", param_hint=f"--{unused.replace('_', '-')}"
-        )
-    options = {"without": without and _file_or_name(without), "device": device, "rate_per_s": rate_per_s, **fit}
-    arguments: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
-    options = {"replications": replications, "requests": requests, "seed": seed, "metric": metric}
-    sampling: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
-    tested = _file_or_name(role)
-    if isinstance(tested, Path) and has_key(tested, "role"):
-        arguments = role_file(tested, overrides=sets or [], **arguments)
-        arguments["sampling"] = replace(arguments["sampling"], **sampling, progress=True)
+        says, option = "has no effect on merit, which fits no disk", f"--{unused.replace('_', '-')}"
+        raise typer.BadParameter(says, param_hint=option)
+    options = {
+        "without": without and _file_or_name(without),
+        "device": device,
+        "rate_per_s": rate_per_s,
+        "replications": replications,
+        "requests": requests,
+        "seed": seed,
+        "metric": metric,
+        **fit,
+    }
+    keys: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    named = _file_or_name(role)
+    if isinstance(named, Path) and has_key(named, "role"):
+        described = RoleTest.load(named, overrides=sets or [], **keys)
     else:
-        arguments |= {"role": tested, "sampling": Sampling(**sampling, progress=True), "overrides": sets or []}
-    if test == "merit":
-        # A file may name a disk for the other test.
-        found = objective_tests.merit(**{key: value for key, value in arguments.items() if key not in fit})
-    else:
-        found = objective_tests.specificity(**arguments)
+        described = RoleTest(named, overrides=sets or [], **keys)
+    run_test = objective_tests.merit if test == "merit" else objective_tests.specificity
+    found = run_test(described, progress=True)
     print_result(found, as_json=as_json)
     if found.verdict == "undecided":
         write("note: the interval contains the 10 % of the rule; more --replications narrow it", err=True)
@@ -626,24 +628,24 @@ def cost(
     }
     keys = {key: value for key, value in given.items() if value is not None}
     with by_arguments(COST_OPTIONS):
-        found = compare_costs(**_cost_arguments(file, workload, trace, disk, sets or [], keys), progress=True)
+        found = compare_costs(_cost_study(file, workload, trace, disk, sets or [], keys), progress=True)
     print_result(found, as_json=as_json)
     if plot:
         found.save_plot(plot)
         print_written(plot)
 
 
-def _cost_arguments(
+def _cost_study(
     file: str | None, workload: str | None, trace: Path | None, disk: str | None, sets: list[str], keys: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the arguments of the comparison: keys of the file with options over them, or a scenario and options."""
+) -> "CostStudy":
+    """Return the comparison that a file describes, with the keys of the options, or one of a scenario."""
     from sledsim.scenario.documents import has_key
-    from sledsim.studies.cache_cost import cost_file
+    from sledsim.studies.cache_cost import CostStudy
 
     scenario = _cost_scenario(file, workload, trace, disk)
-    if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
-        return {"scenario": scenario, **keys, "overrides": sets}
-    return cost_file(scenario, overrides=sets, **keys)
+    if isinstance(scenario, Path) and has_key(scenario, "scenario"):
+        return CostStudy.load(scenario, overrides=sets, **keys)
+    return CostStudy(scenario=scenario, overrides=sets, **keys)
 
 
 def _cost_scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":
