@@ -10,17 +10,18 @@ const CATALOG: &str = "../../python/sledsim/catalog";
 fn main() -> io::Result<()> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join(CATALOG);
     let mut list = String::from("&[\n");
-    for room in ["devices", "workloads"] {
-        println!("cargo:rerun-if-changed={}", folder.join(room).display());
+    for folder_name in ["devices", "workloads"] {
+        println!("cargo:rerun-if-changed={}", folder.join(folder_name).display());
         let mut files: Vec<PathBuf> =
-            fs::read_dir(folder.join(room))?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
+            fs::read_dir(folder.join(folder_name))?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
         files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
         files.sort();
         for file in files {
             println!("cargo:rerun-if-changed={}", file.display());
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let path = file.display().to_string();
-            writeln!(list, "({:?}, include_str!({path:?})),", format!("{room}/{name}")).map_err(io::Error::other)?;
+            writeln!(list, "BuiltIn {{ path: {:?}, text: include_str!({path:?}) }},", format!("{folder_name}/{name}"))
+                .map_err(io::Error::other)?;
         }
     }
     list.push(']');

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sledsim::fault::{Fault, Kind};
-use sledsim::scenario::{self, Catalog, Draft, Keep, Notation};
+use sledsim::scenario::{self, BuiltIn, Catalog, Draft, Keep, Notation};
 
 use sledsim_compiled::Libraries;
 
 use crate::codes::Refusal;
 
 /// The catalogue's files, by their paths in it.
-static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 /// What stands in the place of a workload.
 const FROM_OUTSIDE: &str = "workload={kind=\"session\"}";
@@ -39,8 +39,8 @@ pub fn open_draft(draft: Draft, folder: &Path, mut settings: Vec<String>) -> Res
     let libraries = unsafe { Libraries::trusted() };
     let catalog = Catalog::default().with_built_in(CATALOG).with_door(Arc::new(libraries));
     let resolved = draft.set(&settings).resolve(&catalog, folder)?;
-    let session = scenario::Session::new(&resolved.scenario, &Keep::default())?;
-    Ok((session, resolved.citations))
+    let session = resolved.session(&Keep::default())?;
+    Ok((session, resolved.citations().to_vec()))
 }
 
 /// The same of a file.

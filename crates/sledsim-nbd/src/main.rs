@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use sledsim::scenario::{text_of, Catalog, Draft, Keep, Notation, Resolved, Session};
+use sledsim::scenario::{text_of, BuiltIn, Catalog, Draft, Keep, Notation, Resolved};
 use sledsim_nbd::files::are_same;
 use sledsim_nbd::log::Verdict;
 use sledsim_nbd::os;
@@ -12,7 +12,7 @@ use sledsim_nbd::server::{serve, Options, ServeError, Served};
 use sledsim_nbd::sockets::{Address, NoAddress};
 
 /// The catalogue's files, by their paths in it.
-static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 const USAGE: &str =
     "usage: sledsim-nbd SCENARIO [--set PATH=VALUE]... [--socket PATH | --tcp [ADDRESS:]PORT [--remote]]
@@ -105,8 +105,8 @@ fn run(asked: &Asked) -> Result<(), String> {
     // Before a session is opened for nothing.
     address.is_free().map_err(placed)?;
     let resolved = resolved(&asked.scenario, &asked.settings)?;
-    require_apart(asked, resolved.scenario.system.drives().iter().map(|drive| Path::new(drive.device.name())))?;
-    let session = Session::new(&resolved.scenario, &Keep::default()).map_err(|error| error.to_string())?;
+    require_apart(asked, resolved.scenario().system.drives().iter().map(|drive| Path::new(drive.device.name())))?;
+    let session = resolved.session(&Keep::default()).map_err(|error| error.to_string())?;
     os::end_by_signals();
     let ready = |served: Served| {
         let at = &served.address;

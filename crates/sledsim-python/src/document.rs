@@ -55,14 +55,14 @@ impl Document {
         prefix: &str,
     ) -> PyResult<Self> {
         let mut document = read(written, format, source, &base_dir)?;
-        let faults = errors::guarded(|| document.check(&sets, prefix, &schema.0))?;
-        Ok(Self { document, faults })
+        let checked = errors::guarded(|| document.check(&sets, prefix, &schema.0))?;
+        Ok(Self { document, faults: checked.err().into_iter().flatten().collect() })
     }
 
     /// What it says, quantities as numbers.
     #[getter]
     fn values<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, self.document.values())
+        to_python(python, &self.document.values())
     }
 
     /// What is wrong with it.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
-use sledsim::scenario::{self, Keep};
+use sledsim::scenario::Keep;
 use sledsim_nbd::log::{Delivered, Verdict};
 use sledsim_nbd::server::{serve, Options, ServeError, Served};
 use sledsim_nbd::sockets::{Address, NoAddress};
@@ -72,7 +72,7 @@ pub fn serve_nbd<'py>(
     // Before a session is opened for nothing.
     address.is_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
-    let session = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
+    let session = python.detach(|| errors::guarded(|| resolved.session(&keep)))?;
     let session = session.map_err(run_error)?;
     let options = Options { address, dilation, image, drop: dropped, log, once };
     let ready = ready.clone().unbind();
@@ -109,7 +109,7 @@ pub fn serve_nbd<'py>(
         ServeError::Store(says) => unreadable("image", &says),
         ServeError::Run(error) => run_error(error),
     })?;
-    let output = session.result(resolved.citations.clone()).map_err(run_error)?;
+    let output = session.result(resolved.citations().to_vec()).map_err(run_error)?;
     // Who asks for an end while it ends by itself has it.
     let _ = python.check_signals();
     Ok((output.into(), told(python, &verdict)?))

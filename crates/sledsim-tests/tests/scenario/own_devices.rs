@@ -10,7 +10,7 @@ use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::own::{Maker, OwnDevice, Role};
 use sledsim::request::Request;
-use sledsim::scenario::{self, Keep, Notation, Parameters, Part, Parts, RunError, Scenario};
+use sledsim::scenario::{self, Keep, Notation, Parameters, Part, Parts, Resolved, RunError, Scenario};
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
 
@@ -101,6 +101,7 @@ fn resolve(system: &Value, settings: &[&str]) -> Result<Scenario, Faults> {
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     let catalog = catalog().with_door(Arc::new(Parts(&[LINE])));
     scenario::resolve(&document.to_string(), Notation::Json, "test", &settings, &catalog, Path::new("."))
+        .map(Resolved::into_scenario)
 }
 
 fn run(system: &Value) -> Result<scenario::RunOutput, RunError> {

@@ -142,6 +142,7 @@ fn resolve(scheduler: &Value, catalog: &Catalog, settings: &[&str]) -> Result<sc
     let document = json!({"workload": poisson(900.0), "system": system, "run": {"requests": 500}});
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     scenario::resolve(&document.to_string(), Notation::Json, "test", &settings, catalog, Path::new("."))
+        .map(Resolved::into_scenario)
 }
 
 fn run(scheduler: &Value) -> Result<scenario::RunOutput, RunError> {
@@ -175,7 +176,7 @@ fn what_is_written_and_what_is_set_comes_to_the_same() {
         assert_eq!(found, expected, "{written} {settings:?}");
     }
     let text = serde_json::to_string(&expected).unwrap();
-    assert_eq!(Resolved::reread(&text, Vec::new(), Some(&One)).unwrap().scenario, expected);
+    assert_eq!(Resolved::reread(&text, Vec::new(), Some(&One)).unwrap().into_scenario(), expected);
     assert!(Resolved::reread(&text, Vec::new(), None).is_err());
 }
 
@@ -226,9 +227,9 @@ fn run_cached(policy: &Value, read_fraction: f64) -> Result<scenario::RunOutput,
     let mut workload = poisson(900.0);
     workload["read_fraction"] = read_fraction.into();
     let document = json!({"workload": workload, "system": system, "run": {"requests": 500}});
-    let scenario = scenario::resolve(&document.to_string(), Notation::Json, "test", &[], &with_door(), Path::new("."))
+    let resolved = scenario::resolve(&document.to_string(), Notation::Json, "test", &[], &with_door(), Path::new("."))
         .expect("valid");
-    scenario::run_keeping(&scenario, Vec::new(), &Keep { log: true, check: true, ..Keep::default() }, &mut |_| true)
+    resolved.run(&Keep { log: true, check: true, ..Keep::default() }, &mut |_| true)
 }
 
 #[test]

@@ -164,9 +164,9 @@ impl Door for Two {
 fn run(system: &Value, rate_per_s: f64, run: &Value) -> Result<scenario::RunOutput, RunError> {
     let document = json!({"workload": poisson(rate_per_s), "system": system, "run": run});
     let (text, catalog) = (document.to_string(), catalog().with_door(Arc::new(Two)));
-    let scenario = scenario::resolve(&text, Notation::Json, "test", &[], &catalog, Path::new("."))
+    let resolved = scenario::resolve(&text, Notation::Json, "test", &[], &catalog, Path::new("."))
         .unwrap_or_else(|faults| panic!("{system}: {faults}"));
-    scenario::run_keeping(&scenario, Vec::new(), &Keep { log: true, check: true, ..Keep::default() }, &mut |_| true)
+    resolved.run(&Keep { log: true, check: true, ..Keep::default() }, &mut |_| true)
 }
 
 /// A system with a policy of one's own at a key does what it does with one of the list.

@@ -9,7 +9,7 @@ use serde_json::{json, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::own::{Door, Maker, OwnScheduler, Pending, Role};
-use sledsim::scenario::{self, Keep, Notation, Parameters, Part, Parts, Scenario};
+use sledsim::scenario::{self, Keep, Notation, Parameters, Part, Parts, Resolved, Scenario};
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
 
@@ -52,6 +52,7 @@ fn resolve(scheduler: &Value, parts: Option<Parts>, settings: &[&str]) -> Result
     let document = json!({"workload": poisson(900.0), "system": system, "run": {"requests": 300}});
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     scenario::resolve(&document.to_string(), Notation::Json, "test", &settings, &catalog, Path::new("."))
+        .map(Resolved::into_scenario)
 }
 
 #[test]

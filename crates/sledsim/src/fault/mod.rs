@@ -50,6 +50,8 @@ pub enum Kind {
     Endless,
     /// A policy of one's own that raised an error, answered nonsense or did not answer.
     Policy,
+    /// Further faults, of which only the number is told: the value.
+    Omitted,
 }
 
 /// What would have been right.
@@ -407,12 +409,88 @@ impl Fault {
     }
 }
 
+/// Faults in the order in which they are found; beyond [`Faults::MOST`] they are only counted, so that their number costs no time.
+#[derive(Debug, Default)]
+pub struct Collector {
+    found: Vec<Fault>,
+    omitted: u64,
+}
+
+impl Collector {
+    /// Adds a fault.
+    pub fn push(&mut self, fault: Fault) {
+        if self.is_full() {
+            self.omitted += 1;
+        } else {
+            self.found.push(fault);
+        }
+    }
+
+    /// Returns true if further faults are only counted.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.found.len() >= Faults::MOST
+    }
+
+    /// Counts a fault without keeping it.
+    pub fn omit(&mut self) {
+        self.omitted += 1;
+    }
+
+    /// Number of the faults that are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Returns true if nothing has been found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Adds words to the faults from the one with this number on.
+    pub(crate) fn say_from(&mut self, first: usize, words: &str) {
+        for fault in self.found.iter_mut().skip(first) {
+            fault.words.push(Word::Text(words.to_owned()));
+        }
+    }
+
+    /// The same faults, each changed.
+    #[must_use]
+    pub fn map(self, change: impl FnMut(Fault) -> Fault) -> Self {
+        Self { found: self.found.into_iter().map(change).collect(), ..self }
+    }
+
+    /// Nothing if nothing has been found.
+    ///
+    /// # Errors
+    /// All that has been found; of very many the first, and the number of the others.
+    pub fn into_result(mut self) -> Result<(), Faults> {
+        if self.omitted > 0 {
+            let mut omitted = Fault::new(Kind::Omitted).says(format!("and {} more", self.omitted));
+            omitted.value = Some(self.omitted.into());
+            self.found.push(omitted);
+        }
+        Faults::none_of(self.found)
+    }
+}
+
+impl Extend<Fault> for Collector {
+    fn extend<I: IntoIterator<Item = Fault>>(&mut self, faults: I) {
+        faults.into_iter().for_each(|fault| self.push(fault));
+    }
+}
+
 /// Everything that is wrong with a document: at least one fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
+    /// Most faults of a document that are told one by one.
+    pub const MOST: usize = 50;
+
     /// Nothing where `found` has no fault.
     ///
     /// # Errors

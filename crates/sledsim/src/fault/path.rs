@@ -55,6 +55,12 @@ impl Path {
     }
 }
 
+impl<S: ToString> FromIterator<S> for Path {
+    fn from_iter<I: IntoIterator<Item = S>>(steps: I) -> Self {
+        Self(steps.into_iter().map(|step| step.to_string()).collect())
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("."))

@@ -47,9 +47,6 @@ pub fn unread(error: &io::Error) -> String {
 /// Texts that are longer are not repeated whole in a sentence.
 const LONG: usize = 200;
 
-/// Faults that are told; nobody reads on, and each may list what is known in its place.
-const TOLD: usize = 50;
-
 /// A text as a sentence repeats it: of a long one its beginning, and how long it is.
 #[must_use]
 pub fn brief(text: &str) -> String {
@@ -195,8 +192,10 @@ impl Faults {
     /// Each in a line of its own; of very many the first, and how many more there are.
     #[must_use]
     pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
-        let mut lines: Vec<String> = self.iter().take(TOLD).map(|fault| fault.text(vocabulary)).collect();
-        let more = self.iter().count() - lines.len();
+        let (omitted, told): (Vec<&Fault>, Vec<&Fault>) = self.iter().partition(|fault| fault.kind == Kind::Omitted);
+        let mut lines: Vec<String> = told.iter().take(Self::MOST).map(|fault| fault.text(vocabulary)).collect();
+        let counted: u64 = omitted.iter().filter_map(|fault| fault.value.as_ref()?.as_u64()).sum();
+        let more = (told.len() - lines.len()) as u64 + counted;
         if more > 0 {
             lines.push(format!("and {more} more"));
         }

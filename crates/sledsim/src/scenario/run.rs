@@ -1,6 +1,6 @@
 //! Running a scenario.
 
-use super::assemble::{self, Assembly, Node};
+use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::power_cuts::{self, PowerCutReport};
 use super::report::summary::Report;
 use super::specs::scenario::Scenario;
@@ -88,6 +88,17 @@ pub fn run_keeping(
     keep: &Keep,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
+    run_on(system(scenario, keep.check)?, scenario, citations, keep, keep_going)
+}
+
+/// Runs a scenario on its system.
+pub(super) fn run_on(
+    mut assembly: Assembly,
+    scenario: &Scenario,
+    citations: Vec<String>,
+    keep: &Keep,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<RunOutput, RunError> {
     let asked = scenario.run.requests.filter(|_| keep.log);
     asked.map_or(Ok(()), logged)?;
     let mut is_logged = Ok(());
@@ -97,16 +108,18 @@ pub fn run_keeping(
     };
     let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
     let plan = power_cuts::plan(scenario);
-    let (mut assembly, mut workload) = parts(scenario, keep.check, plan.is_some())?;
+    let mut workload = start(&mut assembly, scenario, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
-    let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
+    let limits = assemble::limits(scenario);
     let ran = match &plan {
-        None => engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going)
+        None => engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
             .map(|outcome| (outcome, Vec::new())),
-        Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going),
+        Some(plan) => {
+            engine::run_with_cuts(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
+        }
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
@@ -117,7 +130,8 @@ pub fn run_keeping(
         // A system is made anew for each, which who has interrupted the run need not wait for.
         let losses = match &plan {
             Some(plan) if goes_on => {
-                let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
+                let mut assembly = system(scenario, keep.check)?;
+                let mut workload = start(&mut assembly, scenario, true)?;
                 let mut keep_going = |_: Progress| {
                     goes_on = keep_going(done);
                     goes_on
@@ -139,7 +153,7 @@ pub fn run_keeping(
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
     match assembly.system.halted() {
         Some((who, Stop::Failed(fault))) => {
-            let fault = of_policy(fault.clone(), *who, &assembly.nodes);
+            let fault = of_policy(fault.clone(), *who, &assembly.components);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
         }
         _ => Ok(output),
@@ -147,9 +161,9 @@ pub fn run_keeping(
 }
 
 /// A fault of a component's policy, by the path of that.
-pub(super) fn of_policy(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
-    if let Some(node) = nodes.iter().find(|node| node.ids.contains(&component)) {
-        fault = fault.within(Path::from(node.path.as_str()));
+pub(super) fn of_policy(mut fault: Fault, component: ComponentId, components: &[AssembledComponent]) -> Fault {
+    if let Some(found) = components.iter().find(|each| each.ids.contains(&component)) {
+        fault = fault.within(Path::from(found.path.as_str()));
     }
     fault
 }
@@ -167,41 +181,38 @@ fn logged(rows: u64) -> Result<(), RunError> {
     Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(says).into()))
 }
 
-/// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.
-fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembly<'_>, Box<dyn Workload>), RunError> {
-    let mut assembly =
-        assemble::system(checked(checks), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+/// The system of a scenario, which may check rules.
+pub(super) fn system(scenario: &Scenario, checks_rules: bool) -> Result<Assembly, RunError> {
+    let mut empty = System::default();
+    if checks_rules {
+        empty.check_rules();
+    }
+    assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)
+}
+
+/// The workload of a scenario on its system, which may hold the bytes of its blocks.
+fn start(assembly: &mut Assembly, scenario: &Scenario, holds_data: bool) -> Result<Box<dyn Workload>, RunError> {
     if holds_data {
         assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
     }
-    let workload = assemble::workload(scenario, &assembly).map_err(|fault| stopped(scenario, fault, None))?;
-    Ok((assembly, workload))
+    assemble::workload(scenario, assembly).map_err(|fault| stopped(scenario, fault, None))
 }
 
-/// An empty system that may check rules.
-pub(super) fn checked(checks: bool) -> System {
-    let mut empty = System::default();
-    if checks {
-        empty.check_rules();
-    }
-    empty
-}
-
-fn stuck_in<'a, 'b>(assembly: &'a Assembly<'b>) -> Option<(Stuck, &'a [Node<'b>])> {
-    Some((assembly.system.stuck()?, &assembly.nodes))
+fn stuck_in(assembly: &Assembly) -> Option<(Stuck, &[AssembledComponent])> {
+    Some((assembly.system.stuck()?, &assembly.components))
 }
 
 /// A fault that names a component by its path, if one holds the run.
-pub(super) fn placed(mut fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> Fault {
-    if let Some((stuck, nodes)) = stuck {
-        let whose = nodes.iter().find(|node| node.ids.contains(&stuck.component));
-        fault.path = whose.map_or(fault.path.clone(), |node| node.path.as_str().into());
+pub(super) fn placed(mut fault: Fault, stuck: Option<(Stuck, &[AssembledComponent])>) -> Fault {
+    if let Some((stuck, components)) = stuck {
+        let whose = components.iter().find(|each| each.ids.contains(&stuck.component));
+        fault.path = whose.map_or(fault.path.clone(), |each| each.path.as_str().into());
     }
     fault
 }
 
 /// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-fn stopped(scenario: &Scenario, fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> RunError {
+fn stopped(scenario: &Scenario, fault: Fault, stuck: Option<(Stuck, &[AssembledComponent])>) -> RunError {
     let fault = placed(fault, stuck);
     match (fault.kind, &scenario.workload) {
         (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),

@@ -5,7 +5,7 @@ use std::path::Path;
 use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
 use sledsim::fault::Kind;
 use sledsim::request::Op;
-use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario};
+use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Resolved, Scenario};
 use sledsim::workloads::arrival::{closed, poisson};
 use sledsim::workloads::location::uniform;
 use sledsim::workloads::WorkloadSpec;
@@ -24,6 +24,7 @@ fn disk(import: &Import) -> &DiskParameters {
 fn resolved(text: &str, base: &Path) -> Scenario {
     let accepted = ["accept_missing=true".to_owned()];
     resolve(text, Notation::Toml, "test", &accepted, &Catalog::default(), base)
+        .map(Resolved::into_scenario)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

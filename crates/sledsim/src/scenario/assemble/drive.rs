@@ -52,16 +52,30 @@ impl<'a> Mechanisms<'a> {
     }
 }
 
-/// Adds a drive to a system. A device of several sleds has a queue for each.
+/// Adds a drive to a system. A device of several sleds has a queue for each. Returns `None` for a drive with a custom policy that
+/// has not been loaded.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
-pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mechanisms<'a>) -> Result<Built, Fault> {
-    check_delay(drive)?;
+pub(super) fn add<'a>(
+    system: &mut System,
+    drive: &'a DriveSpec,
+    known: &mut Mechanisms<'a>,
+) -> Result<Option<Built>, Faults> {
+    let policy = check_policy(&drive.device, drive.spin_down.as_ref().map(Choice::name));
+    let mut first = None;
+    Faults::of_all([
+        first_sled(drive, policy.is_ok(), known).map(|device| first = device),
+        policy,
+        check_delay(drive),
+    ])?;
+    if has_unloaded(drive) {
+        return Ok(None);
+    }
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for sled in 0..drive.device.mechanisms() {
-        let mut device = known.another(drive, sled)?;
+        let mut device = first.take().map_or_else(|| known.another(drive, sled), Ok)?;
         known.cylinders += u64::from(device.cylinders());
         check_cylinders(known.cylinders)?;
         obey_own(drive, device.as_mut())?;
@@ -91,28 +105,33 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
             ids.push(system.add(joined, &sleds));
         }
     }
-    Ok(Built { ids, overhead_ns })
+    Ok(Some(Built { ids, overhead_ns }))
 }
 
-/// What is wrong with more than one key of the drive at `path`.
-pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
-    let found = Faults::of_all([
-        check_device(drive).map_err(Faults::from),
-        check_policy(&drive.device, drive.spin_down.as_ref().map(Choice::name)).map_err(Faults::from),
-        check_delay(drive).map_err(Faults::from),
-        check_merge(drive).map_err(Faults::from),
-        drive.scheduler.validate().map_err(|faults| faults.within("scheduler")),
-    ]);
-    found.err().into_iter().flat_map(|faults| faults.within(path)).collect()
+/// Returns true if a custom policy of a drive has not been loaded.
+fn has_unloaded(drive: &DriveSpec) -> bool {
+    let spin_down = drive.spin_down.as_ref().and_then(Choice::own);
+    [drive.device.own(), drive.scheduler.own(), spin_down].into_iter().flatten().any(|own| !own.is_open())
 }
 
-fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
+/// The first sled of a drive, checked; `None` of a mechanism that has not been loaded.
+fn first_sled<'a>(
+    drive: &'a DriveSpec,
+    has_policy: bool,
+    known: &mut Mechanisms<'a>,
+) -> Result<Option<Box<dyn Mechanism>>, Fault> {
     if drive.device.own().is_some_and(|own| !own.is_open()) {
-        // Something else is wrong, so that nobody has looked for it.
-        return Ok(());
+        return Ok(None);
     }
-    let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
-    set_access(drive, device.as_mut())?;
+    let device = match has_policy {
+        true => known.another(drive, 0)?,
+        // A policy that does not suit the device is reported besides.
+        false => {
+            let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
+            set_access(drive, device.as_mut())?;
+            device
+        }
+    };
     check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         if let Some(entry) = parameters.failed_sleds.iter().position(|&number| number >= parameters.sleds) {
@@ -133,7 +152,7 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
                 .set("device.sled_layout", "mirrored"));
         }
     }
-    Ok(())
+    Ok(Some(device))
 }
 
 /// Checks that there are not too many cylinders, before anything is made for each of them.
@@ -145,7 +164,11 @@ fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
     Err(Fault::at(Kind::Misfit, "device").says(says))
 }
 
-fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
+/// Checks that a drive does not state twice which requests it serves together.
+///
+/// # Errors
+/// It does. Such a drive can be built.
+pub(super) fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.merge.is_none() || drive.batch_max <= 1 {
         return Ok(());
     }

@@ -44,11 +44,11 @@ pub struct Explained {
 pub fn explain(system: &SystemSpec) -> Result<Explained, Faults> {
     let assembly = assemble::system(System::default(), system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
-        .nodes
+        .components
         .iter()
-        .map(|node| {
-            let component = assembly.system.component(node.id());
-            (node.path.as_str(), component.capacity_blocks(), component.block_bytes())
+        .map(|each| {
+            let component = assembly.system.component(each.id());
+            (each.path.as_str(), component.capacity_blocks(), component.block_bytes())
         })
         .collect();
     Ok(of(system, "system", "system".to_owned(), 1, &sizes))

@@ -80,8 +80,8 @@ impl PowerCutReport {
     }
 }
 
-/// What is wrong with cuts at random where there is nothing to be random in.
-pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
+/// Finds cuts at random in a run whose length is not known in advance.
+pub(in crate::scenario) fn check(run: &RunSpec) -> Option<Fault> {
     let random = run.power_cuts.as_ref().map_or(0, |cuts| cuts.random);
     (random > 0 && run.requests.is_none() && run.time_s.is_none()).then(|| {
         Fault::conflict("run.power_cuts.random", random)
@@ -94,7 +94,7 @@ pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
 }
 
 /// Extents of tiers that are too large to be moved in a run with power cuts, which holds all bytes that are under way.
-pub(in crate::scenario) fn of_moves(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
+pub(in crate::scenario) fn check_copies(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
     let mut found = Vec::new();
     if cuts(run).is_none() {
         return found;

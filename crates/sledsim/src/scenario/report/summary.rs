@@ -278,14 +278,14 @@ impl Report {
     /// Puts the report together.
     pub(in crate::scenario) fn new(
         scenario: &Scenario,
-        assembly: &Assembly<'_>,
+        assembly: &Assembly,
         outcome: &Outcome,
         recorder: &Recorder,
         skipped_records: u64,
         citations: Vec<String>,
     ) -> Self {
         let mut measured = Measured::default();
-        for id in assembly.nodes.iter().flat_map(|node| node.ids.iter().copied()) {
+        for id in assembly.components.iter().flat_map(|component| component.ids.iter().copied()) {
             measured.add(&assembly.system.component(id).measured(outcome.finished));
         }
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
@@ -357,7 +357,7 @@ impl Requests {
 }
 
 impl DeviceReport {
-    fn of(name: &str, assembly: &Assembly<'_>) -> Self {
+    fn of(name: &str, assembly: &Assembly) -> Self {
         Self {
             name: name.to_owned(),
             capacity_blocks: assembly.capacity_blocks,

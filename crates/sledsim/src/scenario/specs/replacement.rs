@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fault::Faults;
+use crate::fault::{Collector, Faults};
 use crate::hierarchy::cache::replacement::ReplacementChoice;
 use crate::own::{Choice, Door, Role};
-use crate::scenario::document::check::check;
+use crate::scenario::document::check::Checker;
+use crate::scenario::document::node::{Node, Origin};
 use crate::scenario::own;
 
 /// The schema of a replacement policy: every key it may have, with type, range and default.
@@ -22,10 +24,15 @@ pub fn replacement_schema() -> Value {
 /// # Errors
 /// All that is wrong: each with its key, value, and what is allowed.
 pub fn replacement(document: Value, door: Option<&dyn Door>, base: &Path) -> Result<ReplacementChoice, Faults> {
-    let mut document = if document.is_string() { serde_json::json!({ "name": document }) } else { document };
-    own::normalise(Some(&mut document), Role::Replacement, door);
-    check(&mut document, &replacement_schema())?;
-    let mut choice: ReplacementChoice = serde_json::from_value(document)?;
+    let mut document = Node::of_value(document, &Origin::default());
+    if document.as_text().is_some() {
+        document = document.wrap("name");
+    }
+    own::normalise(&mut document, Role::Replacement, door);
+    let (mut found, schema) = (Collector::default(), replacement_schema());
+    Checker::new(&schema, &mut found).value(&mut document, &schema);
+    found.into_result()?;
+    let mut choice = ReplacementChoice::deserialize(&document)?;
     if let Choice::Own(own) = &mut choice {
         own.open(Role::Replacement, door, base)?;
     }

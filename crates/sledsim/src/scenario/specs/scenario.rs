@@ -16,8 +16,7 @@ use crate::fault::Faults;
 use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
 use crate::own::OwnSpec;
 use crate::scenario::document::check::check;
-use crate::scenario::document::named_device::unit_of_device_key;
-use crate::scenario::document::resolve::schema;
+use crate::scenario::document::entry::device_properties;
 use crate::schedulers::SchedulerChoice;
 use crate::workloads::WorkloadSpec;
 
@@ -120,7 +119,8 @@ impl DeviceSpec {
     /// The unit of a key of this kind of device; empty where it has none, `None` where there is no such key.
     #[must_use]
     pub fn unit(&self, key: &str) -> Option<&'static str> {
-        unit_of_device_key(schema(), self.mechanism(), key)
+        let property = device_properties(self.mechanism())?.get(key)?;
+        Some(property.get("x-unit").and_then(Value::as_str).unwrap_or_default())
     }
 
     /// Name of the catalogue entry.
