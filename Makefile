@@ -124,11 +124,12 @@ lib:
 first-hour: wheel
 	$(BIN)/python tools/first_hour.py dist/sledsim-*.whl
 
-#: make generate          write anew what follows from the code: typed scenarios, README's outputs
+#: make generate          refresh generated files: typed scenarios, the README's outputs and picture
 .PHONY: generate
 generate: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/readme_outputs.py
+	$(BIN)/python tools/readme_picture.py docs/images/overview.svg
 
 #: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
 .PHONY: reproduce
@@ -167,8 +168,9 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
 	@touch $@
 
-# The extension as a release, which everything but tests uses, or in the tests' profile, which compiles the core once for
-# the tests of both languages. Results are the same.
+# The extension as a release, which everything but tests uses, or built as the Rust tests are, which compiles the core once
+# for the tests of both languages. Results are the same.
+as_in_tests := $(foreach crate,sledsim sledsim-disksim,--config profile.dev.package.$(crate).opt-level=2)
 $(STAMPS)/release: $(rust_sources) pyproject.toml $(STAMPS)/base
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	# Where Python must not write what it compiles, every command would compile the package again.
@@ -176,7 +178,7 @@ $(STAMPS)/release: $(rust_sources) pyproject.toml $(STAMPS)/base
 	@touch $(STAMPS)/extension $@
 
 $(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
-	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --profile test --locked
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --locked $(as_in_tests)
 	$(BIN)/python -m compileall -q python
 	@rm -f $(STAMPS)/release
 	@touch $@

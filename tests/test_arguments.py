@@ -174,7 +174,7 @@ def test_a_header_that_names_two_columns_of_one_meaning_is_refused(header: str, 
     said = refused("", lambda: sledsim.open_trace(path))
     assert f"{path}: line 1: " in said
     assert said.endswith("say which is meant, with columns")
-    columns = {"time": "0", "time_unit": "ns", "offset": "1", "bytes": "bytes", "op": "op"}
+    columns = {"time": "0", "time_unit": "ns", "offset": "1", "offset_unit": "bytes", "bytes": "bytes", "op": "op"}
     assert sledsim.open_trace(path, columns=columns).head()["offset_bytes"].tolist() == [8]
 
 

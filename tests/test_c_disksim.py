@@ -205,12 +205,12 @@ def test_devices_that_are_alike_go_by_their_numbers(library: Library, tmp_path: 
 
 
 REFUSED = {
-    "0 1 10 1 1\n": "devno = 1: there are 1 devices, from 0 on",
+    "0 1 10 1 1\n": "devno = 1: expected 0 to 0",
     "0 -1 10 1 1\n": "devno = -1",
     "0 0 100000 1 1\n": "blkno = 100000, 1 blocks: the device has 100000",
-    "0 0 10 0 1\n": "bytecount is of 0 blocks",
-    "-1 0 10 1 1\n": "the time is -1 ms",
-    "nan 0 10 1 1\n": "the time is NaN ms",
+    "0 0 10 0 1\n": "bytecount has 0 blocks",
+    "-1 0 10 1 1\n": "time = -1 ms",
+    "nan 0 10 1 1\n": "time = NaN ms",
     "5 0 10 1 1\n4.9998 0 10 1 1\n": "time runs back",
 }
 
@@ -229,7 +229,7 @@ def test_what_can_not_be_ends_the_program_as_disksim_does(library: Library, tmp_
     ("parameters", "more", "says"),
     [
         ("missing.parv", [], "no such file"),
-        ("simple.parv", ["disk0", "Access time"], "argc = 2: expected a component, a parameter and a value"),
+        ("simple.parv", ["disk0", "Access time"], "argc = 2: expected three words for each override"),
         ("simple.parv", ["disk1", "Access time", "1"], 'component = "disk1" is not known: did you mean "disk0"'),
         ("simple.parv", ["disk0", "Acces time", "1"], "Acces time"),
         ("simple.parv", ["disk0", "Access time:x", "1"], "expected a block"),
@@ -261,4 +261,4 @@ def test_a_system_that_is_gone_is_known_as_such(library: Library, tmp_path: Path
     command = [str(library.build(source, tmp_path, "-fsanitize=address")), str(simple(tmp_path))]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
-    assert done.stderr == f"{call.split('(')[0]}: there is no such handle: it was closed, or never opened\n"
+    assert done.stderr == f"{call.split('(')[0]}: invalid handle: it was closed or never opened\n"

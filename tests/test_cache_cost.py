@@ -166,7 +166,7 @@ def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outco
         ({"mems": "hong206"}, ["hong206", "hong2006"]),
         ({"replications": 0}, ["replications = 0 is out of range", "a whole number from 1 to 1000"]),
         ({"replications": 1.5}, ["replications = 1.5", "whole number"]),
-        ({"set": {"run.warmup_s": 1e6}}, ["no request was measured", "run.warmup_s"]),
+        ({"set": {"run.warmup_s": 1e6}}, ["no request that arrived after the warm-up", "run.warmup_s"]),
     ],
 )
 def test_what_is_wrong_is_refused_by_its_name(keys: dict[str, Any], words: list[str]) -> None:

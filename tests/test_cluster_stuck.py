@@ -45,7 +45,7 @@ def test_a_worker_that_is_held_for_ever_ends_and_the_other_runs_are_done(tmp_pat
     )
     assert done.returncode == 0, done.stderr
     assert "note: 1 run failed: sledsim sweep status kinds.sweep" in done.stderr
-    assert "mine:Mine.pick did not answer within 0.2 s at 0." in done.stderr
+    assert "mine:Mine.pick did not return within 0.2 s at 0." in done.stderr
     assert "with request 5, and could not be stopped" in done.stderr
     assert "in pick" in done.stderr
     [fcfs, *rest] = results(tmp_path / "kinds.sweep").rows(["response.mean_ms"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,3 +96,17 @@ def test_the_interval_of_a_gain_holds_the_truth_as_often_as_it_says() -> None:
     # A level of 95 % leaves this range once in 10,000 tests; the jackknife of 12 ratios is off by a percent at most.
     low, high = (float(stats.binom.ppf(level, trials, 0.95)) for level in (5e-5, 1 - 5e-5))
     assert low - 0.01 * trials <= held <= high + 0.01 * trials
+
+
+@pytest.mark.parametrize("values", [[], [1.0], (), np.array([])])
+def test_an_interval_of_fewer_than_two_values_is_an_error(values: Any) -> None:
+    for function in (mean_interval, batched_interval, partial(jackknife_interval, lambda mean: mean)):
+        with pytest.raises(SledsimError, match="a confidence interval takes at least 2 values"):
+            function(values)
+
+
+@pytest.mark.parametrize("values", [None, 3, "12", {"a": 1}.get])
+def test_what_is_not_a_sequence_has_no_interval(values: Any) -> None:
+    for function in (mean_interval, batched_interval, partial(jackknife_interval, lambda mean: mean)):
+        with pytest.raises(SledsimError, match="values: expected a sequence of numbers"):
+            function(values)

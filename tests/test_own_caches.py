@@ -329,7 +329,7 @@ def test_what_does_not_come_in_goes_past_the_cache(here: Path, library: Path, sy
         ("Raises", "mine:Raises.victim raised ValueError: no idea"),
         ("Nonsense", "mine:Nonsense.victim returned 99999: expected a slot from 0 to 299"),
         ("Words", "mine:Words.victim returned 'the first': expected a slot from 0 to 299"),
-        ("Hangs", "mine:Hangs.admitted did not answer within 0.3 s"),
+        ("Hangs", "mine:Hangs.admitted did not return within 0.3 s"),
         ("Bare", "mine:Bare.admitted raised NotImplementedError: Bare has no method admitted"),
     ],
 )

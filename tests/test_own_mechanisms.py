@@ -272,7 +272,7 @@ def test_a_mechanism_that_hangs_ends_the_run(folder: Path) -> None:
                 return 1000
     """
     mine = write(folder, body)
-    with pytest.raises(sledsim.RunError, match=r"Mine.positioning_ns did not answer within 0.3 s") as caught:
+    with pytest.raises(sledsim.RunError, match=r"Mine.positioning_ns did not return within 0.3 s") as caught:
         sledsim.run(scenario_with({"python": mine}))
     assert "in positioning_ns" in (caught.value.traceback or "")
     assert caught.value.result.requests.completed > 10

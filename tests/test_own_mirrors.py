@@ -243,7 +243,7 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
         ({"python": "mine:Raises"}, r"mine:Raises.pick raised ValueError: no idea"),
         ({"python": "mine:Mine", "row": 3, "after": 20}, r"mine:Mine.pick returned 3: expected a whole .* from 0 to 2"),
         ({"python": "mine:Mine", "row": -1, "after": 20}, r"mine:Mine.pick returned -1: expected"),
-        ({"python": "mine:Hangs"}, r"mine:Hangs.pick did not answer within 0.3 s"),
+        ({"python": "mine:Hangs"}, r"mine:Hangs.pick did not return within 0.3 s"),
         ({"python": "mine:Deaf"}, r"mine:Deaf.completed raised KeyError"),
         ({"library": "libmine.so", "symbol": "wrong"}, r"wrong chose 3 of 3 copies, counted from 0"),
     ],

@@ -128,7 +128,7 @@ HANGS = """\
 
 def test_a_policy_that_hangs_ends_the_run(folder: Path) -> None:
     mine = write(folder, HANGS.format(limit_s=0.3, before=""))
-    with pytest.raises(sledsim.RunError, match=r"Mine.pick did not answer within 0.3 s") as caught:
+    with pytest.raises(sledsim.RunError, match=r"Mine.pick did not return within 0.3 s") as caught:
         sledsim.run(scenario_with({"python": mine}))
     assert "in pick" in (caught.value.traceback or "")
     assert caught.value.result.requests.completed > 10

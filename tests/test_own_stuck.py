@@ -89,7 +89,7 @@ def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("role", WAITING)
 def test_what_a_method_waits_in_is_ended(role: str, folder: Path) -> None:
     workload = {"arrival": {"kind": "constant", "rate_per_s": 10.0}}
-    with pytest.raises(sledsim.RunError, match=r"did not answer within 1.5 s") as caught:
+    with pytest.raises(sledsim.RunError, match=r"did not return within 1.5 s") as caught:
         sledsim.run({**SCENARIO, "workload": workload, "system": write(folder, role)})
     assert "sleep(1000)" in (caught.value.traceback or "")
     assert caught.value.at_s is not None
@@ -101,7 +101,7 @@ def test_making_an_instance_has_a_limit(body: str, folder: Path) -> None:
     system = write(folder, "scheduler")
     text = (folder / "mine.py").read_text()
     (folder / "mine.py").write_text(f"{text}\n    def __post_init__(self):\n        {body}\n")
-    with pytest.raises(sledsim.ScenarioError, match=r"mine:Mine.__init__ did not end within 1.5 s") as caught:
+    with pytest.raises(sledsim.ScenarioError, match=r"mine:Mine.__init__ did not return within 1.5 s") as caught:
         sledsim.run({**SCENARIO, "system": system})
     assert (caught.value.kind, caught.value.path) == ("policy", "system.scheduler.python")
     assert "__post_init__" in (caught.value.traceback or "")
@@ -129,7 +129,7 @@ def test_a_limit_may_be_infinite(folder: Path) -> None:
 def test_an_import_has_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_loading, "IMPORT_S", 0.2)
     system = write(folder, "scheduler", before="sleep(1000)")
-    with pytest.raises(sledsim.ScenarioError, match=r"the import of mine did not end within 0.2 s"):
+    with pytest.raises(sledsim.ScenarioError, match=r"the import of mine did not return within 0.2 s"):
         sledsim.run({**SCENARIO, "system": system})
 
 
@@ -138,7 +138,7 @@ def test_a_command_ends_where_the_interpreter_is_held_for_ever(folder: Path) -> 
     (folder / "scenario.json").write_text(json.dumps({**SCENARIO, "system": system}))
     done = command("run", "scenario.json", folder=folder)
     assert done.returncode == 2
-    assert "error: mine:Mine.pick did not answer within 1.5 s at 0." in done.stderr
+    assert "error: mine:Mine.pick did not return within 1.5 s at 0." in done.stderr
     assert "with request 5, and could not be stopped" in done.stderr
     assert f'File "{folder / "mine.py"}", line' in done.stderr
     assert "in pick" in done.stderr
@@ -150,7 +150,7 @@ BACKTRACKS, COUNTS = "re.match('(a+)+$', 'a' * 60 + 'b')", "sum(range(10**12))"
 
 def test_what_holds_the_interpreter_and_looks_for_signals_is_ended(folder: Path) -> None:
     system = write(folder, "scheduler", before="import re", within=BACKTRACKS)
-    with pytest.raises(sledsim.RunError, match=r"did not answer within 1.5 s") as caught:
+    with pytest.raises(sledsim.RunError, match=r"did not return within 1.5 s") as caught:
         sledsim.run({**SCENARIO, "system": system})
     assert "re.match" in (caught.value.traceback or "")
     assert caught.value.request == 5
@@ -178,7 +178,7 @@ def test_a_replacement_policy_that_holds_the_interpreter_is_told_with_time_key_a
     done = command("run", "scenario.json", folder=folder)
     assert done.returncode == 2
     place = f"at {told[1]} s with key {told[2]} of request {told[3]}"
-    assert f"error: mine:Mine.admitted did not answer within 1.5 s {place}, and could not be stopped" in done.stderr
+    assert f"error: mine:Mine.admitted did not return within 1.5 s {place}, and could not be stopped" in done.stderr
     assert "in admitted" in done.stderr
 
 
@@ -188,7 +188,7 @@ def test_a_policy_that_holds_the_interpreter_in_a_cache_without_a_clock_is_told_
     words = ["--pages", "100", "--page-bytes", "512", "--policy", "mine:Mine"]
     done = command("hit-ratio", "trace.lis", *words, folder=folder)
     assert done.returncode == 2
-    assert "error: mine:Mine.admitted did not answer within 1.5 s with key 35, and could not" in done.stderr
+    assert "error: mine:Mine.admitted did not return within 1.5 s with key 35, and could not" in done.stderr
 
 
 def test_finished_runs_of_a_sweep_are_kept_where_another_ends_the_command(folder: Path) -> None:

@@ -60,7 +60,7 @@ BROKEN = {
         "goes on from a snapshot as it would have",
         "a copy of mine:Mine raised TypeError",
     ),
-    "hangs": ("while True: pass", "serves each request once: one sled", r"did not answer within 0.2 s"),
+    "hangs": ("while True: pass", "serves each request once: one sled", r"did not return within 0.2 s"),
 }
 
 

@@ -187,7 +187,7 @@ def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     found = sledsim.power(SCENARIO, set=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
     assert "–" in str(found)
-    assert [note.partition(",")[0] for note in found.notes] == ["no request was measured"]
+    assert [note.partition(",")[0] for note in found.notes] == ["no request was completed in the measurement window"]
     assert "<table>" in found._repr_html_()
     assert found.plot().to_dict()["title"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 README = (ROOT / "README.md").read_text()
-[USE] = re.findall(r"^## Use\n\n```sh\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE)
+USE = "".join(re.findall(r"^```sh\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE))
 #: What takes over ten seconds.
 SLOW = ("sledsim cost", "sledsim optimise")
 #: What takes minutes is done as printed where what it finds is looked at too: test_papers_verdicts.py.
@@ -42,7 +42,7 @@ def checkout(tmp_path: Path) -> Path:
     for name, words in (("python", ""), ("sledsim", "-c 'from sledsim.cli import main; main()' ")):
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words}"$@"\n')
         (programs / name).chmod(0o755)
-    for name in ("venv", "base", "extension"):
+    for name in ("venv", "base", "extension", "release"):
         (stamps / name).touch()
     return tmp_path
 
@@ -67,10 +67,9 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_readme_begins_with_the_files_that_it_names() -> None:
-    assert USE.splitlines()[:2] == ["source .venv/bin/activate", *USE.splitlines()[1:2]]
+def test_readme_first_writes_the_files_that_it_names() -> None:
     assert COMMANDS[0] == "sledsim example readme"
-    assert len(COMMANDS) >= 16
+    assert len(COMMANDS) > 10
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Real drives, where their files are at hand: each goes from its parameter file and its trace to an answer."""
+"""`sledsim validate-drive` on the parameter files and traces of real drives, where these are present."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-DRIVES = ("atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "dec_rz26", "hp_c2247a", "st41601n")
+DRIVES = ("atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "dec_rz26", "hp_c2247a", "hp_c2490a", "st41601n")
 
 
 @pytest.mark.parametrize("name", DRIVES)
-def test_a_drive_is_validated_as_its_files_come(sledsim_cli: Callable[..., Outcome], name: str) -> None:
+def test_validate_drive_reads_files_of_real_drives(sledsim_cli: Callable[..., Outcome], name: str) -> None:
     sample(f"../drives/{name}/{name}.trace")
     folder = REFERENCE / "drives" / name
     found = sledsim_cli("validate-drive", folder / f"{name}.parv", folder / f"{name}.trace", "--json")
     groups = json.loads(found.out)["groups"]
-    assert groups["all"]["requests"] in {7_980, 9_999, 10_000}
-    # The core's tests hold each drive to a bound of its own; this one tells a drive from a mistaken one.
+    assert groups["all"]["requests"] in {7_980, 9_984, 9_999, 10_000}
+    # The core's tests have a bound for each drive; this one detects a wrong drive.
     assert groups["all"]["demerit_percent"] < 10
 
 

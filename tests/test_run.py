@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -269,10 +270,50 @@ def test_a_run_says_whether_it_was_long_enough() -> None:
     assert share is not None
     assert (ended, share > 0.05) == ("not long enough", True)
     assert note == "note: the mean is not known to 5 % yet; a longer run would tell"
-    # More than the device can serve: no run is long enough.
-    ended, note, share = told(2500, 20_000)
-    assert (ended, share) == ("not long enough", None)
-    assert note.endswith("the system is not in a steady state")
+
+
+def test_overload_is_told_with_the_rates_offered_and_served() -> None:
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 2500.0}}
+    scenario = {"seed": 1, "workload": workload, "system": {"device": "g2"}, "run": {"requests": 20_000}}
+    result = sledsim.run(scenario)
+    overload = result.overload
+    assert overload.served_per_s == result.throughput.requests_per_s
+    assert overload.offered_per_s == pytest.approx(2500, rel=0.02)
+    assert (
+        overload.note
+        == f"cannot keep up: {overload.offered_per_s:,.0f}/s offered, {overload.served_per_s:,.0f}/s served"
+    )
+    lines = str(result.brief()).splitlines()
+    assert lines[0].endswith(f" · 20,000 requests, {overload.note}")
+    assert "±" not in lines[1]
+    assert lines[-1].startswith(overload.note)
+    assert overload.note in str(result)
+    assert result.response.ci95_low_ms is None
+    assert result.response.ci95_note == overload.note
+    assert f"g2, fcfs: {overload.note}" in str(sledsim.compare([result]))
+    for calm in (
+        {"workload.arrival.rate_per_s": 1100},
+        {"workload": {"arrival": {"kind": "closed", "outstanding": 500}}},
+    ):
+        assert sledsim.run(scenario, set=calm).overload is None
+
+
+def test_figures_after_a_warm_up_say_which_requests_they_are_of() -> None:
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 2000.0}}
+    device = {"name": "simpledisk-constant", "access_ms": 0.88}
+    run = {"time_s": 2.0, "warmup_s": 1.0}
+    result = sledsim.run({"seed": 1, "workload": workload, "system": {"device": device}, "run": run})
+    here = result.in_system
+    assert result.throughput.requests_per_s == here.completed == pytest.approx(1 / 0.88e-3, abs=1)
+    assert here.mean == pytest.approx(result.throughput.requests_per_s * here.time_ms / 1e3, rel=1e-12)
+    said = f"times are of the {result.requests.measured:,} requests that arrived and completed in the measured 1"
+    for text in (str(result.brief()), str(result)):
+        assert said in " ".join(text.split())
+    # Whatever arrived after the warm-up is still in the queue.
+    result = sledsim.run({"workload": workload, "system": {"device": "g2"}, "run": {"time_s": 1.2, "warmup_s": 1.0}})
+    lines = str(result.brief()).splitlines()
+    assert f"{result.in_system.completed:,} requests completed, cannot keep up: " in lines[0]
+    assert lines[1].startswith("throughput 1,")
 
 
 def test_a_resolved_scenario_runs_as_what_it_was_resolved_from() -> None:
@@ -281,3 +322,20 @@ def test_a_resolved_scenario_runs_as_what_it_was_resolved_from() -> None:
     assert sledsim.run(resolved).summary == sledsim.run(document, set={"run.requests": 50}).summary
     assert sledsim.run(resolved, set={"run.requests": 20}).requests.completed == 20
     assert sledsim.sweep.Sweep(resolved, {"seed": [7, 8]}).check().seed == 7
+
+
+@pytest.mark.parametrize("kept", [{}, {"log": True, "timeline": True}])
+def test_a_result_can_be_pickled(kept: dict[str, bool]) -> None:
+    result = sledsim.run(SCENARIO, set={"run.requests": 50}, **kept)
+    other = pickle.loads(pickle.dumps(result))
+    assert other.to_json() == result.to_json()
+    assert str(other) == str(result)
+    for quantity in ("response", "wait", "service"):
+        for mine, theirs in zip(result.histogram(quantity, "reads"), other.histogram(quantity, "reads"), strict=True):
+            assert mine.tolist() == theirs.tolist()
+    if kept:
+        assert {name: column.tolist() for name, column in other.log.items()} == {
+            name: column.tolist() for name, column in result.log.items()
+        }
+        assert str(other.timeline) == str(result.timeline)
+    assert pickle.loads(pickle.dumps(other)).to_json() == result.to_json()

@@ -70,7 +70,7 @@ def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome]
 @pytest.mark.parametrize("drop", [False, True])
 def test_a_file_that_was_no_store_is_left_alone(folder: Path, drop: bool) -> None:
     (folder / "thesis.txt").write_text("my thesis\n")
-    with pytest.raises(sledsim.RunError, match=r"thesis\.txt: 10 bytes, and not the \d+ of the device"):
+    with pytest.raises(sledsim.RunError, match=r"thesis\.txt: it has 10 bytes, and the device \d+:"):
         sledsim.serve("g2", image="thesis.txt", drop=drop, log="log.csv")
     assert (folder / "thesis.txt").read_text() == "my thesis\n"
     assert not (folder / "log.csv").exists()
@@ -106,7 +106,7 @@ def test_a_file_has_one_server(folder: Path) -> None:
             ("log", {"log": "disk.img"}),
         ]
         for path, given in options:
-            with pytest.raises(sledsim.RunError, match=f"^{path}: {given[path]}: another server has it") as caught:
+            with pytest.raises(sledsim.RunError, match=f"^{path}: {given[path]}: another server uses it") as caught:
                 sledsim.serve("g2", socket="other.sock", **given)  # type: ignore[arg-type]  # none is a flag
             assert caught.value.path == path
         client = server.client()
@@ -125,7 +125,7 @@ def test_what_is_no_plain_file_is_not_waited_for(folder: Path, key: str, name: s
     (folder / "folder").mkdir()
     with pytest.raises(sledsim.RunError) as caught:
         sledsim.serve("g2", **{key: name})  # type: ignore[arg-type]  # none is a flag
-    assert str(caught.value) == f"{key}: {name}: it is no plain file"
+    assert str(caught.value) == f"{key}: {name}: it is not a regular file"
 
 
 @pytest.mark.parametrize("drop", [False, True])
@@ -147,14 +147,16 @@ def test_names_that_are_empty_or_no_text_are_said(sledsim_cli: Callable[..., Out
 
 
 def test_a_socket_that_no_path_can_have_is_said_with_the_limit(folder: Path) -> None:
-    with pytest.raises(sledsim.RunError, match="has 200 bytes, more than the 107 that a socket takes") as caught:
+    with pytest.raises(
+        sledsim.RunError, match="has 200 bytes, more than the 107 that the path of a socket can have"
+    ) as caught:
         sledsim.serve("g2", socket="s" * 200, image="disk.img")
     assert caught.value.path == "socket"
     assert not (folder / "disk.img").exists()
 
 
 def test_a_name_of_a_machine_is_no_address() -> None:
-    with pytest.raises(sledsim.SledsimError, match="names are not looked up") as caught:
+    with pytest.raises(sledsim.SledsimError, match="host names are not resolved") as caught:
         sledsim.serve("g2", tcp="localhost:10809")
     assert caught.value.path == "tcp"
 

@@ -186,7 +186,7 @@ COLUMNS: dict[str, Any] = {
 def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None:
     session = sledsim.Session("g2")
     for name in COLUMNS:
-        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected one row of a NumPy array of uint"):
+        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected a one-dimensional NumPy array of uint"):
             session.submit_all(**{**COLUMNS, name: value})
     for name in ("read", "fua"):
         with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected true or false"):
@@ -206,7 +206,7 @@ def test_what_is_wrong_with_columns_is_told() -> None:
         ({"ops": np.full(1, 4, np.uint8)}, "ops has 4: expected 0, 1, 2 or 3"),
         (
             {"lbns": np.zeros(1)},
-            "lbns = .*: expected one row of a NumPy array of uint64; the method serve takes others",
+            "lbns = .*: expected a one-dimensional NumPy array of uint64; the method serve accepts other types",
         ),
         ({"blocks": np.ones(2, np.uint32)}, "arrays of different lengths: 1 and 2"),
     ):

@@ -185,3 +185,14 @@ def test_a_file_that_is_protected_is_kept(
         says = "is protected against writing: name another file, or let it be written"
         assert (found.status, found.out, found.err) == (2, "", f"error: {path}: {says}\n")
         assert path.read_text() == "mine"
+
+
+def test_text_of_a_scenario_cannot_reach_the_terminal(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    name = "\x1b]0;title\x07\x9b31m\u202e\u2066\x7f"
+    scenario = tmp_path / "s.json"
+    system = {"kind": "drive", "name": name, "device": "g2"}
+    scenario.write_text(json.dumps({"workload": {"kind": "session"}, "system": system}))
+    found = sledsim_cli("validate", scenario, "--resolved")
+    assert found.status == 0
+    assert not set("\x1b\x07\x9b\u202e\u2066\x7f") & set(found.out)
+    assert json.loads(found.out)["system"]["name"] == name

@@ -283,6 +283,32 @@ def test_a_chart_without_an_axis_like_that(folder: Path, tmp_path: Path, sledsim
     assert "--x 'device' is no axis of the sweep" in told.err
 
 
+def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
+    base = {
+        "workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}},
+        "system": {"device": "g2"},
+        "run": {"requests": 2000},
+    }
+    rates = {"scheduler": ["fcfs", "look"], "workload.arrival.rate_per_s": [500, 4000]}
+    run(Sweep(base, rates, replications=2, seed=1, name="rates"), tmp_path / "s")
+    found = results(tmp_path / "s")
+    overloaded = [point for point, values in found.points.items() if values[RATE] == "4000"]
+    assert list(found.overloads) == overloaded
+    for point, estimate in found.estimates("response.mean_ms").items():
+        assert (estimate.half_width is None) == (point in overloaded)
+    assert all(estimate.half_width is not None for estimate in found.estimates("throughput.requests_per_s").values())
+    text = str(found)
+    assert "cannot keep up: " in text
+    assert "/s served (scheduler = fcfs, workload.arrival.rate_per_s = 4000)" in " ".join(text.split())
+    assert [row["overload"] is not None for row in found.to_dict()["points"]] == [
+        point in overloaded for point in sorted(found.points)
+    ]
+    differences = compare(found, axis=("scheduler", "fcfs", "look")).differences(["response.mean_ms"])
+    verdicts = {(each.values or {}).get(RATE): each.verdict for each in differences}
+    assert verdicts.pop("500") in ("may be chance", "B is lower", "B is higher")
+    assert verdicts == {"4000": "A and B cannot keep up", None: "A and B cannot keep up"}
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")), ids=lambda path: path.stem)
 def test_examples_run(path: Path, tmp_path: Path) -> None:
     sweep = Sweep.load(path, set=["run.requests=50", "run.warmup_requests=0"])

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from conftest import size
 from sledsim.show.files import atomic_write
+from sledsim.show.fitting import visible
 from sledsim.sweep import Evaluation, Store, StoreError, Sweep, results, run
 from sledsim.sweep import status as status_of
 from sledsim.sweep.parts import BATCHES, manifest_path, write_batch
@@ -211,6 +213,20 @@ def test_two_values_of_a_metric_are_refused(store: Path, tmp_path: Path, sledsim
         assert "found different values of" in told.err
     with pytest.raises(StoreError, match="found different values of"), Evaluation(BASE, store) as evaluation:
         evaluation.evaluate([{"scheduler": "sptf"}])
+
+
+@pytest.mark.parametrize("command", ["sledsim sweep run 'x --store s", "sledsim \x1b]0;title\x07 \x9b31m \u202e \x7f"])
+def test_the_command_in_a_store_cannot_reach_the_terminal(
+    store: Path, sledsim_cli: Callable[..., Outcome], command: str
+) -> None:
+    [definition] = Store(store).definitions()
+    Store(store).writer().record(replace(definition, command=command, replications=3))
+    told = sledsim_cli("sweep", "status", store)
+    assert told.status == 0
+    assert told.out.endswith(f"  {visible(command)}\n")
+    as_json = sledsim_cli("sweep", "status", store, "--json").out
+    assert not set(as_json) & set("\x1b\x07\x9b\u202e\x7f")
+    assert json.loads(as_json)["sweeps"][0]["command"] == command
 
 
 def test_a_store_by_another_schema_is_refused_and_left_alone(store: Path, sledsim_cli: Callable[..., Outcome]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sledsim
+from conftest import reference
 from sledsim import TraceError, open_trace
 
 if TYPE_CHECKING:
@@ -132,7 +133,14 @@ def test_parquet_is_a_trace_like_any_other(trace_file: Path) -> None:
 def test_columns_of_parquet_can_be_named(trace_file: Path) -> None:
     query = "SELECT t_ns / 1e6 AS arrives, offset_bytes AS place, bytes AS many, op AS kind, 'x,y' AS remark FROM trace"
     path = parquet_of(trace_file, query)
-    columns = {"time": "arrives", "time_unit": "ms", "offset": "place", "bytes": "many", "op": "kind"}
+    columns = {
+        "time": "arrives",
+        "time_unit": "ms",
+        "offset": "place",
+        "bytes": "many",
+        "length_unit": "bytes",
+        "op": "kind",
+    }
     [batch] = list(open_trace(path, columns=columns))
     assert batch["time_ns"].tolist() == [i * 1_000_000 for i in range(50)]
     workload = {"kind": "trace", "path": str(path), "columns": columns}
@@ -143,7 +151,7 @@ def test_a_column_of_parquet_may_have_a_quote_in_its_name(trace_file: Path) -> N
     name = 'pl"a""ce, "too"'
     quoted = name.replace('"', '""')
     path = parquet_of(trace_file, f'SELECT t_ns, offset_bytes AS "{quoted}", bytes, op FROM trace')
-    columns = {"time": "t_ns", "offset": name, "bytes": "bytes", "op": "op"}
+    columns = {"time": "t_ns", "offset": name, "offset_unit": "bytes", "bytes": "bytes", "op": "op"}
     assert open_trace(path, columns=columns).head(2)["offset_bytes"].tolist() == [0, 40_960]
 
 
@@ -262,12 +270,12 @@ def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome
     iolog.write_text("fio version 3 iolog\n0 a add\n0 a open\n2 a write 0 4096\n7 a read 8192 4096\n9 a close\n")
     assert open_trace(events).head()["time_ns"].tolist() == [0, 9_000_000]
     assert open_trace(events, event="dispatched").head()["time_ns"].tolist() == [0, 9_500_000]
-    assert open_trace(iolog).head()["time_ns"].tolist() == [0, 5_000_000]
-    assert open_trace(iolog, time_unit="us").head()["time_ns"].tolist() == [0, 5_000]
+    assert open_trace(iolog).head()["time_ns"].tolist() == [0, 5_000]
+    assert open_trace(iolog, time_unit="ms").head()["time_ns"].tolist() == [0, 5_000_000]
     # In a scenario, in a replay, on the command line.
-    found = sledsim.replay(iolog, time_unit="us", log=True)
-    assert np.diff(found.log["arrival_ns"]).tolist() == [5_000]
-    assert found["scenario"]["workload"]["time_unit"] == "us"
+    found = sledsim.replay(iolog, time_unit="ms", log=True)
+    assert np.diff(found.log["arrival_ns"]).tolist() == [5_000_000]
+    assert found["scenario"]["workload"]["time_unit"] == "ms"
     told = sledsim_cli("replay", events, "--event", "dispatched", "--json")
     assert json.loads(told.out)["scenario"]["workload"]["event"] == "dispatched"
     assert sledsim_cli("trace", "info", iolog, "--time-unit", "us", "--json").status == 0
@@ -279,6 +287,74 @@ def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome
     with pytest.raises(sledsim.SledsimError) as told_of:
         open_trace(iolog, time_unit="usec")
     assert (told_of.value.path, told_of.value.value) == ("time_unit", "usec")
+
+
+def test_fio_iolog_times_are_microseconds(tmp_path: Path) -> None:
+    # As fio 3.33 writes it: 4 KiB every 100 ms.
+    path = tmp_path / "recorded.iolog"
+    requests = [f"{440 + 100_050 * i} f.dat {'read' if i % 2 else 'write'} {i * 8192} 4096\n" for i in range(10)]
+    path.write_text("fio version 3 iolog\n22 f.dat add\n428 f.dat open\n" + "".join(requests) + "900891 f.dat close\n")
+    assert open_trace(path).info()["duration_s"] == pytest.approx(9 * 0.10005)
+    result = sledsim.replay(path, device="g2")
+    assert result.throughput.requests_per_s == pytest.approx(10 / (9 * 0.10005), rel=0.01)
+
+
+def test_the_recorded_fio_iolog_lasts_two_seconds() -> None:
+    path = reference("cases/fio-iolog-unit/recorded.iolog")
+    info = open_trace(path).info()
+    assert (info["records"], info["reads"], info["writes"], info["flushes"]) == (22, 12, 8, 2)
+    assert info["duration_s"] == pytest.approx(1.914, abs=0.001)
+    result = sledsim.replay(path, device="g2")
+    assert result.throughput.requests_per_s == pytest.approx(10.45, abs=0.01)
+    assert result.energy.per_request_mj == pytest.approx(9.57, rel=0.01)
+
+
+def mapped(sledsim_cli: Callable[..., Outcome], path: Path, *columns: str) -> Outcome:
+    """Return the records of a trace read with a column map, as JSON."""
+    return sledsim_cli("trace", "head", path, "--json", *(word for column in columns for word in ("--column", column)))
+
+
+def test_the_unit_of_a_mapped_column_is_the_one_in_its_name(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = tmp_path / "blocks.csv"
+    path.write_text("time_s,start_lba,size,kind\n0.5,8,4096,28\n2.0,24,512,2a\n")
+    done = mapped(sledsim_cli, path, "time=time_s", "offset=start_lba", "bytes=size", "op=kind", "read=28", "write=2a")
+    found = json.loads(done.out)
+    assert (found["time_ns"], found["offset_bytes"]) == ([0, 1_500_000_000], [4096, 24 * 512])
+    assert (found["bytes"], found["read"]) == ([4096, 512], [True, False])
+
+
+def test_a_mapped_column_without_a_unit_is_asked_for(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "blocks.csv"
+    path.write_text("when,start,count,op\n1,8,8,R\n3,16,8,W\n")
+    columns = ["time=when", "offset=start", "bytes=count"]
+    refused = mapped(sledsim_cli, path, *columns)
+    assert refused.status == 2
+    assert 'column "when" (0) does not name its unit: give --column time_unit=VALUE (s, ms, us' in refused.err
+    assert "--column offset_unit=VALUE (bytes or sectors)" in refused.err
+    assert "--column length_unit=VALUE" in refused.err
+    found = json.loads(mapped(sledsim_cli, path, *columns, "time_unit=ms", "length_unit=sectors").out)
+    assert (found["time_ns"], found["offset_bytes"]) == ([0, 2_000_000], [4096, 8192])
+    with pytest.raises(TraceError, match=r"give columns\.offset_unit \(bytes or sectors\)"):
+        open_trace(path, columns={"time": "when", "time_unit": "ms", "offset": "start", "bytes": "count"})
+
+
+def test_a_header_without_units_is_asked_about(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "plain.csv"
+    path.write_text("time,offset,size,op\n1,8,8,R\n3,16,8,W\n")
+    refused = sledsim_cli("replay", path)
+    assert refused.status == 2
+    assert '"time" (0) does not name its unit: give --column time_unit=VALUE' in refused.err
+    assert json.loads(mapped(sledsim_cli, path, "time_unit=s").out)["time_ns"] == [0, 2_000_000_000]
+
+
+def test_columns_between_blanks_can_be_mapped(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "blocks.txt"
+    path.write_text("  100   8  8 0\n  300  16  8 1\n")
+    columns = ["time=0", "time_unit=us", "offset=1", "bytes=2", "length_unit=sectors", "op=3", "read=0", "write=1"]
+    found = json.loads(mapped(sledsim_cli, path, *columns).out)
+    assert (found["time_ns"], found["bytes"], found["read"]) == ([0, 200_000], [4096, 4096], [True, False])
 
 
 def test_a_damaged_parquet_file_says_so(tmp_path: Path) -> None:

@@ -119,9 +119,9 @@ def installed(programs: Path, folder: Path) -> str:
 
 
 def commands(readme: str) -> Iterator[str]:
-    """Yield the commands of README's block of uses."""
-    [block] = re.findall(r"^## Use\n\n```sh\n(.+?)```", readme, flags=re.DOTALL | re.MULTILINE)
-    for line in block.splitlines():
+    """Yield the `sledsim` commands of the README's shell blocks."""
+    blocks = re.findall(r"^```sh\n(.+?)```", readme, flags=re.DOTALL | re.MULTILINE)
+    for line in "".join(blocks).splitlines():
         if line.startswith("sledsim "):
             yield line.partition("#")[0].strip()
 

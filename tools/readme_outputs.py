@@ -1,9 +1,9 @@
-"""Write what README shows of commands' outputs anew, from the commands themselves.
+"""Refresh the command outputs that the README shows.
 
 Usage: python tools/readme_outputs.py
 
-A block of README below a line ``<!-- output: COMMAND -->`` is what that command prints, in a folder with the
-files that ``sledsim example readme`` writes.
+A block of the README below ``<!-- output: COMMAND -->`` holds the output of that command, run in a folder with the
+files that ``sledsim example readme`` writes. With ``<!-- output: COMMAND | head -N -->`` it holds the first N lines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def filled(text: str) -> str:
-    """Return a page with its outputs made anew.
+    """Return a page with current outputs.
 
     Parameters
     ----------
@@ -40,12 +40,19 @@ def filled(text: str) -> str:
     """
     with tempfile.TemporaryDirectory() as folder:
         _printed([*SLEDSIM, "example", "readme"], folder)
-        made = {found["command"]: _printed(_words(found["command"]), folder) for found in BLOCK.finditer(text)}
+        made = {found["command"]: _output(found["command"], folder) for found in BLOCK.finditer(text)}
     return BLOCK.sub(lambda found: found["command"] + found["between"] + made[found["command"]], text)
 
 
+def _output(command: str, folder: str) -> str:
+    """Return the output of a command, or its first lines where the command ends with ``| head -N``."""
+    whole, _, lines = command.partition(" | head -")
+    output = _printed(_words(whole), folder)
+    return "".join(output.splitlines(keepends=True)[: int(lines)]) if lines else output
+
+
 def _words(command: str) -> list[str]:
-    """Return how a command of README is called here; what `make run` prints, without its set-up."""
+    """Return the words to run a command of the README with; `make run` without its set-up."""
     if command == "make run":
         return [sys.executable, str(ROOT / "examples" / "generations.py")]
     program, *words = shlex.split(command)

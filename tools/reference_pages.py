@@ -47,7 +47,7 @@ SUBJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Caches and buffers",
         (
             *("ReplacementSpec", "WritePolicy", "ReadAheadSpec", "FlushSpec"),
-            *("MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
+            *("WriteBufferCleanSpec", "CachingDiskFlushSpec", "CachingDiskUnitsSpec"),
         ),
     ),
     "run": ("Run and power cuts", ("RunSpec", "PowerCutsSpec")),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import TypeVar
 
-__all__ = ["end_when_stuck", "in_time"]
+__all__ = ["end_when_stuck", "call_with_timeout"]
 
 _Found = TypeVar("_Found")
 
@@ -24,7 +24,7 @@ STDERR = 2
 _ends = threading.Event()
 
 
-def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
+def call_with_timeout(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
     """Call what runs code of one's own, and have it raise where it takes too long.
 
     Parameters
@@ -46,7 +46,7 @@ def in_time(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found
     _listen()
     if _ends.is_set():
         _tell_core()
-    found: _Found = _core.in_time(name, limit_s, function)
+    found: _Found = _core.call_with_timeout(name, limit_s, function)
     return found
 
 

@@ -167,10 +167,20 @@ def _check_shares(found: Mapping[str, Any]) -> None:
 
 
 def _check_rates(found: Mapping[str, Any]) -> None:
-    measured, window = found["requests"]["measured"], found["run"]["measured_s"]
+    here, window, rate = found["in_system"], found["run"]["measured_s"], found["throughput"]["requests_per_s"]
+    completed = here["completed"]
     if window > 0:
-        rate = found["throughput"]["requests_per_s"]
-        require(close(rate * window, measured, 1e-6), f"{rate} a second for {window} s is not {measured}")
+        require(close(rate * window, completed, 1e-6), f"{rate} a second for {window} s is not {completed}")
+    left = completed + here["failed"] + here["at_end"]
+    require(here["at_start"] + here["arrived"] == left, f"arrivals and departures do not balance: {here}")
+    require(found["requests"]["measured"] <= min(here["arrived"], completed), f"more measured than arrived: {here}")
+    require((here["time_ms"] is None) == (completed == 0), f"in_system.time_ms: {here}")
+    if completed:
+        inside = rate * here["time_ms"] / 1e3
+        require(close(here["mean"], inside), f"Little's law: {here['mean']} in the system, not {inside}")
+        use = found["utilisation"]
+        busy = rate * use["demand_ms"] / 1e3
+        require(close(use["fraction"], busy), f"utilisation law: {use['fraction']}, not {busy}")
 
 
 def _check_energy(found: Mapping[str, Any]) -> None:
@@ -203,9 +213,9 @@ def _check_energy(found: Mapping[str, Any]) -> None:
         require(
             energy["peak_power_w"] >= energy["mean_power_w"] * (1 - DIGITS), f"the peak is below the mean: {energy}"
         )
-    measured = found["requests"]["measured"]
-    if measured and energy["per_request_mj"] is not None:
-        require(close(energy["per_request_mj"] * measured / 1e3, total), "energy by request is not the energy")
+    completed = found["in_system"]["completed"]
+    if completed and energy["per_request_mj"] is not None:
+        require(close(energy["per_request_mj"] * completed / 1e3, total), "energy by request is not the energy")
 
 
 def _check_components(found: Mapping[str, Any]) -> None:
@@ -291,7 +301,7 @@ def check_log(found: Mapping[str, Any], log: Mapping[str, Any], *, is_alone: boo
     reads = found["reads"]["response"]["count"] if found.get("reads") else 0
     require(int(rows["read"].sum()) == reads, f"{int(rows['read'].sum())} reads in the log, {reads} in the summary")
     moved = float(rows["blocks"].astype(np.uint64).sum()) * found["device"]["block_bytes"] / 1e6
-    window = found["run"]["measured_s"]
+    window = found["run"]["measured_s"] if found["in_system"]["completed"] == measured else 0
     require(not window or close(found["bandwidth"]["mb_per_s"] * window, moved), "bandwidth is not what the log moved")
 
 

@@ -100,7 +100,7 @@ WRITERS: dict[str, Callable[[list[Record]], bytes]] = {
     "vscsi-2": _vscsi_2,
     "fio": _lines(
         lambda _, r: (
-            f"{r.time_ns // 10**6} /dev/sd{r.device} {_op(r, 'read|write')} {r.sector * 512} {r.sectors * 512}"
+            f"{r.time_ns // 10**3} /dev/sd{r.device} {_op(r, 'read|write')} {r.sector * 512} {r.sectors * 512}"
         ),
         "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n",
     ),

@@ -79,7 +79,18 @@ class Traces:
         if random.random() < 0.1:
             options["sector_bytes"] = random.choice([1, 256, 512, 4096, 2**20, 2**31])
         if random.random() < 0.1:
-            keys = ["time", "offset", "bytes", "op", "device", "time_unit"]
+            keys = [
+                "time",
+                "offset",
+                "bytes",
+                "op",
+                "device",
+                "time_unit",
+                "offset_unit",
+                "length_unit",
+                "read",
+                "write",
+            ]
             options["columns"] = {
                 key: random.choice([*COLUMNS, "0", "3", "us", "x"]) for key in keys if random.random() < 0.7
             }

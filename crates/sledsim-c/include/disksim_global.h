@@ -1,5 +1,4 @@
-/* What programs take from DiskSim's disksim_global.h that has to do with its interface. Its inner structures are not here:
- * a program that looks into DiskSim itself can't do without it. */
+/* The part of DiskSim's disksim_global.h that belongs to its interface. DiskSim's internal structures are not available. */
 #ifndef DISKSIM_GLOBAL_H
 #define DISKSIM_GLOBAL_H
 

@@ -1,4 +1,4 @@
-/* DiskSim's random numbers, which programs written for it draw: those of POSIX's rand48, for each thread its own. */
+/* DiskSim's random numbers: POSIX rand48, one sequence for each thread. */
 #ifndef DISKSIM_RAND48_H
 #define DISKSIM_RAND48_H
 
@@ -6,16 +6,16 @@
 extern "C" {
 #endif
 
-/* Begins the sequence that a seed stands for. */
+/* Starts the sequence of a seed. */
 void DISKSIM_srand48(long seed);
 
-/* From 0 up to but not 1. */
+/* Returns a number in [0, 1). */
 double DISKSIM_drand48(void);
 
-/* From 0 up to but not 2^31. */
+/* Returns a number in [0, 2^31). */
 long DISKSIM_lrand48(void);
 
-/* From 0 up to but not 2^32: never negative, as in DiskSim. */
+/* Returns a number in [0, 2^32): never negative, as in DiskSim. */
 long DISKSIM_mrand48(void);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* The bits of a request's flags, as programs written for DiskSim 4.0 use them. Sledsim looks at DISKSIM_READ alone. */
+/* Flags of a request in DiskSim 4.0. Sledsim uses DISKSIM_READ only. */
 #ifndef _DISKSIM_REQFLAGS_H
 #define _DISKSIM_REQFLAGS_H
 

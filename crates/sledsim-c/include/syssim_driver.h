@@ -1,5 +1,5 @@
-/* What DiskSim's example of a system simulator, and programs made from it, include: the type of a time, and the functions that
- * such a program defines and hands to disksim_interface_initialize. */
+/* Header of DiskSim's example of a system simulator: the type of a time, and the functions that such a program defines and
+ * passes to disksim_interface_initialize. */
 #ifndef _SYSSIM_DRIVER_H
 #define _SYSSIM_DRIVER_H
 

@@ -1,4 +1,4 @@
-//! What a call answers: a code, and for an error a message and the faults, kept for the calling thread.
+//! Result codes of calls. The message and faults of the last error are kept for each thread.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -8,10 +8,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::scenario::RunError;
 
-/// Every answer, by name and number, as `sledsim.h` has them.
+/// Declares the codes with the names and numbers of `sledsim.h`.
 macro_rules! codes {
     ($($(#[$meta:meta])* $name:ident = $number:literal, $text:literal;)*) => {
-        /// An answer of a call.
+        /// The result code of a call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(i32)]
         pub enum Code {
@@ -19,7 +19,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The name that a number has in `sledsim.h`.
+            /// Returns the name of a code in `sledsim.h`.
             pub fn name(number: i32) -> &'static CStr {
                 match number {
                     $($number => $text,)*
@@ -31,74 +31,74 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Done.
+    /// Success.
     Ok = 0, c"SLEDSIM_OK";
-    /// Done, and there is nothing: no completion, no event to come.
+    /// Success without a result: no completion, no future event.
     Nothing = 1, c"SLEDSIM_NOTHING";
-    /// A pointer is null where something is to be read or written.
+    /// A required pointer is null.
     Null = -1, c"SLEDSIM_NULL";
     /// A text is not UTF-8.
     Text = -2, c"SLEDSIM_TEXT";
-    /// A number stands for none of the choices.
+    /// An argument is out of range.
     Argument = -3, c"SLEDSIM_ARGUMENT";
-    /// No such session: it was closed, or never opened.
+    /// The session was closed or never opened.
     Handle = -4, c"SLEDSIM_HANDLE";
     /// Another thread is using the session.
     Busy = -5, c"SLEDSIM_BUSY";
-    /// More sessions are open than there is room for.
+    /// Too many sessions are open.
     Full = -6, c"SLEDSIM_FULL";
-    /// The scenario is wrong, or can't be read.
+    /// The scenario is invalid or can't be read.
     Scenario = -7, c"SLEDSIM_SCENARIO";
-    /// Time would run back.
+    /// A time is before the current time.
     Time = -8, c"SLEDSIM_TIME";
-    /// The simulator broke a rule of its own, or has fallen too far behind its load.
+    /// The simulator violated one of its rules, or the load exceeds what it can hold.
     Rule = -9, c"SLEDSIM_RULE";
-    /// No such request, or its completion was fetched before.
+    /// The request was never submitted, or its completion was already fetched.
     Taken = -10, c"SLEDSIM_TAKEN";
     /// The buffer is too small.
     Space = -11, c"SLEDSIM_SPACE";
-    /// Numbers beyond what the simulator can hold, or a defect in it. The session is of no more use.
+    /// A number overflowed, or the simulator has a defect. The session can only be closed.
     Defect = -12, c"SLEDSIM_DEFECT";
 }
 
-/// Why a call is refused.
+/// An error of a call.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct Error {
     pub code: Code,
     faults: Vec<Fault>,
 }
 
-impl Refusal {
-    /// With a reason in words.
+impl Error {
+    /// Returns an error with a message.
     pub fn new(code: Code, says: impl Into<String>) -> Self {
         let kind = if code == Code::Space { Kind::OutOfRange } else { Kind::Unsupported };
         Self { code, faults: vec![Fault::new(kind).says(says)] }
     }
 
-    /// The same by another name.
-    pub fn with(self, code: Code) -> Self {
+    /// Returns the error with another code.
+    pub fn with_code(self, code: Code) -> Self {
         Self { code, ..self }
     }
 
-    /// Everything that is wrong, a line each.
+    /// Returns the message, one line for each fault.
     pub fn text(&self) -> String {
         self.faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 }
 
-impl From<Fault> for Refusal {
+impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         Self { code: Code::Scenario, faults: vec![fault] }
     }
 }
 
-impl From<Faults> for Refusal {
+impl From<Faults> for Error {
     fn from(faults: Faults) -> Self {
         Self { code: Code::Scenario, faults: faults.into_iter().collect() }
     }
 }
 
-impl From<RunError> for Refusal {
+impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Scenario(faults) => faults.into(),
@@ -109,62 +109,62 @@ impl From<RunError> for Refusal {
     }
 }
 
-/// What the last call that was refused on this thread has to say.
+/// The last error of this thread.
 #[derive(Default)]
-struct Said {
-    text: CString,
+struct LastError {
+    message: CString,
     faults: CString,
 }
 
 thread_local! {
-    static SAID: RefCell<Said> = RefCell::default();
+    static LAST_ERROR: RefCell<LastError> = RefCell::default();
 }
 
-/// Text as C has it; a zero in it would end it early.
+/// Converts a text to C. Zeros are replaced, because they would end the text early.
 pub fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
-fn keep(refusal: &Refusal) {
-    let faults = serde_json::to_string(&refusal.faults).unwrap_or_default();
-    let said = Said { text: c_text(&refusal.text()), faults: c_text(&faults) };
-    // A thread that is ending has nobody left to read it.
-    let _ = SAID.try_with(|last| last.replace(said));
+fn store(error: &Error) {
+    let faults = serde_json::to_string(&error.faults).unwrap_or_default();
+    let error = LastError { message: c_text(&error.text()), faults: c_text(&faults) };
+    // Fails only while the thread ends, when nothing can read it any more.
+    let _ = LAST_ERROR.try_with(|last| last.replace(error));
 }
 
-fn said(part: impl FnOnce(&Said) -> *const c_char) -> *const c_char {
-    // The text stays where it is until the thread's next refusal replaces it.
-    SAID.try_with(|last| part(&last.borrow())).unwrap_or(c"".as_ptr())
+fn last_error(part: impl FnOnce(&LastError) -> *const c_char) -> *const c_char {
+    // The text is valid until the next error of this thread replaces it.
+    LAST_ERROR.try_with(|last| part(&last.borrow())).unwrap_or(c"".as_ptr())
 }
 
-/// The message of the last refusal on this thread; empty before the first.
+/// Returns the message of the last error of this thread; empty before the first.
 pub fn message() -> *const c_char {
-    said(|last| last.text.as_ptr())
+    last_error(|last| last.message.as_ptr())
 }
 
-/// The faults of the last refusal on this thread, as a JSON list; empty before the first.
+/// Returns the faults of the last error of this thread as a JSON list; empty before the first.
 pub fn faults() -> *const c_char {
-    said(|last| last.faults.as_ptr())
+    last_error(|last| last.faults.as_ptr())
 }
 
-/// Does the work of a call. A panic in it becomes an answer.
-pub fn answered(work: impl FnOnce() -> Result<Code, Refusal>) -> i32 {
-    let done = guarded(work).and_then(|done| done);
-    let code = done.unwrap_or_else(|refusal| {
-        keep(&refusal);
-        refusal.code
+/// Runs the body of a call and returns its code. An error or a panic is stored as the last error of this thread.
+pub fn run_call(work: impl FnOnce() -> Result<Code, Error>) -> i32 {
+    let result = catch_panic(work).and_then(|result| result);
+    let code = result.unwrap_or_else(|error| {
+        store(&error);
+        error.code
     });
     code as i32
 }
 
-/// Does some work; a panic in it becomes a refusal.
-pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Refusal> {
+/// Runs `work`, and converts a panic to an error.
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let says = format!(
-            "numbers beyond what the simulator can hold, or a defect in it ({}): the session is of no more use",
+            "a number overflowed, or the simulator has a defect ({}): close the session",
             describe(panic.as_ref())
         );
-        Refusal::new(Code::Defect, says)
+        Error::new(Code::Defect, says)
     })
 }
 

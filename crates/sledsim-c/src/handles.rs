@@ -1,115 +1,131 @@
-//! The table of what is open: a number in the place of an address, with the generation of the place that it names.
+//! Table of open objects. A handle is a number: the index of a slot, and the generation of its object.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use crate::codes::{Code, Refusal};
+use crate::codes::{Code, Error};
 
-/// Places made at once.
+/// Slots of a chunk.
 const CHUNK: usize = 256;
-/// How often: so many things times [`CHUNK`] can be open at once.
+/// Most chunks: at most `CHUNKS` times [`CHUNK`] objects can be open.
 const CHUNKS: usize = 256;
 
-/// A place for one thing after another.
-struct Place<T> {
-    /// How many things the place has held; odd while it holds one.
+/// A slot, which is reused.
+struct Slot<T> {
+    /// Incremented on insertion and removal; odd while the slot is in use.
     generation: u32,
-    held: Option<Box<T>>,
+    object: Option<Box<T>>,
 }
 
-type Chunk<T> = Box<[Mutex<Place<T>>]>;
+type Chunk<T> = Box<[Mutex<Slot<T>>]>;
 
-/// Things that are open, by number. No thing moves, and no place is given back to the system.
+/// Open objects by handle. Objects never move, and the memory of slots is never freed.
 pub struct Table<T> {
     chunks: [OnceLock<Chunk<T>>; CHUNKS],
     free: Mutex<Free>,
 }
 
-/// Places that hold nothing.
+/// Free slots.
 struct Free {
-    left: Vec<u32>,
-    /// The first place that has never held anything.
-    fresh: u32,
+    released: Vec<u32>,
+    /// The first slot that was never used.
+    unused: u32,
 }
 
 impl<T> Table<T> {
-    /// A table with nothing in it.
+    /// Returns an empty table.
     pub const fn new() -> Self {
-        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { left: Vec::new(), fresh: 0 }) }
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(Free { released: Vec::new(), unused: 0 }) }
     }
 
-    /// Puts a thing into the table; its number is never 0.
-    pub fn put(&self, thing: T) -> Result<u64, Refusal> {
-        let index = self.free_place()?;
-        let mut place = lock(self.place(index).ok_or_else(unknown)?);
-        place.generation = place.generation.wrapping_add(1);
-        place.held = Some(Box::new(thing));
-        Ok(u64::from(place.generation) << 32 | u64::from(index))
+    /// Adds an object and returns its handle, which is never 0.
+    ///
+    /// # Errors
+    /// The table is full.
+    pub fn insert(&self, object: T) -> Result<u64, Error> {
+        let index = self.free_slot()?;
+        let mut slot = lock(self.slot(index).ok_or_else(unknown_handle)?);
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.object = Some(Box::new(object));
+        Ok(u64::from(slot.generation) << 32 | u64::from(index))
     }
 
-    fn free_place(&self) -> Result<u32, Refusal> {
+    fn free_slot(&self) -> Result<u32, Error> {
         let mut free = lock(&self.free);
-        if let Some(index) = free.left.pop() {
+        if let Some(index) = free.released.pop() {
             return Ok(index);
         }
-        let index = free.fresh;
+        let index = free.unused;
         if index as usize >= CHUNK * CHUNKS {
-            return Err(Refusal::new(Code::Full, format!("{} are open already: close some", CHUNK * CHUNKS)));
+            return Err(Error::new(
+                Code::Full,
+                format!("{} sessions are open, the maximum: close some", CHUNK * CHUNKS),
+            ));
         }
-        free.fresh += 1;
-        let empty = || Mutex::new(Place { generation: 0, held: None });
+        free.unused += 1;
+        let empty = || Mutex::new(Slot { generation: 0, object: None });
         self.chunks[index as usize / CHUNK].get_or_init(|| (0..CHUNK).map(|_| empty()).collect());
         Ok(index)
     }
 
-    fn place(&self, index: u32) -> Option<&Mutex<Place<T>>> {
+    fn slot(&self, index: u32) -> Option<&Mutex<Slot<T>>> {
         let chunk = self.chunks.get(index as usize / CHUNK)?.get()?;
         chunk.get(index as usize % CHUNK)
     }
 
-    /// Lends a thing for as long as `work` takes. Nobody waits: who comes meanwhile is told.
+    /// Runs `work` with exclusive access to an object.
+    ///
+    /// # Errors
+    /// The handle is invalid, another thread uses the object, or an earlier call panicked with it; or an error of `work`.
     #[inline]
-    pub fn with<R>(&self, number: u64, work: impl FnOnce(&mut T) -> Result<R, Refusal>) -> Result<R, Refusal> {
-        let place = self.place(number as u32).ok_or_else(unknown)?;
-        let mut place = match place.try_lock() {
-            Ok(place) => place,
+    pub fn with<R>(&self, handle: u64, work: impl FnOnce(&mut T) -> Result<R, Error>) -> Result<R, Error> {
+        let mutex = self.slot(index_of(handle)).ok_or_else(unknown_handle)?;
+        let mut slot = match mutex.try_lock() {
+            Ok(slot) => slot,
             Err(TryLockError::WouldBlock) => {
-                return Err(Refusal::new(Code::Busy, "another thread is using it: one at a time can"));
+                return Err(Error::new(Code::Busy, "another thread is using the session"));
             }
-            // What panicked meanwhile may be half done.
             Err(TryLockError::Poisoned(_)) => {
-                return Err(Refusal::new(Code::Defect, "it ended in a defect before, and is of no more use: close it"));
+                return Err(Error::new(Code::Defect, "an earlier call ended in a defect: close the session"));
             }
         };
-        if u64::from(place.generation) != number >> 32 {
-            return Err(unknown());
+        if u64::from(slot.generation) != handle >> 32 {
+            return Err(unknown_handle());
         }
-        work(place.held.as_mut().ok_or_else(unknown)?)
+        work(slot.object.as_mut().ok_or_else(unknown_handle)?)
     }
 
-    /// Takes a thing out, for good.
-    pub fn take(&self, number: u64) -> Result<Box<T>, Refusal> {
-        let mutex = self.place(number as u32).ok_or_else(unknown)?;
-        let mut place = match mutex.try_lock() {
-            Ok(place) => place,
+    /// Removes an object and returns it.
+    ///
+    /// # Errors
+    /// The handle is invalid, or another thread uses the object.
+    pub fn remove(&self, handle: u64) -> Result<Box<T>, Error> {
+        let mutex = self.slot(index_of(handle)).ok_or_else(unknown_handle)?;
+        let mut slot = match mutex.try_lock() {
+            Ok(slot) => slot,
             Err(TryLockError::WouldBlock) => {
-                return Err(Refusal::new(Code::Busy, "another thread is using it: it stays open"));
+                return Err(Error::new(Code::Busy, "another thread is using the session: it stays open"));
             }
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        if u64::from(place.generation) != number >> 32 {
-            return Err(unknown());
+        if u64::from(slot.generation) != handle >> 32 {
+            return Err(unknown_handle());
         }
-        let held = place.held.take().ok_or_else(unknown)?;
-        place.generation = place.generation.wrapping_add(1);
+        let object = slot.object.take().ok_or_else(unknown_handle)?;
+        slot.generation = slot.generation.wrapping_add(1);
         mutex.clear_poison();
-        drop(place);
-        lock(&self.free).left.push(number as u32);
-        Ok(held)
+        drop(slot);
+        lock(&self.free).released.push(index_of(handle));
+        Ok(object)
     }
 }
 
-fn unknown() -> Refusal {
-    Refusal::new(Code::Handle, "there is no such handle: it was closed, or never opened")
+/// Returns the index of a handle's slot: its low 32 bits.
+fn index_of(handle: u64) -> u32 {
+    handle as u32
+}
+
+fn unknown_handle() -> Error {
+    Error::new(Code::Handle, "invalid handle: it was closed or never opened")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -119,54 +135,54 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes::guarded;
+    use crate::codes::catch_panic;
 
-    fn code<T>(answer: Result<T, Refusal>) -> Code {
-        answer.map_or_else(|refusal| refusal.code, |_| Code::Ok)
+    fn code<T>(result: Result<T, Error>) -> Code {
+        result.map_or_else(|error| error.code, |_| Code::Ok)
     }
 
     #[test]
-    fn a_number_is_of_no_use_once_its_thing_is_gone() {
+    fn handle_is_invalid_after_removal() {
         let table = Table::new();
-        let first = table.put("first").unwrap();
-        assert_eq!(code(table.take(first)), Code::Ok);
-        let second = table.put("second").unwrap();
-        assert_eq!(second as u32, first as u32, "the place is used again");
+        let first = table.insert("first").unwrap();
+        assert_eq!(code(table.remove(first)), Code::Ok);
+        let second = table.insert("second").unwrap();
+        assert_eq!(index_of(second), index_of(first), "the slot is reused");
         assert_ne!(second, first);
-        for gone in [first, first - 1, second + 1, 0, u64::MAX] {
-            assert_eq!(code(table.with(gone, |_| Ok(()))), Code::Handle);
-            assert_eq!(code(table.take(gone)), Code::Handle);
+        for invalid in [first, first - 1, second + 1, 0, u64::MAX] {
+            assert_eq!(code(table.with(invalid, |_| Ok(()))), Code::Handle);
+            assert_eq!(code(table.remove(invalid)), Code::Handle);
         }
-        assert_eq!(table.with(second, |held| Ok(*held)).unwrap(), "second");
+        assert_eq!(table.with(second, |object| Ok(*object)).unwrap(), "second");
     }
 
     #[test]
-    fn nobody_waits() {
+    fn concurrent_use_is_busy() {
         let table = Table::new();
-        let number = table.put(()).unwrap();
-        let within = table.with(number, |()| Ok((code(table.with(number, |()| Ok(()))), code(table.take(number)))));
-        assert_eq!(within.unwrap(), (Code::Busy, Code::Busy));
+        let handle = table.insert(()).unwrap();
+        let nested = table.with(handle, |()| Ok((code(table.with(handle, |()| Ok(()))), code(table.remove(handle)))));
+        assert_eq!(nested.unwrap(), (Code::Busy, Code::Busy));
     }
 
     #[test]
-    fn what_ended_in_a_defect_can_only_be_closed() {
+    fn object_can_only_be_removed_after_a_panic() {
         let table = Table::new();
-        let number = table.put(0).unwrap();
-        let work = || table.with(number, |held| Ok(10 / *held));
-        assert_eq!(code(guarded(work).and_then(|done| done)), Code::Defect);
+        let handle = table.insert(0).unwrap();
+        let work = || table.with(handle, |object| Ok(10 / *object));
+        assert_eq!(code(catch_panic(work).and_then(|result| result)), Code::Defect);
         assert_eq!(code(work()), Code::Defect);
-        assert_eq!(code(table.take(number)), Code::Ok);
+        assert_eq!(code(table.remove(handle)), Code::Ok);
         assert_eq!(code(work()), Code::Handle);
-        let next = table.put(5).unwrap();
-        assert_eq!(table.with(next, |held| Ok(10 / *held)).unwrap(), 2);
+        let next = table.insert(5).unwrap();
+        assert_eq!(table.with(next, |object| Ok(10 / *object)).unwrap(), 2);
     }
 
     #[test]
-    fn there_is_an_end_of_room() {
+    fn full_table_rejects_objects() {
         let table = Table::new();
-        let numbers: Vec<u64> = (0..CHUNK * CHUNKS).map(|_| table.put(()).unwrap()).collect();
-        assert_eq!(code(table.put(())), Code::Full);
-        assert_eq!(code(table.take(numbers[1000])), Code::Ok);
-        assert_eq!(code(table.put(())), Code::Ok);
+        let handles: Vec<u64> = (0..CHUNK * CHUNKS).map(|_| table.insert(()).unwrap()).collect();
+        assert_eq!(code(table.insert(())), Code::Full);
+        assert_eq!(code(table.remove(handles[1000])), Code::Ok);
+        assert_eq!(code(table.insert(())), Code::Ok);
     }
 }

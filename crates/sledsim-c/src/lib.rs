@@ -1,19 +1,16 @@
-//! The C interface: functions that convert, forward, and answer every misuse with a code.
+//! The C interface of the simulator. `include/sledsim.h` documents the functions.
 //!
-//! `include/sledsim.h` says what each function does, for whoever calls it. Here is how it is made:
+//! - A handle is a number, not an address. It contains the generation of its slot in a table ([`handles`]), so that a handle that
+//!   was closed or invented is detected.
+//! - Text and arrays of the caller are accessed in [`memory`] only.
+//! - Every function runs in [`codes::run_call`], which converts an error or a panic to a code and a message of the calling thread.
 //!
-//! - A handle is a number, not an address. It carries the generation of its place in a table ([`handles`]), so that one that was
-//!   closed, or made up, is known as such.
-//! - What C hands over is read and written in [`memory`], and nowhere else.
-//! - Every entry goes through [`codes::answered`]: a fault becomes a code and a message of the calling thread, and so does a
-//!   panic, so that none crosses.
-//!
-//! [`disksim`] is another interface to the same sessions: the one that programs link DiskSim 4.0 for.
+//! [`disksim`] is a second interface to the same sessions: that of DiskSim 4.0.
 
 mod codes;
 pub mod disksim;
+mod fetched;
 mod handles;
 mod memory;
 mod opening;
 pub mod session;
-mod taken;

@@ -8,13 +8,13 @@ use std::ffi::{c_char, CStr};
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
 
-use crate::codes::{Code, Refusal};
+use crate::codes::{Code, Error};
 
 /// A place for one value in the caller's memory; `None` for a null pointer.
 pub type Place<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
-fn is_null(what: &str) -> Refusal {
-    Refusal::new(Code::Null, format!("{what} is a null pointer"))
+fn is_null(what: &str) -> Error {
+    Error::new(Code::Null, format!("{what} is a null pointer"))
 }
 
 /// Returns a text.
@@ -24,7 +24,7 @@ fn is_null(what: &str) -> Refusal {
 ///
 /// # Safety
 /// The pointer is null, or points to a text that ends with a zero and is unchanged during `'a`.
-pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Refusal> {
+pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Error> {
     // SAFETY: as the caller guarantees.
     let text = unsafe { optional_text(pointer, what) }?;
     text.ok_or_else(|| is_null(what))
@@ -37,13 +37,13 @@ pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Re
 ///
 /// # Safety
 /// The pointer is null, or points to a text that ends with a zero and is unchanged during `'a`.
-pub unsafe fn optional_text<'a>(pointer: *const c_char, what: &str) -> Result<Option<&'a str>, Refusal> {
+pub unsafe fn optional_text<'a>(pointer: *const c_char, what: &str) -> Result<Option<&'a str>, Error> {
     if pointer.is_null() {
         return Ok(None);
     }
     // SAFETY: as the caller guarantees.
     let text = unsafe { CStr::from_ptr(pointer) }.to_str();
-    text.map(Some).map_err(|error| Refusal::new(Code::Text, format!("{what} is not UTF-8: {error}")))
+    text.map(Some).map_err(|error| Error::new(Code::Text, format!("{what} is not UTF-8: {error}")))
 }
 
 /// Returns a path: any bytes that the system allows.
@@ -53,7 +53,7 @@ pub unsafe fn optional_text<'a>(pointer: *const c_char, what: &str) -> Result<Op
 ///
 /// # Safety
 /// The pointer is null, or points to a text that ends with a zero and is unchanged during the call.
-pub unsafe fn path(pointer: *const c_char, what: &str) -> Result<PathBuf, Refusal> {
+pub unsafe fn path(pointer: *const c_char, what: &str) -> Result<PathBuf, Error> {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
@@ -77,7 +77,7 @@ pub unsafe fn path(pointer: *const c_char, what: &str) -> Result<PathBuf, Refusa
 /// # Safety
 /// The pointer is null, or points to `count` pointers. Each of them is null, or points to a text that ends with a zero. All this is
 /// unchanged during the call.
-pub unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Result<Vec<String>, Refusal> {
+pub unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Result<Vec<String>, Error> {
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -101,7 +101,7 @@ pub unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> 
 ///
 /// # Safety
 /// The pointer is null, or points to a `T` that is unchanged during the call.
-pub unsafe fn read<T: Copy>(pointer: *const T, what: &str) -> Result<T, Refusal> {
+pub unsafe fn read<T: Copy>(pointer: *const T, what: &str) -> Result<T, Error> {
     if pointer.is_null() {
         return Err(is_null(what));
     }
@@ -113,7 +113,7 @@ pub unsafe fn read<T: Copy>(pointer: *const T, what: &str) -> Result<T, Refusal>
 ///
 /// # Errors
 /// The pointer was null.
-pub fn required<'a, T>(place: Place<'a, T>, what: &str) -> Result<&'a mut MaybeUninit<T>, Refusal> {
+pub fn required<'a, T>(place: Place<'a, T>, what: &str) -> Result<&'a mut MaybeUninit<T>, Error> {
     place.ok_or_else(|| is_null(what))
 }
 
@@ -135,7 +135,7 @@ pub unsafe fn places<'a, T>(
     pointer: *mut MaybeUninit<T>,
     count: usize,
     what: &str,
-) -> Result<&'a mut [MaybeUninit<T>], Refusal> {
+) -> Result<&'a mut [MaybeUninit<T>], Error> {
     if count == 0 {
         return Ok(&mut []);
     }
@@ -150,10 +150,10 @@ pub unsafe fn places<'a, T>(
 ///
 /// # Errors
 /// There are too few places; nothing is written then.
-pub fn put_text(places: &mut [MaybeUninit<u8>], what: &str, text: &str) -> Result<(), Refusal> {
+pub fn put_text(places: &mut [MaybeUninit<u8>], what: &str, text: &str) -> Result<(), Error> {
     if places.len() <= text.len() {
-        let says = format!("{what} has room for {} bytes, and {} are needed", places.len(), text.len() + 1);
-        return Err(Refusal::new(Code::Space, says));
+        let says = format!("{what} has {} bytes, but {} are needed", places.len(), text.len() + 1);
+        return Err(Error::new(Code::Space, says));
     }
     for (place, byte) in places.iter_mut().zip(text.bytes().chain([0])) {
         place.write(byte);

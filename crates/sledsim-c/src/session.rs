@@ -1,4 +1,4 @@
-//! Sessions from C. What each function does stands in `include/sledsim.h`.
+//! Session functions. `include/sledsim.h` documents them.
 
 #![allow(missing_docs)] // `sledsim.h` documents these functions.
 #![allow(unsafe_code)]
@@ -13,68 +13,68 @@ use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Notation};
 use sledsim::time::Time;
 
-use crate::codes::{self, answered, Code, Refusal};
+use crate::codes::{self, run_call, Code, Error};
+use crate::fetched::Fetched;
 use crate::handles::Table;
 use crate::memory::{optional_text, path, places, put_if_wanted, put_text, required, text, texts, Place};
-use crate::opening::{open, open_file, Opened};
-use crate::taken::Taken;
+use crate::opening::{open_file, open_text, Opened};
 
-/// The end of the clock, ns: 292 years.
+/// The latest time, ns: 292 years.
 const LATEST_NS: u64 = i64::MAX as u64;
 
-static SESSIONS: Table<Held> = Table::new();
+static SESSIONS: Table<OpenSession> = Table::new();
 
-/// A session and what C may ask of it besides.
+/// A session with the state of its C interface.
 #[derive(Clone)]
-struct Held {
+struct OpenSession {
     session: scenario::Session,
     citations: Vec<String>,
-    taken: Taken,
-    /// Completions that others were fetched before.
-    aside: VecDeque<Completion>,
-    /// The result as it was asked for last, unless something has happened since.
+    fetched: Fetched,
+    /// Completions that were passed over by [`OpenSession::completion_of`].
+    skipped: VecDeque<Completion>,
+    /// The last result as JSON; `None` after a change of the session.
     result: Option<String>,
 }
 
-impl Held {
-    fn new((session, citations): Opened) -> Self {
-        Self { session, citations, taken: Taken::default(), aside: VecDeque::new(), result: None }
+impl OpenSession {
+    fn new(Opened { session, citations }: Opened) -> Self {
+        Self { session, citations, fetched: Fetched::default(), skipped: VecDeque::new(), result: None }
     }
 
     #[inline]
     fn completion(&mut self) -> Option<Completion> {
-        let done = self.aside.pop_front().or_else(|| self.session.completion())?;
-        self.taken.take(done.request.id);
-        Some(done)
+        let completion = self.skipped.pop_front().or_else(|| self.session.completion())?;
+        self.fetched.mark(completion.request.id);
+        Some(completion)
     }
 
-    fn completion_of(&mut self, id: u64) -> Result<Option<Completion>, Refusal> {
-        if !self.taken.is_due(id) {
-            let says =
-                format!("request {id} was never handed in, or its completion was fetched before: each comes once");
-            return Err(Refusal::new(Code::Taken, says));
+    fn completion_of(&mut self, id: u64) -> Result<Option<Completion>, Error> {
+        if !self.fetched.is_pending(id) {
+            let says = format!("request {id} was never submitted, or its completion was already fetched");
+            return Err(Error::new(Code::Taken, says));
         }
-        self.aside.extend(std::iter::from_fn(|| self.session.completion()));
-        let place = self.aside.iter().position(|done| done.request.id == id);
-        let found = place.and_then(|place| self.aside.remove(place));
+        self.skipped.extend(std::iter::from_fn(|| self.session.completion()));
+        let index = self.skipped.iter().position(|completion| completion.request.id == id);
+        let found = index.and_then(|index| self.skipped.remove(index));
         if found.is_some() {
-            self.taken.take(id);
+            self.fetched.mark(id);
         }
         Ok(found)
     }
 
-    fn result(&mut self) -> Result<&str, Refusal> {
+    fn result(&mut self) -> Result<&str, Error> {
         if self.result.is_none() {
             let report = self.session.result(self.citations.clone())?.report;
-            self.result = Some(serde_json::to_string(&report).map_err(|error| {
-                Refusal::new(Code::Defect, format!("the result can't be written as JSON: {error}"))
-            })?);
+            self.result = Some(
+                serde_json::to_string(&report)
+                    .map_err(|error| Error::new(Code::Defect, format!("can't write the result as JSON: {error}")))?,
+            );
         }
         Ok(self.result.as_deref().unwrap_or_default())
     }
 }
 
-/// A request that has come back, as `sledsim.h` has it.
+/// `struct sledsim_completion` of `sledsim.h`.
 #[repr(C)]
 pub struct SledsimCompletion {
     pub id: u64,
@@ -87,8 +87,7 @@ pub struct SledsimCompletion {
 
 impl From<Completion> for SledsimCompletion {
     #[inline]
-    fn from(done: Completion) -> Self {
-        let Completion { request, service, status } = done;
+    fn from(Completion { request, service, status }: Completion) -> Self {
         Self {
             id: request.id,
             arrival_ns: request.arrival.ns(),
@@ -105,26 +104,26 @@ impl From<Completion> for SledsimCompletion {
     }
 }
 
-/// Lends a session to a call that changes nothing.
+/// Runs a call on a session.
 #[inline]
-fn with(session: u64, work: impl FnOnce(&mut Held) -> Result<Code, Refusal>) -> c_int {
-    answered(|| SESSIONS.with(session, work))
+fn with(session: u64, work: impl FnOnce(&mut OpenSession) -> Result<Code, Error>) -> c_int {
+    run_call(|| SESSIONS.with(session, work))
 }
 
-/// Lends a session to a call after which it may have another result.
+/// Runs a call that changes the result of a session.
 #[inline]
-fn moving(session: u64, work: impl FnOnce(&mut Held) -> Result<Code, Refusal>) -> c_int {
-    with(session, |held| {
-        held.result = None;
-        work(held)
+fn with_change(session: u64, work: impl FnOnce(&mut OpenSession) -> Result<Code, Error>) -> c_int {
+    with(session, |open| {
+        open.result = None;
+        work(open)
     })
 }
 
 #[inline]
-fn instant(what: &str, at_ns: u64) -> Result<Time, Refusal> {
+fn instant(what: &str, at_ns: u64) -> Result<Time, Error> {
     if at_ns > LATEST_NS {
-        let says = format!("{what} = {at_ns} lies beyond the end of the clock, which is {LATEST_NS} ns");
-        return Err(Refusal::new(Code::Argument, says));
+        let says = format!("{what} = {at_ns}: at most {LATEST_NS} ns");
+        return Err(Error::new(Code::Argument, says));
     }
     Ok(Time::from_ns(at_ns))
 }
@@ -161,18 +160,18 @@ pub unsafe extern "C" fn sledsim_open(
     settings_count: usize,
     session: Place<u64>,
 ) -> c_int {
-    answered(|| {
+    run_call(|| {
         let session = required(session, "session")?;
         // SAFETY: as the caller guarantees.
-        let written = unsafe { text(scenario, "scenario") }?;
+        let scenario = unsafe { text(scenario, "scenario") }?;
         // SAFETY: as the caller guarantees.
         let notation = Notation::named(unsafe { optional_text(format, "format") }?.unwrap_or("toml"))?;
         // SAFETY: as the caller guarantees.
         let folder = if folder.is_null() { PathBuf::new() } else { unsafe { path(folder, "folder") }? };
         // SAFETY: as the caller guarantees.
         let settings = unsafe { texts(settings, settings_count, "settings") }?;
-        let held = Held::new(open(written, notation, "scenario", &folder, settings)?);
-        session.write(SESSIONS.put(held)?);
+        let opened = OpenSession::new(open_text(scenario, notation, "scenario", &folder, settings)?);
+        session.write(SESSIONS.insert(opened)?);
         Ok(Code::Ok)
     })
 }
@@ -186,49 +185,49 @@ pub unsafe extern "C" fn sledsim_open_file(
     settings_count: usize,
     session: Place<u64>,
 ) -> c_int {
-    answered(|| {
+    run_call(|| {
         let session = required(session, "session")?;
         // SAFETY: as the caller guarantees.
         let (file, settings) = unsafe { (path(file, "file")?, texts(settings, settings_count, "settings")?) };
-        let held = Held::new(open_file(&file, settings)?);
-        session.write(SESSIONS.put(held)?);
+        let opened = OpenSession::new(open_file(&file, settings)?);
+        session.write(SESSIONS.insert(opened)?);
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_close(session: u64) -> c_int {
-    answered(|| SESSIONS.take(session).map(|_| Code::Ok))
+    run_call(|| SESSIONS.remove(session).map(|_| Code::Ok))
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_size(session: u64, blocks: Place<u64>, block_bytes: Place<u32>) -> c_int {
-    with(session, |held| {
-        put_if_wanted(blocks, held.session.capacity_blocks());
-        put_if_wanted(block_bytes, held.session.block_bytes());
+    with(session, |open| {
+        put_if_wanted(blocks, open.session.capacity_blocks());
+        put_if_wanted(block_bytes, open.session.block_bytes());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_now(session: u64, now_ns: Place<u64>) -> c_int {
-    with(session, |held| {
-        required(now_ns, "now_ns")?.write(held.session.now().ns());
+    with(session, |open| {
+        required(now_ns, "now_ns")?.write(open.session.now().ns());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_under_way(session: u64, requests: Place<u64>) -> c_int {
-    with(session, |held| {
-        required(requests, "requests")?.write(held.session.under_way());
+    with(session, |open| {
+        required(requests, "requests")?.write(open.session.under_way());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int, at_ns: u64, id: Place<u64>) -> c_int {
-    moving(session, |held| {
+    with_change(session, |open| {
         let transfer = Request::read(lbn, blocks);
         let request = match op {
             0 => transfer,
@@ -237,14 +236,14 @@ pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int,
             3 => Request { op: Op::Write, flags: Flags::DURABLE, ..transfer },
             _ => {
                 let says = format!(
-                    "op = {op} is none of SLEDSIM_READ = 0, SLEDSIM_WRITE = 1, SLEDSIM_FLUSH = 2 and SLEDSIM_WRITE_FUA = 3"
+                    "op = {op}: expected SLEDSIM_READ (0), SLEDSIM_WRITE (1), SLEDSIM_FLUSH (2) or SLEDSIM_WRITE_FUA (3)"
                 );
-                return Err(Refusal::new(Code::Argument, says));
+                return Err(Error::new(Code::Argument, says));
             }
         };
         let request = Request { arrival: instant("at_ns", at_ns)?, ..request };
-        let number = held.session.submit(request).map_err(|late| Refusal::new(Code::Time, late.to_string()))?;
-        held.taken.add();
+        let number = open.session.submit(request).map_err(|late| Error::new(Code::Time, late.to_string()))?;
+        open.fetched.add();
         put_if_wanted(id, number);
         Ok(Code::Ok)
     })
@@ -252,9 +251,9 @@ pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int,
 
 #[no_mangle]
 pub extern "C" fn sledsim_next_event(session: u64, at_ns: Place<u64>) -> c_int {
-    with(session, |held| {
+    with(session, |open| {
         let at_ns = required(at_ns, "at_ns")?;
-        let Some(next) = held.session.next_event() else { return Ok(Code::Nothing) };
+        let Some(next) = open.session.next_event() else { return Ok(Code::Nothing) };
         at_ns.write(next.ns());
         Ok(Code::Ok)
     })
@@ -262,12 +261,12 @@ pub extern "C" fn sledsim_next_event(session: u64, at_ns: Place<u64>) -> c_int {
 
 #[no_mangle]
 pub extern "C" fn sledsim_advance(session: u64, until_ns: u64) -> c_int {
-    moving(session, |held| {
-        let (until, now) = (instant("until_ns", until_ns)?, held.session.now());
+    with_change(session, |open| {
+        let (until, now) = (instant("until_ns", until_ns)?, open.session.now());
         let is_late = until < now;
-        held.session.advance(until, &mut |_| true).map_err(|error| {
+        open.session.advance(until, &mut |_| true).map_err(|error| {
             if is_late {
-                Refusal::new(Code::Time, error.to_string())
+                Error::new(Code::Time, error.to_string())
             } else {
                 error.into()
             }
@@ -278,18 +277,18 @@ pub extern "C" fn sledsim_advance(session: u64, until_ns: u64) -> c_int {
 
 #[no_mangle]
 pub extern "C" fn sledsim_drain(session: u64) -> c_int {
-    moving(session, |held| {
-        held.session.drain(&mut |_| true)?;
+    with_change(session, |open| {
+        open.session.drain(&mut |_| true)?;
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_completion(session: u64, completion: Place<SledsimCompletion>) -> c_int {
-    with(session, |held| {
+    with(session, |open| {
         let completion = required(completion, "completion")?;
-        let Some(done) = held.completion() else { return Ok(Code::Nothing) };
-        completion.write(done.into());
+        let Some(found) = open.completion() else { return Ok(Code::Nothing) };
+        completion.write(found.into());
         Ok(Code::Ok)
     })
 }
@@ -303,15 +302,15 @@ pub unsafe extern "C" fn sledsim_completions(
     capacity: usize,
     count: Place<usize>,
 ) -> c_int {
-    with(session, |held| {
+    with(session, |open| {
         let count = required(count, "count")?;
         // SAFETY: as the caller guarantees.
         let places = unsafe { places(completions, capacity, "completions") }?;
         let mut fetched = 0;
         // A completion is fetched only when there is a place for it.
         while let Some(place) = places.get_mut(fetched) {
-            let Some(done) = held.completion() else { break };
-            place.write(done.into());
+            let Some(found) = open.completion() else { break };
+            place.write(found.into());
             fetched += 1;
         }
         count.write(fetched);
@@ -321,31 +320,31 @@ pub unsafe extern "C" fn sledsim_completions(
 
 #[no_mangle]
 pub extern "C" fn sledsim_completion_of(session: u64, id: u64, completion: Place<SledsimCompletion>) -> c_int {
-    with(session, |held| {
+    with(session, |open| {
         let completion = required(completion, "completion")?;
-        let Some(done) = held.completion_of(id)? else { return Ok(Code::Nothing) };
-        completion.write(done.into());
+        let Some(found) = open.completion_of(id)? else { return Ok(Code::Nothing) };
+        completion.write(found.into());
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_snapshot(session: u64, snapshot: Place<u64>) -> c_int {
-    answered(|| {
+    run_call(|| {
         let snapshot = required(snapshot, "snapshot")?;
-        let copy = SESSIONS.with(session, |held| Ok(held.clone()))?;
-        snapshot.write(SESSIONS.put(copy)?);
+        let copy = SESSIONS.with(session, |open| Ok(open.clone()))?;
+        snapshot.write(SESSIONS.insert(copy)?);
         Ok(Code::Ok)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn sledsim_restore(session: u64, snapshot: u64) -> c_int {
-    answered(|| {
-        let copy = SESSIONS.with(snapshot, |held| Ok(held.clone()))?;
-        SESSIONS.with(session, |held| {
-            held.session.restore(copy.session).map_err(|error| Refusal::from(error).with(Code::Argument))?;
-            (held.taken, held.aside, held.result) = (copy.taken, copy.aside, copy.result);
+    run_call(|| {
+        let copy = SESSIONS.with(snapshot, |open| Ok(open.clone()))?;
+        SESSIONS.with(session, |open| {
+            open.session.restore(copy.session).map_err(|error| Error::from(error).with_code(Code::Argument))?;
+            (open.fetched, open.skipped, open.result) = (copy.fetched, copy.skipped, copy.result);
             Ok(Code::Ok)
         })
     })
@@ -360,10 +359,10 @@ pub unsafe extern "C" fn sledsim_result(
     capacity: usize,
     length: Place<usize>,
 ) -> c_int {
-    with(session, |held| {
-        let result = held.result()?;
+    with(session, |open| {
+        let result = open.result()?;
         put_if_wanted(length, result.len());
-        // Who asks with nothing in hand wants to know how much room it takes.
+        // The caller asks for the length only.
         if json.is_null() && capacity == 0 {
             return Ok(Code::Ok);
         }

@@ -162,7 +162,7 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
 /// Blocks that the device offers, and their size.
 fn size(device: &DeviceSpec) -> Result<(u64, u32), fault::Fault> {
     let mechanism = scenario::device(device)?;
-    Ok((mechanism.capacity_blocks() * u64::from(device.mechanisms()), mechanism.block_bytes()))
+    Ok((mechanism.dimensions().capacity_blocks * u64::from(device.mechanisms()), mechanism.dimensions().block_bytes))
 }
 
 /// Remarks on the blocks that are neither the device nor on the way to it.

@@ -177,8 +177,7 @@ fn carry_mechanics(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts
         _ => drafts.put("rotation", "phase", kind, Origin::Published),
     }
     if mechanics.real("Add. write settling delay")? < 0.0 {
-        let note = "below 0: the times of seeks are taken for those of writes, and reads settle so much sooner; DiskSim shortens \
-                    the seeks of writes instead";
+        let note = "negative: seek times are taken as those of writes, and reads take so much less; DiskSim shortens writes instead";
         drafts.note_on("write_settle_ms", note);
     }
     seek::carry(mechanics, sources, drafts)?;

@@ -1,11 +1,11 @@
-//! Answers when the simulated system says so: requests in, and each out at its time.
+//! Delivery of replies at the times of the simulated system.
 //!
-//! One thread has the session. Its clock is that of the machine, from the start of the server on, slowed down by the dilation;
-//! what is due next is waited for asleep, and the last of it awake, so that an answer leaves when it should. What requests
-//! and answers take [on their way](Way) is measured at the start, and answers leave so much earlier.
+//! One thread drives the session. The session's clock starts with the server and is the machine's, slowed down by the dilation. The
+//! thread sleeps until shortly before the next event and waits busily for the rest, so that replies leave on time. They leave earlier
+//! by the measured [latency](Latency) of the transport.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,37 +14,35 @@ use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{RunError, Session};
 use sledsim::time::Time;
 
-use crate::log::{Entry, Log};
+use crate::client::{Client, Reply};
+use crate::latency::{busy_time, Latency};
+use crate::log::{Log, Record};
 use crate::os;
-use crate::protocol::Error;
-use crate::reply::Client;
-use crate::way::{awake, Way};
+use crate::protocol::{Error, MAX_DATA_BYTES};
 
-/// How long nothing may happen before the end is looked for.
-const LOOK: Duration = Duration::from_millis(50);
+/// Longest sleep before the end of the server is looked for.
+const MAX_SLEEP: Duration = Duration::from_millis(50);
 
-/// What the system is asked to do.
+/// A request for the session, whose data are in the store already.
 #[derive(Debug)]
 pub struct Job {
     /// When the request had been read.
     pub asked: Instant,
-    /// Who asks.
+    /// The client that sent it.
     pub client: Arc<Client>,
-    /// The client's own number.
-    pub cookie: u64,
+    /// Its reply, to be sent when the session has completed it.
+    pub reply: Reply,
     /// First byte.
     pub offset: u64,
-    /// Bytes; none of a flush.
+    /// Number of bytes; 0 for a flush.
     pub bytes: u32,
-    /// What it asks for.
+    /// Kind of the request.
     pub op: Op,
-    /// Whether it is to be durable when it is answered.
+    /// True if it has to be durable before the reply.
     pub durable: bool,
-    /// What was read: it goes with the answer.
-    pub data: Vec<u8>,
 }
 
-/// The time of the machine, and that of the session, ns.
+/// Conversion between the machine's clock and the session's.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,
@@ -52,55 +50,65 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts now, and runs `dilation` times as slow as the machine's.
+    /// Returns a clock that starts now and runs `dilation` times slower than the machine's.
     #[must_use]
     pub fn new(dilation: f64) -> Self {
         Self { start: Instant::now(), dilation }
     }
 
-    /// What the session's clock shows at an instant of the machine's.
+    /// Returns the session's time at an instant, ns.
     #[must_use]
     pub fn at(&self, instant: Instant) -> u64 {
         (instant.saturating_duration_since(self.start).as_nanos() as f64 / self.dilation) as u64
     }
 
-    /// The machine's instant at which the session's clock shows `ns`.
+    /// Returns the instant of a time of the session, ns.
     #[must_use]
     pub fn instant(&self, ns: u64) -> Instant {
         self.start + Duration::from_nanos((ns as f64 * self.dilation) as u64)
     }
 }
 
-/// The thread that has the session.
+/// Drives a session with requests, and replies when it completes them.
 pub struct Delivery {
     session: Session,
     clock: Clock,
-    way: Way,
-    /// How much before it is due the next answer leaves.
+    latency: Latency,
+    /// How much before it is due the next reply leaves.
     early: Duration,
-    /// When something came or went last: what is waited for since.
-    latest: Instant,
-    is_alone: bool,
+    /// When the last request came or the last reply left.
+    last_activity: Instant,
+    has_single_processor: bool,
     jobs: Receiver<Job>,
     log: Log,
-    /// By the session's numbers, which count up in the order of coming.
-    under_way: BTreeMap<u64, Job>,
-    latest_arrival: Time,
+    /// Outstanding requests by their numbers in the session, which are in the order of arrival.
+    outstanding: BTreeMap<u64, Job>,
+    last_arrival: Time,
 }
 
 impl Delivery {
-    /// Answers what comes through `jobs`, each by its way before it is due.
+    /// Returns a delivery of the requests that come through `jobs`.
     #[must_use]
-    pub fn new(session: Session, clock: Clock, way: Way, jobs: Receiver<Job>, log: Log) -> Self {
-        let latest_arrival = session.now();
-        let (early, latest, is_alone) = (way.after(Duration::ZERO), Instant::now(), os::is_alone());
-        Self { session, clock, way, early, latest, is_alone, jobs, log, under_way: BTreeMap::new(), latest_arrival }
+    pub fn new(session: Session, clock: Clock, latency: Latency, jobs: Receiver<Job>, log: Log) -> Self {
+        let last_arrival = session.now();
+        Self {
+            session,
+            clock,
+            early: latency.after(Duration::ZERO),
+            latency,
+            last_activity: Instant::now(),
+            has_single_processor: os::has_single_processor(),
+            jobs,
+            log,
+            outstanding: BTreeMap::new(),
+            last_arrival,
+        }
     }
 
-    /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
+    /// Runs until all senders of jobs are gone, or `is_ended` returns true; returns the session and the log.
     ///
     /// # Errors
-    /// Where the session stops.
+    /// Those of the session.
     pub fn run(mut self, is_ended: &dyn Fn() -> bool) -> Result<(Session, Log), RunError> {
         loop {
             self.deliver()?;
@@ -108,79 +116,101 @@ impl Delivery {
                 break;
             }
             let due = self.session.next_event().map(|next| self.clock.instant(next.ns()));
-            let asleep = due.map_or(LOOK, |due| {
-                let wait = due.saturating_duration_since(self.latest);
-                self.early = self.way.after(wait);
-                due.saturating_duration_since(Instant::now() + self.early + awake(wait, self.is_alone))
+            let sleep = due.map_or(MAX_SLEEP, |due| {
+                let wait = due.saturating_duration_since(self.last_activity);
+                self.early = self.latency.after(wait);
+                due.saturating_duration_since(Instant::now() + self.early + busy_time(wait, self.has_single_processor))
             });
-            if asleep.is_zero() {
+            if sleep.is_zero() {
                 match self.jobs.try_recv() {
                     Ok(job) => self.take(job)?,
-                    Err(std::sync::mpsc::TryRecvError::Disconnected) if self.is_idle() => break,
+                    Err(TryRecvError::Disconnected) if self.outstanding.is_empty() => break,
                     Err(_) => std::hint::spin_loop(),
                 }
                 continue;
             }
-            match self.jobs.recv_timeout(asleep.min(LOOK)) {
+            match self.jobs.recv_timeout(sleep.min(MAX_SLEEP)) {
                 Ok(job) => self.take(job)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if self.is_idle() => break,
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(asleep.min(LOOK)),
+                Err(RecvTimeoutError::Disconnected) if self.outstanding.is_empty() => break,
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(sleep.min(MAX_SLEEP)),
             }
         }
         Ok((self.session, self.log))
     }
 
-    fn is_idle(&self) -> bool {
-        self.under_way.is_empty()
+    /// Submits a request, and delivers what is due.
+    fn take(&mut self, job: Job) -> Result<(), RunError> {
+        self.last_activity = Instant::now();
+        let asked = self.clock.at(job.asked);
+        self.submit(job, asked)?;
+        self.deliver()
     }
 
-    /// Hands a request to the session, at its time or at once where that has passed.
-    fn take(&mut self, job: Job) -> Result<(), RunError> {
-        // Connections are read side by side, so that what was read a little earlier may be handed over a little later.
-        let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now()).max(self.latest_arrival);
-        self.latest_arrival = arrival;
-        self.latest = Instant::now();
+    /// Submits the first part of a request, as long as one of a client may be; its arrival is not before `earliest_ns`.
+    fn submit(&mut self, job: Job, earliest_ns: u64) -> Result<(), RunError> {
+        // Several threads read requests: one that was read earlier may come later.
+        let arrival = Time::from_ns(earliest_ns).max(self.session.now()).max(self.last_arrival);
+        self.last_arrival = arrival;
         let request = match job.op {
             Op::Flush => Request { arrival, ..Request::flush() },
             op => {
                 let block_bytes = u64::from(self.session.block_bytes());
-                let end = (job.offset + u64::from(job.bytes)).div_ceil(block_bytes);
+                let end = (job.offset + u64::from(part_of(&job))).div_ceil(block_bytes);
                 let first = job.offset / block_bytes;
                 let flags = if job.durable { Flags::DURABLE } else { Flags::NONE };
                 Request { arrival, op, flags, ..Request::read(first, (end - first) as u32) }
             }
         };
         let id = self.session.submit(request)?;
-        self.under_way.insert(id, job);
-        self.deliver()
-    }
-
-    /// Lets the session's time come to now, and answers what has come back.
-    fn deliver(&mut self) -> Result<(), RunError> {
-        let now = Time::from_ns(self.clock.at(Instant::now() + self.early)).max(self.session.now());
-        self.session.advance(now, &mut |_| true)?;
-        while let Some(back) = self.session.completion() {
-            if let Some(job) = self.under_way.remove(&back.request.id) {
-                let error = if back.status == Status::Served { Error::None } else { Error::Io };
-                self.answer(back.request.id, job, error, back.request.arrival, back.service.end);
-            }
-        }
-        self.log.write_down(self.under_way.keys().next().copied());
+        self.outstanding.insert(id, job);
         Ok(())
     }
 
-    fn answer(&mut self, id: u64, job: Job, error: Error, arrival: Time, due: Time) {
-        let leaves = Instant::now();
-        job.client.answer(job.cookie, error, &job.data, job.data.len());
-        self.latest = Instant::now();
-        // One that went at once comes while its sender is still about it.
-        let sent = self.clock.at(self.latest.max(leaves + self.early));
-        let asked_ns = self.clock.at(job.asked);
-        let Job { offset, bytes, op, durable, .. } = job;
-        let (arrival_ns, due_ns) = (arrival.ns(), due.ns());
-        self.log.add(Entry { id, asked_ns, arrival_ns, due_ns, sent_ns: sent, offset, bytes, op, durable });
+    /// Advances the session to now, and replies to what it has completed.
+    fn deliver(&mut self) -> Result<(), RunError> {
+        let now = Time::from_ns(self.clock.at(Instant::now() + self.early)).max(self.session.now());
+        self.session.advance(now, &mut |_| true)?;
+        while let Some(done) = self.session.completion() {
+            if let Some(job) = self.outstanding.remove(&done.request.id) {
+                let error = if done.status == Status::Served { Error::None } else { Error::Io };
+                self.complete(done.request.id, job, error, done.request.arrival, done.service.end)?;
+            }
+        }
+        self.log.write_before(self.outstanding.keys().next().copied());
+        Ok(())
     }
+
+    /// Logs a part of a request, and submits the next one, or replies if there is none.
+    fn complete(&mut self, id: u64, job: Job, error: Error, arrival: Time, due: Time) -> Result<(), RunError> {
+        let bytes = part_of(&job);
+        let (arrival_ns, due_ns) = (arrival.ns(), due.ns());
+        let Job { asked, offset, op, durable, .. } = job;
+        let record =
+            Record { id, asked_ns: arrival_ns, arrival_ns, due_ns, sent_ns: due_ns, offset, bytes, op, durable };
+        if error == Error::None && bytes < job.bytes {
+            self.log.add(record);
+            let rest = Job {
+                asked: self.clock.instant(due_ns),
+                offset: offset + u64::from(bytes),
+                bytes: job.bytes - bytes,
+                ..job
+            };
+            return self.submit(rest, due_ns);
+        }
+        let leaves = Instant::now();
+        job.client.reply(job.reply, error);
+        self.last_activity = Instant::now();
+        // A reply is not received before it is due, even if the sending took less than the latency.
+        let sent_ns = self.clock.at(self.last_activity.max(leaves + self.early));
+        self.log.add(Record { asked_ns: self.clock.at(asked), sent_ns, ..record });
+        Ok(())
+    }
+}
+
+/// Returns how many bytes of a request are submitted at once.
+fn part_of(job: &Job) -> u32 {
+    job.bytes.min(MAX_DATA_BYTES)
 }
 
 #[cfg(test)]
@@ -192,6 +222,7 @@ mod tests {
     use sledsim::scenario::{Catalog, Draft, Keep, Notation};
 
     use super::*;
+    use crate::client::Budget;
     use crate::sockets::Stream;
 
     fn session() -> Session {
@@ -203,35 +234,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_over_late_is_logged_with_when_it_was_read_and_counts_as_late() {
+    fn a_request_that_comes_after_it_was_read_counts_as_late() {
         let (near, _far) = UnixStream::pair().expect("two ends");
-        let client = Arc::new(Client::new(Stream::Unix(near)));
+        let client = Arc::new(Client::new(Stream::Unix(near), &Budget::of_all_clients()));
         let clock = Clock::new(1.0);
         let (sender, jobs) = channel();
-        // The second was read 5 ms before the first, and is handed over behind it.
+        // The second was read 5 ms before the first, and comes after it.
         for (cookie, read_ms) in [(1, 5), (2, 0)] {
             let asked = clock.instant(read_ms * 1_000_000);
             std::thread::sleep(asked.saturating_duration_since(Instant::now()));
-            assert!(client.admits(512));
-            let (client, data) = (Arc::clone(&client), vec![0; 512]);
-            let job = Job { asked, client, cookie, offset: 0, bytes: 512, op: Op::Read, durable: false, data };
+            assert!(client.begin_request());
+            let (client, reply) = (Arc::clone(&client), Reply::new(cookie));
+            let job = Job { asked, client, reply, offset: 0, bytes: 512, op: Op::Read, durable: false };
             sender.send(job).expect("it is taken later");
         }
         drop(sender);
         let path = std::env::temp_dir().join(format!("sledsim-nbd-late-{}", std::process::id()));
-        let log = Log::new(Some(crate::files::open(&path).expect("a file"))).expect("it can be written");
-        let delivery = Delivery::new(session(), clock, Way::none(), jobs, log);
+        let log = Log::new(Some(crate::files::open_locked(&path).expect("a file"))).expect("it can be written");
+        let delivery = Delivery::new(session(), clock, Latency::zero(), jobs, log);
         let (_, log) = delivery.run(&|| false).expect("it goes on to the end");
-        let verdict = log.verdict(1.0).delivered.expect("there were reads");
+        let accuracy = log.summary(1.0).accuracy.expect("there were reads");
         let text = std::fs::read_to_string(&path).expect("it was written");
         std::fs::remove_file(&path).expect("it was there");
         let rows: Vec<Vec<u64>> =
             text.lines().skip(2).map(|line| line.split(',').filter_map(|cell| cell.parse().ok()).collect()).collect();
         let [first, second] = &rows[..] else { panic!("two requests: {text}") };
-        // Beside the letter: t, device, offset, bytes, asked, due, sent, response.
+        // Without the letters: t, device, offset, bytes, asked, due, sent, response.
         assert!(first[0] >= 5_000_000 && second[0] >= first[0], "{text}");
         assert_eq!((second[4], second[7]), (0, second[6]), "{text}");
         // It was 5 ms late in any case.
-        assert!(verdict.on_time <= 0.5, "{verdict:?}");
+        assert!(accuracy.on_time <= 0.5, "{accuracy:?}");
     }
 }

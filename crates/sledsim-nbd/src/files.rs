@@ -1,4 +1,4 @@
-//! Files that a server writes: each is a plain one, and nobody else's meanwhile.
+//! Files that a server writes: regular files, each locked by one server.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,28 +7,25 @@ use std::path::Path;
 
 use crate::os;
 
-/// Opens a file to be read and written, which is made if it is not there; what is in it stays.
+/// Opens a file for reading and writing, and locks it until it is closed. It is created if it does not exist; its content is kept.
 ///
 /// # Errors
-/// Where it can't be opened, is no plain file, or another server has it.
-pub fn open(path: &Path) -> io::Result<File> {
-    // Before it is opened: a pipe would wait for its other end.
+/// The file cannot be opened, is not a regular file, or is locked by another server.
+pub fn open_locked(path: &Path) -> io::Result<File> {
+    let refused = |says| Err(io::Error::new(io::ErrorKind::InvalidInput, says));
+    // Opening a pipe would wait for its other end.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(refused("it is no plain file".to_owned()));
+        return refused("it is not a regular file");
     }
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    if os::is_locked_elsewhere(&file) {
-        return Err(refused("another server has it".to_owned()));
+    if os::try_lock(&file) {
+        Ok(file)
+    } else {
+        refused("another server uses it")
     }
-    Ok(file)
 }
 
-/// An error with words of its own.
-pub(crate) fn refused(says: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, says)
-}
-
-/// Whether two paths are of one file, which need not be there.
+/// Returns true if two paths lead to the same file, which need not exist.
 #[must_use]
 pub fn are_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| {
@@ -46,23 +43,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_the_same_by_whatever_path_and_one_server_has_it() {
+    fn a_file_is_the_same_by_every_path_and_has_one_server() {
         let folder = std::env::temp_dir().join(format!("sledsim-nbd-files-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let (file, link) = (folder.join("file"), folder.join("link"));
         assert!(are_same(&file, &folder.join(".").join("file")));
         assert!(are_same(Path::new("not-there"), &std::env::current_dir().expect("a folder").join("not-there")));
         assert!(!are_same(&file, &link));
-        std::fs::write(&file, "somebody's").expect("a file");
+        std::fs::write(&file, "content").expect("a file");
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         assert!(are_same(&file, &link));
-        let first = open(&file).expect("a plain file");
-        assert_eq!(open(&link).expect_err("it is in use").to_string(), "another server has it");
+        let first = open_locked(&file).expect("a regular file");
+        assert_eq!(open_locked(&link).expect_err("it is locked").to_string(), "another server uses it");
         drop(first);
-        drop(open(&link).expect("nobody has it any more"));
-        assert_eq!(std::fs::read(&file).expect("still there"), b"somebody's");
+        drop(open_locked(&link).expect("it is not locked any more"));
+        assert_eq!(std::fs::read(&file).expect("still there"), b"content");
         for path in [&folder, Path::new("/dev/null")] {
-            assert_eq!(open(path).expect_err("not one to be written").to_string(), "it is no plain file");
+            assert_eq!(open_locked(path).expect_err("not regular").to_string(), "it is not a regular file");
         }
         std::fs::remove_dir_all(&folder).expect("it was there");
     }

@@ -1,4 +1,4 @@
-//! Every request that was answered, and whether the answers came when they should.
+//! A log of all requests, and whether their replies were sent on time.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,58 +6,57 @@ use std::io::{self, BufWriter, Seek, Write};
 
 use sledsim::request::Op;
 
-/// An answer is on time where it left within this share of what it should take.
-pub const SHARE: f64 = 0.02;
-/// So much of the requests have to be on time for the delivery to be trusted.
-pub const TRUSTED: f64 = 0.99;
+/// A reply is on time if the response time differs from the simulated one by at most this share of it.
+pub const ON_TIME_SHARE: f64 = 0.02;
+/// Share of replies on time from which the times are trusted.
+pub const TRUSTED_SHARE: f64 = 0.99;
+/// Errors that are kept for quantiles, the latest ones: a server may run for weeks.
+const MAX_ERRORS: usize = 1 << 20;
 
-/// A request that was answered: times of the session's clock, ns.
+/// A request that was replied to; times are those of the session's clock, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Which of the session's requests it was: they count up in the order of coming.
+pub struct Record {
+    /// Number of the request in the session, in the order of arrival.
     pub id: u64,
-    /// When it had been read.
+    /// When the request had been read from its socket.
     pub asked_ns: u64,
-    /// When it came to the system: a little later where others were handed in first.
+    /// When it arrived at the system: later than it was read if others were submitted first.
     pub arrival_ns: u64,
-    /// When the answer should have left.
+    /// When its reply was due.
     pub due_ns: u64,
-    /// When it left, with what [its way](crate::way::Way) was found to take on top.
+    /// When its reply was sent, with the [latency](crate::latency::Latency) of the transport.
     pub sent_ns: u64,
     /// First byte.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u32,
-    /// What it asked for.
+    /// Kind of the request.
     pub op: Op,
-    /// Whether it was to be durable when it was answered.
+    /// True if it had to be durable before the reply.
     pub durable: bool,
 }
 
-/// What is known of the answers so far, and where they are written down.
+/// The log of a server: counts, errors of the times, and optionally a trace in a file.
 #[derive(Debug, Default)]
 pub struct Log {
     file: Option<BufWriter<File>>,
-    broken: Option<io::Error>,
-    /// Lines of what was answered before something that had come earlier: a trace goes by the time of coming.
-    overtook: BTreeMap<u64, String>,
+    error: Option<io::Error>,
+    /// Lines of requests that were replied to before earlier ones, by number: a trace is in the order of arrival.
+    waiting: BTreeMap<u64, String>,
     /// Reads, writes, flushes.
     counts: [u64; 3],
     on_time: u64,
     errors_ns: Vec<u64>,
 }
 
-/// Errors that are kept for the median and beyond, the latest: a server may run for weeks.
-const KEPT: usize = 1 << 20;
-
 impl Log {
-    /// A log that writes a trace, where a file is given: arrivals, and the responses that were had. What was in the file is gone.
+    /// Returns an empty log. If a file is given, a trace replaces its content.
     ///
-    /// The trace's first record is a flush as the session's clock begins. A replay begins with its first record: without
-    /// this one a disk's turns would be off by what passed until somebody asked for something.
+    /// The first record of the trace is a flush at time 0: a replay starts its clock at the first record, and the rotation of a disk
+    /// depends on it.
     ///
     /// # Errors
-    /// Where the file can't be written.
+    /// The file cannot be written.
     pub fn new(file: Option<File>) -> io::Result<Self> {
         let Some(mut file) = file else { return Ok(Self::default()) };
         file.set_len(0)?;
@@ -67,9 +66,9 @@ impl Log {
         Ok(Self { file: Some(file), ..Self::default() })
     }
 
-    /// Takes an answer down.
-    pub fn add(&mut self, entry: Entry) {
-        let Entry { id, asked_ns, arrival_ns, due_ns, sent_ns, offset, bytes, op, durable } = entry;
+    /// Adds a request.
+    pub fn add(&mut self, record: Record) {
+        let Record { id, asked_ns, arrival_ns, due_ns, sent_ns, offset, bytes, op, durable } = record;
         let (place, letters) = match op {
             Op::Read => (0, "R"),
             Op::Write if durable => (1, "WF"),
@@ -77,97 +76,97 @@ impl Log {
             Op::Flush => (2, "F"),
         };
         self.counts[place] += 1;
-        // What passed before the system was asked makes an answer late as well.
-        let (takes_ns, response_ns) = (due_ns.saturating_sub(arrival_ns), sent_ns.saturating_sub(asked_ns));
-        // A flush may take no time, and nothing is a share of that.
+        // The time between reading a request and its arrival makes the reply late.
+        let (simulated_ns, response_ns) = (due_ns.saturating_sub(arrival_ns), sent_ns.saturating_sub(asked_ns));
+        // A flush may take no time, of which there is no share.
         if op != Op::Flush {
-            let error_ns = response_ns.abs_diff(takes_ns);
-            self.on_time += u64::from(error_ns as f64 <= SHARE * takes_ns as f64);
-            if self.errors_ns.len() < KEPT {
+            let error_ns = response_ns.abs_diff(simulated_ns);
+            self.on_time += u64::from(error_ns as f64 <= ON_TIME_SHARE * simulated_ns as f64);
+            if self.errors_ns.len() < MAX_ERRORS {
                 self.errors_ns.push(error_ns);
             } else {
-                self.errors_ns[(self.counts[0] + self.counts[1]) as usize % KEPT] = error_ns;
+                self.errors_ns[(self.counts[0] + self.counts[1]) as usize % MAX_ERRORS] = error_ns;
             }
         }
         if self.file.is_some() {
             let line = format!("{arrival_ns},0,{offset},{bytes},{letters},{asked_ns},{due_ns},{sent_ns},{response_ns}");
-            self.overtook.insert(id, line);
+            self.waiting.insert(id, line);
         }
     }
 
-    /// Writes down what came before the oldest request that is still under way; everything where there is none.
-    pub fn write_down(&mut self, oldest_under_way: Option<u64>) {
-        while let Some(first) = self.overtook.first_entry() {
-            if oldest_under_way.is_some_and(|oldest| *first.key() > oldest) {
+    /// Writes the lines of all requests before the oldest outstanding one; all lines if there is none.
+    pub fn write_before(&mut self, oldest_outstanding: Option<u64>) {
+        while let Some(first) = self.waiting.first_entry() {
+            if oldest_outstanding.is_some_and(|oldest| *first.key() > oldest) {
                 return;
             }
             let line = first.remove();
             let Some(file) = &mut self.file else { continue };
             if let Err(error) = writeln!(file, "{line}") {
-                // What was written stays; that there is no more is said at the end.
-                self.broken.get_or_insert(error);
+                // What was written stays, and the error is reported at the end.
+                self.error.get_or_insert(error);
                 self.file = None;
             }
         }
     }
 
-    /// Ends the log, and says how it went.
+    /// Ends the log and summarises it; `dilation` converts times of the session into those of the machine.
     #[must_use]
-    pub fn verdict(mut self, dilation: f64) -> Verdict {
-        self.write_down(None);
+    pub fn summary(mut self, dilation: f64) -> Summary {
+        self.write_before(None);
         if let Some(Err(error)) = self.file.as_mut().map(Write::flush) {
-            self.broken.get_or_insert(error);
+            self.error.get_or_insert(error);
         }
         self.errors_ns.sort_unstable();
-        let at =
+        let quantile_us =
             |share: f64| self.errors_ns[((self.errors_ns.len() - 1) as f64 * share) as usize] as f64 * dilation / 1e3;
         let [reads, writes, flushes] = self.counts;
-        let asked = reads + writes;
-        Verdict {
+        let timed = reads + writes;
+        Summary {
             reads,
             writes,
             flushes,
-            delivered: (asked != 0).then(|| Delivered {
-                on_time: self.on_time as f64 / asked as f64,
-                median_error_us: at(0.5),
-                p99_error_us: at(0.99),
+            accuracy: (timed != 0).then(|| Accuracy {
+                on_time: self.on_time as f64 / timed as f64,
+                median_error_us: quantile_us(0.5),
+                p99_error_us: quantile_us(0.99),
             }),
-            log_fault: self.broken.map(|error| error.to_string()),
+            log_fault: self.error.map(|error| error.to_string()),
         }
     }
 }
 
-/// Whether the answers came when the simulated system said so.
+/// Summary of a log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
-    /// Reads that were answered.
+pub struct Summary {
+    /// Number of reads.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Flushes.
+    /// Number of flushes.
     pub flushes: u64,
-    /// How the answers to reads and writes were delivered, where there were any.
-    pub delivered: Option<Delivered>,
-    /// Why the log ends before the requests do, if it does.
+    /// Accuracy of the response times; `None` without reads and writes.
+    pub accuracy: Option<Accuracy>,
+    /// Why the trace is incomplete, if it is.
     pub log_fault: Option<String>,
 }
 
-/// How answers were delivered.
+/// Differences between the response times of reads and writes and the simulated ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Delivered {
-    /// Share of reads and writes whose answers left within 2 % of the time that they should take.
+pub struct Accuracy {
+    /// Share of replies on time, within 2 %.
     pub on_time: f64,
-    /// Median of how far answers left from when they should, µs of the machine's clock.
+    /// Median difference, µs of the machine's clock.
     pub median_error_us: f64,
-    /// What 99 % of them are below.
+    /// 99th percentile of the differences, µs of the machine's clock.
     pub p99_error_us: f64,
 }
 
-impl Delivered {
-    /// Whether so many answers were on time that what a program took can be trusted.
+impl Accuracy {
+    /// Returns true if enough replies were on time to trust what a program measures.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
-        self.on_time >= TRUSTED
+        self.on_time >= TRUSTED_SHARE
     }
 }
 
@@ -175,38 +174,38 @@ impl Delivered {
 mod tests {
     use super::*;
 
-    fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Op) -> Entry {
-        Entry { id: 0, asked_ns, arrival_ns: asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op, durable: false }
+    fn record(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Op) -> Record {
+        Record { id: 0, asked_ns, arrival_ns: asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op, durable: false }
     }
 
     #[test]
-    fn an_answer_is_on_time_within_two_percent_of_what_it_should_take() {
+    fn replies_are_on_time_within_two_percent() {
         let mut log = Log::default();
         for (sent_ns, op) in [(1_020_000, Op::Read), (980_000, Op::Write), (1_020_001, Op::Read), (1_000_000, Op::Read)]
         {
-            log.add(entry(0, 1_000_000, sent_ns, op));
+            log.add(record(0, 1_000_000, sent_ns, op));
         }
-        log.add(entry(0, 0, 9, Op::Flush));
-        let verdict = log.verdict(10.0);
-        assert_eq!((verdict.reads, verdict.writes, verdict.flushes), (3, 1, 1));
-        let delivered = verdict.delivered.expect("there were reads");
-        assert_eq!((delivered.on_time, delivered.is_trusted()), (0.75, false));
-        assert_eq!((delivered.median_error_us, delivered.p99_error_us), (200.0, 200.0));
+        log.add(record(0, 0, 9, Op::Flush));
+        let summary = log.summary(10.0);
+        assert_eq!((summary.reads, summary.writes, summary.flushes), (3, 1, 1));
+        let accuracy = summary.accuracy.expect("there were reads");
+        assert_eq!((accuracy.on_time, accuracy.is_trusted()), (0.75, false));
+        assert_eq!((accuracy.median_error_us, accuracy.p99_error_us), (200.0, 200.0));
     }
 
     #[test]
-    fn where_nothing_was_read_or_written_nothing_is_said_of_its_times() {
-        assert_eq!(Log::default().verdict(1.0).delivered, None);
+    fn accuracy_needs_reads_or_writes() {
+        assert_eq!(Log::default().summary(1.0).accuracy, None);
         let mut log = Log::default();
-        log.add(entry(0, 0, 9, Op::Flush));
-        assert_eq!(log.verdict(1.0).delivered, None);
+        log.add(record(0, 0, 9, Op::Flush));
+        assert_eq!(log.summary(1.0).accuracy, None);
     }
 
     #[test]
-    fn what_passed_before_the_system_was_asked_makes_an_answer_late() {
+    fn time_before_the_arrival_makes_a_reply_late() {
         let mut log = Log::default();
-        log.add(Entry { arrival_ns: 50_000, ..entry(0, 1_050_000, 1_050_000, Op::Read) });
-        let delivered = log.verdict(1.0).delivered.expect("there was a read");
-        assert_eq!((delivered.on_time, delivered.median_error_us), (0.0, 50.0));
+        log.add(Record { arrival_ns: 50_000, ..record(0, 1_050_000, 1_050_000, Op::Read) });
+        let accuracy = log.summary(1.0).accuracy.expect("there was a read");
+        assert_eq!((accuracy.on_time, accuracy.median_error_us), (0.0, 50.0));
     }
 }

@@ -1,4 +1,4 @@
-//! `sledsim-nbd SCENARIO`: serves the system of a scenario as a network block device, without Python.
+//! The program `sledsim-nbd`: serves the system of a scenario as a network block device, without Python.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,12 +6,12 @@ use std::time::UNIX_EPOCH;
 
 use sledsim::scenario::{text_of, BuiltIn, Catalog, Draft, Keep, Notation, Resolved};
 use sledsim_nbd::files::are_same;
-use sledsim_nbd::log::Verdict;
+use sledsim_nbd::log::Summary;
 use sledsim_nbd::os;
-use sledsim_nbd::server::{serve, Options, ServeError, Served};
-use sledsim_nbd::sockets::{Address, NoAddress};
+use sledsim_nbd::server::{serve, Options, Ready, ServeError};
+use sledsim_nbd::sockets::{Address, AddressError};
 
-/// The catalogue's files, by their paths in it.
+/// Files of the catalogue, by their paths in it.
 static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 const USAGE: &str =
@@ -20,18 +20,18 @@ const USAGE: &str =
 
 Serves the system of a scenario as a network block device until SIGTERM or Ctrl-C.
 
-  --set PATH=VALUE      replace a value of the scenario, but of its run and its workload, which clients are
-  --socket PATH         a Unix socket; sledsim.sock if neither is given
-  --tcp [ADDRESS:]PORT  TCP; this machine's own 127.0.0.1 if no address is given
-  --remote              let --tcp take an address that other machines reach: whoever does reads and writes the device
-  --image FILE          keep data in this file, with holes where nothing was written; in memory otherwise. It is made if
-                        it is not there or empty; else it has to be as long as the device, and no other server's
+  --set PATH=VALUE      replace a value of the scenario's system; clients are the workload
+  --socket PATH         listen on a Unix socket (default: sledsim.sock)
+  --tcp [ADDRESS:]PORT  listen on TCP (default address: 127.0.0.1)
+  --remote              allow an address that other machines can reach: they can read and write the device
+  --image FILE          keep the data in this sparse file instead of memory; a new or empty file, or one of a device of
+                        the same size that no other server uses
   --drop                remove that file at the end
-  --dilation N          let the device's time run N times slower than the machine's, 1 to 1000
-  --log TRACE.csv       write down each request, with when it was asked, due and answered; what was in the file is gone
-  --once                end when the last client has gone";
+  --dilation N          slow down the device's clock N times, 1 to 1000
+  --log TRACE.csv       write a trace of all requests, with the times of reading, due time and reply; replaces the file
+  --once                end when the last client has disconnected";
 
-struct Asked {
+struct Arguments {
     scenario: PathBuf,
     settings: Vec<String>,
     options: Options,
@@ -43,94 +43,98 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    match asked(words).and_then(|asked| run(&asked)) {
+    match parse(words).and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(says) => {
-            eprintln!("error: {says}");
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::from(2)
         }
     }
 }
 
-fn asked(words: Vec<String>) -> Result<Asked, String> {
+fn parse(words: Vec<String>) -> Result<Arguments, String> {
     let mut words = words.into_iter();
     let (mut tcp, mut remote) = (None, false);
     let address = Address::Unix("sledsim.sock".into());
     let options = Options { address, dilation: 1.0, image: None, drop: false, log: None, once: false };
-    let mut asked = Asked { scenario: PathBuf::new(), settings: Vec::new(), options };
+    let mut arguments = Arguments { scenario: PathBuf::new(), settings: Vec::new(), options };
     while let Some(word) = words.next() {
         let mut value = || {
             let given = words.next().filter(|given| !given.is_empty());
             given.ok_or_else(|| format!("{word} needs a value (sledsim-nbd --help)"))
         };
         match word.as_str() {
-            "--set" => asked.settings.push(value()?),
-            "--socket" => asked.options.address = Address::Unix(value()?.into()),
+            "--set" => arguments.settings.push(value()?),
+            "--socket" => arguments.options.address = Address::Unix(value()?.into()),
             "--tcp" => tcp = Some(value()?),
             "--remote" => remote = true,
-            "--image" => asked.options.image = Some(value()?.into()),
-            "--drop" => asked.options.drop = true,
+            "--image" => arguments.options.image = Some(value()?.into()),
+            "--drop" => arguments.options.drop = true,
             "--dilation" => {
                 let given = value()?;
                 let dilation = given.parse().ok().filter(|dilation| (1.0..=1000.0).contains(dilation));
-                asked.options.dilation =
-                    dilation.ok_or_else(|| format!("--dilation {given:?} is no number from 1 to 1000"))?;
+                arguments.options.dilation =
+                    dilation.ok_or_else(|| format!("--dilation {given:?} is not a number from 1 to 1000"))?;
             }
-            "--log" => asked.options.log = Some(value()?.into()),
-            "--once" => asked.options.once = true,
-            option if option.starts_with('-') => return Err(format!("no such option: {option} (sledsim-nbd --help)")),
-            _ if asked.scenario.as_os_str().is_empty() => asked.scenario = word.into(),
+            "--log" => arguments.options.log = Some(value()?.into()),
+            "--once" => arguments.options.once = true,
+            option if option.starts_with('-') => return Err(format!("unknown option: {option} (sledsim-nbd --help)")),
+            _ if arguments.scenario.as_os_str().is_empty() => arguments.scenario = word.into(),
             _ => return Err(format!("one scenario, not {word:?} too (sledsim-nbd --help)")),
         }
     }
-    if asked.scenario.as_os_str().is_empty() {
+    if arguments.scenario.as_os_str().is_empty() {
         return Err(format!("a scenario is missing\n{USAGE}"));
     }
     if let Some(given) = tcp {
-        asked.options.address = Address::tcp(&given, remote).map_err(|why| match why {
-            NoAddress::Unreadable => {
-                format!("--tcp {given:?} is no PORT or ADDRESS:PORT, as 127.0.0.1:10809; names are not looked up")
+        arguments.options.address = Address::tcp(&given, remote).map_err(|why| match why {
+            AddressError::Unreadable => {
+                format!(
+                    "--tcp {given:?} is not PORT or ADDRESS:PORT, such as 127.0.0.1:10809; host names are not resolved"
+                )
             }
-            NoAddress::Remote => format!("--tcp {given:?} is reached from other machines: --remote lets them"),
+            AddressError::Remote => {
+                format!("--tcp {given:?} accepts connections from other machines: allow them with --remote")
+            }
         })?;
     } else if remote {
-        return Err("--remote is for a TCP address: --tcp ADDRESS:PORT".to_owned());
+        return Err("--remote needs --tcp ADDRESS:PORT".to_owned());
     }
-    Ok(asked)
+    Ok(arguments)
 }
 
-fn run(asked: &Asked) -> Result<(), String> {
-    let address = &asked.options.address;
-    let placed = |says: String| format!("--{}: {says}", address.option());
-    // Before a session is opened for nothing.
-    address.is_free().map_err(placed)?;
-    let resolved = resolved(&asked.scenario, &asked.settings)?;
-    require_apart(asked, resolved.scenario().system.drives().iter().map(|drive| Path::new(drive.device.name())))?;
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let address = &arguments.options.address;
+    let with_option = |error: String| format!("--{}: {error}", address.option());
+    // Checked before the session, which takes longer to create.
+    address.require_free().map_err(with_option)?;
+    let resolved = resolved(&arguments.scenario, &arguments.settings)?;
+    require_apart(arguments, resolved.scenario().system.drives().iter().map(|drive| Path::new(drive.device.name())))?;
     let session = resolved.session(&Keep::default()).map_err(|error| error.to_string())?;
-    os::end_by_signals();
-    let ready = |served: Served| {
-        let at = &served.address;
-        let began_ns = served.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let (size, early_ns) = (served.size, served.early.as_nanos());
+    os::install_signal_handlers();
+    let ready = |ready: Ready| {
+        let at = &ready.address;
+        let began_ns = ready.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let (size, early_ns) = (ready.size, ready.early.as_nanos());
         println!("{at} has {size} bytes; answers leave {early_ns} ns early; its clock began at {began_ns} ns");
     };
-    let served = serve(session, &asked.options, &ready, &os::is_ended);
-    let (_, verdict) = served.map_err(|error| match error {
-        ServeError::Socket(says) => placed(says),
-        ServeError::Log(says) => format!("--log: {says}"),
-        ServeError::Store(says) => format!("--image: {says}"),
+    let served = serve(session, &arguments.options, &ready, &os::is_termination_requested);
+    let (_, summary) = served.map_err(|error| match error {
+        ServeError::Socket(error) => with_option(error),
+        ServeError::Log(error) => format!("--log: {error}"),
+        ServeError::Store(error) => format!("--image: {error}"),
         ServeError::Run(error) => error.to_string(),
     })?;
-    println!("{}", told(&verdict));
-    verdict.log_fault.map_or(Ok(()), |says| Err(format!("--log: {says}")))
+    println!("{}", text_of_summary(&summary));
+    summary.log_fault.map_or(Ok(()), |error| Err(format!("--log: {error}")))
 }
 
-/// What was asked, and how it was delivered.
-fn told(verdict: &Verdict) -> String {
-    let delivered = verdict.delivered.map_or_else(
-        || "nothing was read or written, so nothing is known of the times".to_owned(),
+/// Returns the counts of requests and the accuracy of the times in words.
+fn text_of_summary(summary: &Summary) -> String {
+    let accuracy = summary.accuracy.map_or_else(
+        || "no reads or writes, so no response times".to_owned(),
         |found| {
-            let trust = "do not trust the times: raise --dilation, or idle the machine";
+            let trust = "do not trust the times: raise --dilation, or stop other programs";
             format!(
                 "{:.1} % within 2 % of their time, errors {:.1} us in the median, {:.1} us p99: {}",
                 100.0 * found.on_time,
@@ -140,18 +144,18 @@ fn told(verdict: &Verdict) -> String {
             )
         },
     );
-    format!("{} reads, {} writes, {} flushes; {delivered}", verdict.reads, verdict.writes, verdict.flushes)
+    format!("{} reads, {} writes, {} flushes; {accuracy}", summary.reads, summary.writes, summary.flushes)
 }
 
-/// Refuses to write a file that something else is: the socket, the scenario, or the file of one of its `devices`.
-fn require_apart<'a>(asked: &'a Asked, devices: impl Iterator<Item = &'a Path>) -> Result<(), String> {
-    let Options { address, image, log, .. } = &asked.options;
+/// Checks that the image and the log are neither the socket nor the scenario nor the file of one of its `devices`.
+fn require_apart<'a>(arguments: &'a Arguments, devices: impl Iterator<Item = &'a Path>) -> Result<(), String> {
+    let Options { address, image, log, .. } = &arguments.options;
     let socket = match address {
         Address::Unix(path) => Some(path.as_path()),
         Address::Tcp(_) => None,
     };
     let others = socket.into_iter().map(|path| ("--socket", path));
-    let mut others: Vec<_> = others.chain([("the scenario", asked.scenario.as_path())]).collect();
+    let mut others: Vec<_> = others.chain([("the scenario", arguments.scenario.as_path())]).collect();
     others.extend(devices.filter(|path| path.is_absolute()).map(|path| ("a device of the scenario", path)));
     for (option, path) in [("--image", image), ("--log", log)] {
         let Some(path) = path else { continue };
@@ -164,10 +168,8 @@ fn require_apart<'a>(asked: &'a Asked, devices: impl Iterator<Item = &'a Path>) 
 }
 
 fn resolved(path: &Path, settings: &[String]) -> Result<Resolved, String> {
-    if let Some(setting) = settings.iter().find(|setting| is_of_clients(setting)) {
-        return Err(format!(
-            "--set {setting}: clients are the workload, and ask for as long as they like: leave it out"
-        ));
+    if let Some(setting) = settings.iter().find(|setting| is_replaced_by_clients(setting)) {
+        return Err(format!("--set {setting}: clients are the workload: leave it out"));
     }
     let name = path.display().to_string();
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -180,8 +182,8 @@ fn resolved(path: &Path, settings: &[String]) -> Result<Resolved, String> {
     draft.set(&settings).resolve(&catalog, folder).map_err(|faults| faults.to_string())
 }
 
-/// Whether a setting is of what clients are asked for in a scenario's place: its workload, and its run.
-fn is_of_clients(setting: &str) -> bool {
+/// Returns true if clients take the place of the setting: it is of the workload or the run.
+fn is_replaced_by_clients(setting: &str) -> bool {
     let path = setting.split('=').next().unwrap_or_default();
     ["run", "workload"].contains(&path.split('.').next().unwrap_or_default().trim())
 }
@@ -190,33 +192,36 @@ fn is_of_clients(setting: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Asked, String> {
-        asked(line.split_whitespace().map(str::to_owned).collect())
+    fn read(line: &str) -> Result<Arguments, String> {
+        parse(line.split_whitespace().map(str::to_owned).collect())
     }
 
     #[test]
-    fn an_address_that_other_machines_reach_has_to_be_asked_for() {
+    fn addresses_that_other_machines_reach_need_remote() {
         let says = read("s.toml --tcp 0.0.0.0:1").err();
-        assert_eq!(says.as_deref(), Some("--tcp \"0.0.0.0:1\" is reached from other machines: --remote lets them"));
-        let found = read("s.toml --remote --tcp 0.0.0.0:1").expect("it is asked for");
+        assert_eq!(
+            says.as_deref(),
+            Some("--tcp \"0.0.0.0:1\" accepts connections from other machines: allow them with --remote")
+        );
+        let found = read("s.toml --remote --tcp 0.0.0.0:1").expect("it is allowed");
         assert_eq!(found.options.address.to_string(), "nbd://0.0.0.0:1");
-        let own = read("s.toml --tcp 10809").expect("this machine's own");
-        assert_eq!(own.options.address.to_string(), "nbd://127.0.0.1:10809");
-        let says = read("s.toml --tcp nowhere").err().expect("no address");
-        assert!(says.contains("is no PORT or ADDRESS:PORT"), "{says}");
+        let local = read("s.toml --tcp 10809").expect("a port");
+        assert_eq!(local.options.address.to_string(), "nbd://127.0.0.1:10809");
+        let says = read("s.toml --tcp nowhere").err().expect("not an address");
+        assert!(says.contains("is not PORT or ADDRESS:PORT"), "{says}");
         assert_eq!(read("s.toml").expect("a scenario").options.address, Address::Unix("sledsim.sock".into()));
     }
 
     #[test]
-    fn words_that_cannot_be_are_refused() {
+    fn wrong_arguments_are_errors() {
         for (line, says) in [
             ("", "a scenario is missing"),
             ("a b", "one scenario, not \"b\" too"),
-            ("a --dilation 0.5", "is no number from 1 to 1000"),
+            ("a --dilation 0.5", "is not a number from 1 to 1000"),
             ("a --image", "--image needs a value"),
-            ("a --tcp localhost:1", "names are not looked up"),
-            ("a --remote", "--remote is for a TCP address"),
-            ("a --sockets b", "no such option: --sockets"),
+            ("a --tcp localhost:1", "host names are not resolved"),
+            ("a --remote", "--remote needs --tcp"),
+            ("a --sockets b", "unknown option: --sockets"),
         ] {
             let found = read(line).err().unwrap_or_default();
             assert!(found.contains(says), "{line}: {found}");
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_something_else_is_not_written() {
+    fn files_of_other_arguments_are_not_written() {
         let folder = std::env::temp_dir().join(format!("sledsim-nbd-apart-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let place = folder.display();
@@ -239,7 +244,7 @@ mod tests {
             ("--image PLACE/a --socket PLACE/a", "--image: PLACE/a is --socket, too: name another file"),
         ] {
             let here = |words: &str| words.replace("PLACE", &place.to_string());
-            let found = read(&here(&format!("PLACE/s.toml {options}"))).and_then(|asked| run(&asked));
+            let found = read(&here(&format!("PLACE/s.toml {options}"))).and_then(|arguments| run(&arguments));
             assert_eq!(found, Err(here(says)));
         }
         assert_eq!(std::fs::read_to_string(folder.join("s.toml")).expect("still there"), text);
@@ -249,33 +254,34 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_what_clients_are_asked_for_are_refused() {
+    fn settings_of_the_workload_are_errors() {
         for setting in ["run.requests=5", "workload.kind=\"poisson\"", " workload = {}", "run={}"] {
             let says = resolved(Path::new("nothing.toml"), &[setting.to_owned()]).err().unwrap_or_default();
             assert!(says.starts_with(&format!("--set {setting}: clients are the workload")), "{says}");
         }
         for setting in ["seed=5", "device.settle_constants=0", "system.run=1", "runs=1"] {
-            assert!(!is_of_clients(setting), "{setting}");
+            assert!(!is_replaced_by_clients(setting), "{setting}");
         }
     }
 
     #[test]
-    fn of_no_requests_no_time_is_told() {
-        let verdict = Verdict { reads: 0, writes: 0, flushes: 2, delivered: None, log_fault: None };
-        let says = "0 reads, 0 writes, 2 flushes; nothing was read or written, so nothing is known of the times";
-        assert_eq!(told(&verdict), says);
+    fn a_summary_without_reads_and_writes_has_no_accuracy() {
+        let summary = Summary { reads: 0, writes: 0, flushes: 2, accuracy: None, log_fault: None };
+        let says = "0 reads, 0 writes, 2 flushes; no reads or writes, so no response times";
+        assert_eq!(text_of_summary(&summary), says);
     }
 
     #[test]
-    fn a_file_in_the_place_of_the_socket_is_named_before_a_store_is_made() {
+    fn a_file_in_the_place_of_the_socket_is_an_error_before_the_image_is_created() {
         let folder = std::env::temp_dir().join(format!("sledsim-nbd-main-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let (scenario, image) = (folder.join("s.toml"), folder.join("disk.img"));
         std::fs::write(&scenario, "[system]\ndevice = \"g2\"\n").expect("a file");
         let place = scenario.display();
-        let says = read(&format!("{place} --socket {place} --image {}", image.display())).and_then(|asked| run(&asked));
-        let tells = format!("--socket: {place} is a file and no socket: move it away, or name another place");
-        assert_eq!(says, Err(tells));
+        let found = read(&format!("{place} --socket {place} --image {}", image.display()))
+            .and_then(|arguments| run(&arguments));
+        let expected = format!("--socket: {place} is a file, not a socket: remove it, or name another path");
+        assert_eq!(found, Err(expected));
         assert!(!image.exists());
         std::fs::remove_dir_all(&folder).expect("it was there");
     }

@@ -1,5 +1,4 @@
-//! What the machine is asked for beyond the standard library: the end by a signal, a turn before others, processors that are awake, a
-//! file for oneself, a send that does not wait.
+//! System calls that the standard library lacks. All unsafe code of this crate is here.
 
 #![allow(unsafe_code)]
 
@@ -8,72 +7,87 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static ENDED: AtomicBool = AtomicBool::new(false);
+static IS_TERMINATION_REQUESTED: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn end(_: libc::c_int) {
-    ENDED.store(true, Ordering::Relaxed);
+extern "C" fn request_termination(_: libc::c_int) {
+    IS_TERMINATION_REQUESTED.store(true, Ordering::Relaxed);
 }
 
-/// From now on SIGTERM and SIGINT ask for an end, which [`is_ended`] tells.
-pub fn end_by_signals() {
-    let handler = end as extern "C" fn(libc::c_int) as libc::sighandler_t;
+/// Installs handlers of SIGTERM and SIGINT after which [`is_termination_requested`] returns true.
+pub fn install_signal_handlers() {
+    let handler = request_termination as extern "C" fn(libc::c_int) as libc::sighandler_t;
     for signal in [libc::SIGTERM, libc::SIGINT] {
-        // SAFETY: the handler stores to an atomic and does nothing else, which a handler may.
+        // SAFETY: `handler` is a function of the type that a handler has, and it only stores to an atomic, which is allowed in one.
         unsafe { libc::signal(signal, handler) };
     }
 }
 
-/// Whether a signal has asked for an end.
+/// Returns true if a signal has requested the end.
 #[must_use]
-pub fn is_ended() -> bool {
-    ENDED.load(Ordering::Relaxed)
+pub fn is_termination_requested() -> bool {
+    IS_TERMINATION_REQUESTED.load(Ordering::Relaxed)
 }
 
-/// Lets this thread run before all that are not real-time, if the machine allows it; says whether it does.
-pub fn run_first() -> bool {
-    let wish = libc::sched_param { sched_priority: 10 };
-    // SAFETY: 0 is this thread, and the parameter lives as long as the call.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wish) == 0 }
+/// Gives the calling thread real-time priority; returns false if the system does not allow it.
+pub fn set_realtime_priority() -> bool {
+    let parameter = libc::sched_param { sched_priority: 10 };
+    // SAFETY: 0 is the calling thread, and `parameter` is valid during the call.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) == 0 }
 }
 
-/// Whether there is one processor alone, so that nobody else goes on while something waits awake.
+/// Returns true if there is one processor: a thread that waits busily keeps all others from running.
 #[must_use]
-pub fn is_alone() -> bool {
+pub fn has_single_processor() -> bool {
     std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1)
 }
 
-/// Keeps the processors from falling asleep, from which they take long to wake, until what it gives is closed; none where the machine
-/// does not allow it. Linux reads a number there: in how many µs they have to be awake.
+/// Keeps processors from sleep states that they are slow to leave, until the returned file is closed; `None` if the system does not
+/// allow it.
 #[must_use]
-pub fn stay_awake() -> Option<File> {
+pub fn keep_processors_awake() -> Option<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
+    // The longest time to wake up, in µs.
     file.write_all(&0i32.to_ne_bytes()).ok()?;
     Some(file)
 }
 
-/// Takes a file for oneself until it is closed; says whether somebody else has it. Where files can't be taken, nobody has.
+/// Locks a file until it is closed; returns false if another process has it locked. Where files have no locks, none has.
 #[must_use]
-pub fn is_locked_elsewhere(file: &File) -> bool {
-    // SAFETY: the descriptor is open as long as the file is borrowed.
-    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-    taken != 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
+pub fn try_lock(file: &File) -> bool {
+    // SAFETY: the descriptor is open while `file` is borrowed, and the call takes no pointers.
+    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    locked == 0 || io::Error::last_os_error().kind() != io::ErrorKind::WouldBlock
 }
 
-/// Waits until there is something to read, as clients that wait for several things at once do, or until a signal comes; who reads then
-/// waits for the rest, or is told what is wrong.
-pub fn wait_to_read(from: BorrowedFd<'_>) {
-    let mut asked = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: the descriptor is open as long as it is borrowed, and there is one, as is said.
-    let _ = unsafe { libc::poll(&raw mut asked, 1, -1) };
-}
-
-/// Sends as much as goes at once; says how much.
+/// Makes a range of a file a hole, which reads as zeroes, or, with `keep_space`, zeroes with space allocated.
 ///
 /// # Errors
-/// Where the other side has gone.
-pub fn send_at_once(to: BorrowedFd<'_>, data: &[u8]) -> io::Result<usize> {
+/// Those of the file; `EOPNOTSUPP` if its file system cannot do it.
+pub fn zero_range(file: &File, offset: u64, length: u64, keep_space: bool) -> io::Result<()> {
+    let how = if keep_space { libc::FALLOC_FL_ZERO_RANGE } else { libc::FALLOC_FL_PUNCH_HOLE };
+    let place = |number: u64| libc::off64_t::try_from(number).map_err(io::Error::other);
+    let (offset, length) = (place(offset)?, place(length)?);
+    // SAFETY: the descriptor is open while `file` is borrowed, and the call takes no pointers.
+    match unsafe { libc::fallocate64(file.as_raw_fd(), how | libc::FALLOC_FL_KEEP_SIZE, offset, length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Waits until a read would not block, or a signal comes.
+pub fn wait_readable(from: BorrowedFd<'_>) {
+    let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the pointer is to one `pollfd`, as the count says, and the descriptor is open while `from` is borrowed.
+    let _ = unsafe { libc::poll(&raw mut polled, 1, -1) };
+}
+
+/// Sends what a socket takes without blocking; returns the number of bytes, which may be 0.
+///
+/// # Errors
+/// Those of the socket: the other end is closed.
+pub fn send_nonblocking(to: BorrowedFd<'_>, data: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: the descriptor is open as long as it is borrowed, and the data are as long as is said.
+    // SAFETY: `data` is valid for its length during the call, and the descriptor is open while `to` is borrowed.
     let sent = unsafe { libc::send(to.as_raw_fd(), data.as_ptr().cast(), data.len(), flags) };
     match usize::try_from(sent) {
         Ok(sent) => Ok(sent),

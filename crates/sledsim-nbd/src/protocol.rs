@@ -1,8 +1,7 @@
 //! The protocol of network block devices: fixed newstyle handshake, simple replies.
 //!
-//! What a client sends is read with lengths that are checked first, and whatever is wrong ends in an answer with an error, or
-//! in the end of that connection; nothing here waits for anything but the client. The numbers are those of the protocol's
-//! public description (NetworkBlockDevice/nbd, doc/proto.md).
+//! Lengths that a client sends are checked before anything of that length is read. Whatever is wrong ends in a reply with an error or
+//! in the end of that connection. Numbers are those of the protocol's description (NetworkBlockDevice/nbd, doc/proto.md).
 
 use std::io::{self, Read, Write};
 
@@ -12,24 +11,34 @@ const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 const REQUEST_MAGIC: u32 = 0x2560_9513;
 const REPLY_MAGIC: u32 = 0x6744_6698;
 
-/// Fixed newstyle, and no zeroes after an export where the client agrees.
+/// Fixed newstyle, and no zeroes after an export if the client agrees.
 const SERVER_FLAGS: u16 = 0b11;
 const NO_ZEROES: u32 = 0b10;
-/// Flags, flush, force unit access, trim, write zeroes, and several connections at once.
+
+/// Has flags, flush, force unit access, trim, write zeroes, and several connections see the same data.
 const EXPORT_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 256;
+const ROTATIONAL: u16 = 16;
 
-/// Longest option, and longest request, in bytes: a client that sends more is not listened to any further.
-pub const LONGEST_OPTION: u32 = 1 << 16;
-/// Longest request in bytes.
-pub const LONGEST_REQUEST: u32 = 32 << 20;
-/// Options that one client may ask for: who asks on and on never comes to requests.
-const MOST_OPTIONS: usize = 1000;
+/// Command flag: the reply to a write is sent when its data are durable.
+const FUA: u16 = 1;
+/// Command flag of write zeroes: space is kept allocated.
+const NO_HOLE: u16 = 2;
 
-/// What is said to be wrong with a request.
+/// Longest option in bytes: a client that sends a longer one is disconnected.
+pub const MAX_OPTION_BYTES: u32 = 1 << 16;
+/// Longest data of a read or a write, in bytes.
+pub const MAX_DATA_BYTES: u32 = 32 << 20;
+/// Options that one client may send.
+const MAX_OPTIONS: usize = 1000;
+
+/// Length of the header of a reply in bytes.
+pub const REPLY_HEADER_BYTES: usize = 16;
+
+/// Error of a request, as its reply has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Error {
-    /// Nothing.
+    /// No error.
     None = 0,
     /// The system lost the data, or the store failed.
     Io = 5,
@@ -39,127 +48,146 @@ pub enum Error {
     NoSpace = 28,
 }
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Data from the device.
+    /// Read data.
     Read,
-    /// Data to the device.
+    /// Write data.
     Write,
-    /// The end of the connection.
+    /// End the connection.
     Disconnect,
-    /// All writes that have been answered become durable.
+    /// Make all writes that were replied to durable.
     Flush,
-    /// Data nobody needs any more.
+    /// Discard data.
     Trim,
-    /// Zeroes to the device.
+    /// Write zeroes.
     WriteZeroes,
-    /// None that was offered.
+    /// A command that the server does not have.
     Unknown,
 }
 
-/// A request as it was read; the data of a write follow it.
+/// Header of a request; the data of a write follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// What for.
+pub struct Request {
+    /// Kind of the request.
     pub command: Command,
-    /// Whether a write is to be durable when it is answered.
-    pub fua: bool,
-    /// The client's own number.
+    /// Command flags.
+    pub flags: u16,
+    /// The client's identifier of the request.
     pub cookie: u64,
     /// First byte.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub length: u32,
 }
 
-impl Asked {
-    /// Why it can't be done on a device of so many bytes, if it can't.
+impl Request {
+    /// Returns true if the data have to be durable when the reply is sent.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        self.flags & FUA != 0
+    }
+
+    /// Returns true if write zeroes may leave a hole.
+    #[must_use]
+    pub fn may_punch_hole(&self) -> bool {
+        self.flags & NO_HOLE == 0
+    }
+
+    /// Returns why a device of `size` bytes refuses the request, or `None` if it does not.
     #[must_use]
     pub fn refusal(&self, size: u64) -> Option<Error> {
-        let beyond = self.offset.checked_add(u64::from(self.length)).is_none_or(|end| end > size);
+        let known_flags = if self.command == Command::WriteZeroes { FUA | NO_HOLE } else { FUA };
+        if self.flags & !known_flags != 0 {
+            return Some(Error::Invalid);
+        }
+        let is_beyond = self.offset.checked_add(u64::from(self.length)).is_none_or(|end| end > size);
         match self.command {
             Command::Unknown => Some(Error::Invalid),
             Command::Disconnect => None,
             Command::Flush => (self.offset != 0 || self.length != 0).then_some(Error::Invalid),
-            _ if self.length == 0 || self.length > LONGEST_REQUEST => Some(Error::Invalid),
-            Command::Read | Command::Trim => beyond.then_some(Error::Invalid),
-            Command::Write | Command::WriteZeroes => beyond.then_some(Error::NoSpace),
+            _ if self.length == 0 => Some(Error::Invalid),
+            Command::Read => (is_beyond || self.length > MAX_DATA_BYTES).then_some(Error::Invalid),
+            Command::Trim => is_beyond.then_some(Error::Invalid),
+            Command::Write | Command::WriteZeroes => is_beyond.then_some(Error::NoSpace),
         }
     }
 }
 
-fn bad(says: &str) -> io::Error {
+fn invalid(says: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, says)
 }
 
-fn u16_of(from: &mut impl Read) -> io::Result<u16> {
+fn read_u16(from: &mut impl Read) -> io::Result<u16> {
     let mut bytes = [0; 2];
     from.read_exact(&mut bytes).map(|()| u16::from_be_bytes(bytes))
 }
 
-fn u32_of(from: &mut impl Read) -> io::Result<u32> {
+fn read_u32(from: &mut impl Read) -> io::Result<u32> {
     let mut bytes = [0; 4];
     from.read_exact(&mut bytes).map(|()| u32::from_be_bytes(bytes))
 }
 
-fn u64_of(from: &mut impl Read) -> io::Result<u64> {
+fn read_u64(from: &mut impl Read) -> io::Result<u64> {
     let mut bytes = [0; 8];
     from.read_exact(&mut bytes).map(|()| u64::from_be_bytes(bytes))
 }
 
-/// What a client that was greeted wants.
+/// Outcome of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Greeted {
+pub enum Negotiated {
     /// Requests follow.
-    Goes,
-    /// It only wanted to know, or gave up.
-    Leaves,
+    Transmission,
+    /// The client ended the connection.
+    Ended,
 }
 
-/// What a client is offered.
+/// What clients can open.
 #[derive(Clone, Copy, Debug)]
-pub enum Offer {
+pub enum Export {
     /// The device.
     Device {
-        /// Its bytes.
+        /// Size in bytes.
         size: u64,
-        /// Its blocks.
+        /// Size of a block in bytes.
         block_bytes: u32,
+        /// True if seeks take time on it.
+        is_rotational: bool,
     },
-    /// Nothing, and why.
-    Nothing(&'static str),
+    /// Nothing, for this reason.
+    Unavailable(&'static str),
 }
 
-/// Greets a client, and offers it the device, or says why not.
+/// Negotiates with a client that has just connected.
 ///
 /// # Errors
-/// Where the client goes away, or says what nobody could answer.
-pub fn greet(client: &mut (impl Read + Write), offer: Offer) -> io::Result<Greeted> {
+/// The client goes away or breaks the protocol.
+pub fn negotiate(client: &mut (impl Read + Write), export: Export) -> io::Result<Negotiated> {
     let mut hello = Vec::with_capacity(18);
     hello.extend(MAGIC.to_be_bytes());
     hello.extend(OPTION_MAGIC.to_be_bytes());
     hello.extend(SERVER_FLAGS.to_be_bytes());
     client.write_all(&hello)?;
-    let flags = u32_of(client)?;
+    let flags = read_u32(client)?;
     if flags & !u32::from(SERVER_FLAGS) != 0 {
-        return Err(bad("flags that were not offered"));
+        return Err(invalid("unknown client flags"));
     }
-    for _ in 0..MOST_OPTIONS {
-        if u64_of(client)? != OPTION_MAGIC {
-            return Err(bad("no option"));
+    for _ in 0..MAX_OPTIONS {
+        if read_u64(client)? != OPTION_MAGIC {
+            return Err(invalid("not an option"));
         }
-        let (option, length) = (u32_of(client)?, u32_of(client)?);
-        if length > LONGEST_OPTION {
-            return Err(bad("too long an option"));
+        let (option, length) = (read_u32(client)?, read_u32(client)?);
+        if length > MAX_OPTION_BYTES {
+            return Err(invalid("option too long"));
         }
         let mut data = vec![0; length as usize];
         client.read_exact(&mut data)?;
-        if let Some(greeted) = answer(client, option, &data, flags, offer)? {
-            return Ok(greeted);
+        if let Some(negotiated) = reply_to_option(client, option, &data, flags, export)? {
+            return Ok(negotiated);
         }
     }
-    Err(bad("too many options"))
+    Err(invalid("too many options"))
 }
 
 const EXPORT_NAME: u32 = 1;
@@ -175,7 +203,13 @@ const POLICY: u32 = 1 << 31 | 2;
 const INVALID: u32 = 1 << 31 | 3;
 const UNKNOWN: u32 = 1 << 31 | 6;
 
-fn answer(client: &mut impl Write, option: u32, data: &[u8], flags: u32, offer: Offer) -> io::Result<Option<Greeted>> {
+fn reply_to_option(
+    client: &mut impl Write,
+    option: u32,
+    data: &[u8],
+    flags: u32,
+    export: Export,
+) -> io::Result<Option<Negotiated>> {
     let mut out = Vec::new();
     let mut reply = |kind: u32, data: &[u8]| {
         out.extend(OPTION_REPLY_MAGIC.to_be_bytes());
@@ -184,59 +218,61 @@ fn answer(client: &mut impl Write, option: u32, data: &[u8], flags: u32, offer: 
         out.extend((data.len() as u32).to_be_bytes());
         out.extend(data);
     };
-    let mut greeted = None;
+    let export_flags = |is_rotational| EXPORT_FLAGS | if is_rotational { ROTATIONAL } else { 0 };
+    let mut negotiated = None;
     match option {
         EXPORT_NAME => {
-            // There is no way to say no but to go away.
-            let (Offer::Device { size, .. }, true) = (offer, data.is_empty()) else {
-                return Err(bad("no export of that name"));
+            // This option has no error reply: the connection ends instead.
+            let (Export::Device { size, is_rotational, .. }, true) = (export, data.is_empty()) else {
+                return Err(invalid("no export of that name"));
             };
             out.extend(size.to_be_bytes());
-            out.extend(EXPORT_FLAGS.to_be_bytes());
+            out.extend(export_flags(is_rotational).to_be_bytes());
             out.resize(out.len() + if flags & NO_ZEROES == 0 { 124 } else { 0 }, 0);
-            greeted = Some(Greeted::Goes);
+            negotiated = Some(Negotiated::Transmission);
         }
         ABORT => {
             reply(ACK, &[]);
-            greeted = Some(Greeted::Leaves);
+            negotiated = Some(Negotiated::Ended);
         }
         LIST if data.is_empty() => {
             reply(SERVER, &0_u32.to_be_bytes());
             reply(ACK, &[]);
         }
         LIST => reply(INVALID, &[]),
-        INFO | GO => match (export_asked_for(data), offer) {
+        INFO | GO => match (export_name(data), export) {
             (None, _) => reply(INVALID, &[]),
-            (Some(b""), Offer::Nothing(why)) => reply(POLICY, why.as_bytes()),
-            (Some(b""), Offer::Device { size, block_bytes }) => {
-                let export = [&0_u16.to_be_bytes()[..], &size.to_be_bytes(), &EXPORT_FLAGS.to_be_bytes()].concat();
-                reply(INFORMATION, &export);
-                let blocks = [1, block_bytes.next_power_of_two().max(4096), LONGEST_REQUEST].map(u32::to_be_bytes);
+            (Some(b""), Export::Unavailable(why)) => reply(POLICY, why.as_bytes()),
+            (Some(b""), Export::Device { size, block_bytes, is_rotational }) => {
+                let export =
+                    [&0_u16.to_be_bytes()[..], &size.to_be_bytes(), &export_flags(is_rotational).to_be_bytes()];
+                reply(INFORMATION, &export.concat());
+                let blocks = [1, block_bytes.next_power_of_two().max(4096), MAX_DATA_BYTES].map(u32::to_be_bytes);
                 reply(INFORMATION, &[&3_u16.to_be_bytes()[..], &blocks.concat()].concat());
                 reply(ACK, &[]);
-                greeted = (option == GO).then_some(Greeted::Goes);
+                negotiated = (option == GO).then_some(Negotiated::Transmission);
             }
             (Some(_), _) => reply(UNKNOWN, &[]),
         },
         _ => reply(UNSUPPORTED, &[]),
     }
     client.write_all(&out)?;
-    Ok(greeted)
+    Ok(negotiated)
 }
 
-/// The name in an option that asks for an export; none where the option is not as long as it says.
-fn export_asked_for(data: &[u8]) -> Option<&[u8]> {
+/// Returns the export's name in the data of an option, or `None` if lengths in it are wrong.
+fn export_name(data: &[u8]) -> Option<&[u8]> {
     let (length, rest) = data.split_first_chunk::<4>()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-    let (count, wishes) = rest.split_first_chunk::<2>()?;
-    (wishes.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some(name)
+    let (count, information) = rest.split_first_chunk::<2>()?;
+    (information.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some(name)
 }
 
-/// Reads a request; none where the client has gone between two.
+/// Reads the header of a request, or returns `None` if the client sends no more.
 ///
 /// # Errors
-/// Where the client goes in the middle of one, or sends something else.
-pub fn request(from: &mut impl Read) -> io::Result<Option<Asked>> {
+/// The client goes away within a header, sends something else, or announces too long a write.
+pub fn read_request(from: &mut impl Read) -> io::Result<Option<Request>> {
     let mut magic = [0; 4];
     let read = from.read(&mut magic)?;
     if read == 0 {
@@ -244,10 +280,10 @@ pub fn request(from: &mut impl Read) -> io::Result<Option<Asked>> {
     }
     from.read_exact(&mut magic[read..])?;
     if u32::from_be_bytes(magic) != REQUEST_MAGIC {
-        return Err(bad("no request"));
+        return Err(invalid("not a request"));
     }
-    let (flags, kind, cookie) = (u16_of(from)?, u16_of(from)?, u64_of(from)?);
-    let (offset, length) = (u64_of(from)?, u32_of(from)?);
+    let (flags, kind, cookie) = (read_u16(from)?, read_u16(from)?, read_u64(from)?);
+    let (offset, length) = (read_u64(from)?, read_u32(from)?);
     let command = match kind {
         0 => Command::Read,
         1 => Command::Write,
@@ -257,21 +293,20 @@ pub fn request(from: &mut impl Read) -> io::Result<Option<Asked>> {
         6 => Command::WriteZeroes,
         _ => Command::Unknown,
     };
-    if command == Command::Write && length > LONGEST_REQUEST {
-        // Its data follow, and nobody wants to read them.
-        return Err(bad("too long a write"));
+    if command == Command::Write && length > MAX_DATA_BYTES {
+        return Err(invalid("write too long"));
     }
-    Ok(Some(Asked { command, fua: flags & 1 != 0, cookie, offset, length }))
+    Ok(Some(Request { command, flags, cookie, offset, length }))
 }
 
-/// The head of a reply; what was read follows it where there is no error.
+/// Returns the header of a reply; the data of a read follow it if there is no error.
 #[must_use]
-pub fn reply(error: Error, cookie: u64) -> [u8; 16] {
-    let mut head = [0; 16];
-    head[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
-    head[4..8].copy_from_slice(&(error as u32).to_be_bytes());
-    head[8..].copy_from_slice(&cookie.to_be_bytes());
-    head
+pub fn reply_header(error: Error, cookie: u64) -> [u8; REPLY_HEADER_BYTES] {
+    let mut header = [0; REPLY_HEADER_BYTES];
+    header[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
+    header[4..8].copy_from_slice(&(error as u32).to_be_bytes());
+    header[8..].copy_from_slice(&cookie.to_be_bytes());
+    header
 }
 
 #[cfg(test)]
@@ -283,21 +318,21 @@ mod tests {
 
     use super::*;
 
-    /// A client that has said all that it says, and takes every answer.
-    struct Said {
-        says: Cursor<Vec<u8>>,
-        heard: Vec<u8>,
+    /// A client that has sent all its data, and takes every reply.
+    struct Conversation {
+        sent: Cursor<Vec<u8>>,
+        received: Vec<u8>,
     }
 
-    impl Read for Said {
+    impl Read for Conversation {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.says.read(into)
+            self.sent.read(into)
         }
     }
 
-    impl Write for Said {
+    impl Write for Conversation {
         fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-            self.heard.extend(data);
+            self.received.extend(data);
             Ok(data.len())
         }
 
@@ -306,7 +341,7 @@ mod tests {
         }
     }
 
-    const DEVICE: Offer = Offer::Device { size: 1 << 30, block_bytes: 512 };
+    const DEVICE: Export = Export::Device { size: 1 << 30, block_bytes: 512, is_rotational: false };
 
     fn option(number: u32, data: &[u8]) -> Vec<u8> {
         [&OPTION_MAGIC.to_be_bytes()[..], &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data].concat()
@@ -316,9 +351,9 @@ mod tests {
         option(GO, &[&(name.len() as u32).to_be_bytes()[..], name, &[0, 1, 0, 3]].concat())
     }
 
-    fn greeting(says: Vec<u8>) -> (io::Result<Greeted>, Vec<u8>) {
-        let mut client = Said { says: Cursor::new(says), heard: Vec::new() };
-        (greet(&mut client, DEVICE), client.heard)
+    fn conversation(says: Vec<u8>) -> (io::Result<Negotiated>, Vec<u8>) {
+        let mut client = Conversation { sent: Cursor::new(says), received: Vec::new() };
+        (negotiate(&mut client, DEVICE), client.received)
     }
 
     fn packet(kind: u16, flags: u16, offset: u64, length: u32) -> Vec<u8> {
@@ -334,23 +369,23 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_asks_on_and_on_or_too_much_is_left() {
+    fn clients_that_send_too_much_are_disconnected() {
         let flags = 3_u32.to_be_bytes().to_vec();
-        let asks = [flags.clone(), option(99, b"").repeat(MOST_OPTIONS + 1)].concat();
-        assert_eq!(greeting(asks).0.expect_err("too many").to_string(), "too many options");
+        let asks = [flags.clone(), option(99, b"").repeat(MAX_OPTIONS + 1)].concat();
+        assert_eq!(conversation(asks).0.expect_err("too many").to_string(), "too many options");
         let long = [flags.clone(), OPTION_MAGIC.to_be_bytes().to_vec(), vec![0, 0, 0, 7, 0xff, 0, 0, 0]].concat();
-        assert_eq!(greeting(long).0.expect_err("too long").to_string(), "too long an option");
-        assert_eq!(greeting(vec![0, 0, 0, 9]).0.expect_err("unknown flags").to_string(), "flags that were not offered");
-        let (greeted, heard) = greeting([flags, go(b"other"), go(b"")].concat());
-        assert_eq!(greeted.expect("it goes"), Greeted::Goes);
+        assert_eq!(conversation(long).0.expect_err("too long").to_string(), "option too long");
+        assert_eq!(conversation(vec![0, 0, 0, 9]).0.expect_err("unknown flags").to_string(), "unknown client flags");
+        let (greeted, heard) = conversation([flags, go(b"other"), go(b"")].concat());
+        assert_eq!(greeted.expect("it goes"), Negotiated::Transmission);
         assert_eq!(heard[18 + 12..18 + 16], UNKNOWN.to_be_bytes());
-        let write = packet(1, 0, 0, LONGEST_REQUEST + 1);
-        assert_eq!(request(&mut &write[..]).expect_err("too long").to_string(), "too long a write");
-        assert_eq!(request(&mut &b""[..]).expect("gone"), None);
+        let write = packet(1, 0, 0, MAX_DATA_BYTES + 1);
+        assert_eq!(read_request(&mut &write[..]).expect_err("too long").to_string(), "write too long");
+        assert_eq!(read_request(&mut &b""[..]).expect("gone"), None);
     }
 
     #[test]
-    fn whatever_comes_is_an_answer_or_an_end() {
+    fn every_input_ends_in_a_reply_or_the_end_of_the_connection() {
         let mut stream = Stream::new(1, "packets");
         let flags = 3_u32.to_be_bytes().to_vec();
         let (mut went, mut asked, mut refused) = (0, 0, 0);
@@ -379,11 +414,11 @@ mod tests {
                     says.push(0);
                 }
             }
-            let mut client = Said { says: Cursor::new(says), heard: Vec::new() };
-            let Ok(Greeted::Goes) = greet(&mut client, DEVICE) else { continue };
+            let mut client = Conversation { sent: Cursor::new(says), received: Vec::new() };
+            let Ok(Negotiated::Transmission) = negotiate(&mut client, DEVICE) else { continue };
             went += 1;
-            assert!(client.says.position() as usize <= greeted + 40);
-            while let Ok(Some(found)) = request(&mut client) {
+            assert!(client.sent.position() as usize <= greeted + 40);
+            while let Ok(Some(found)) = read_request(&mut client) {
                 asked += 1;
                 let fits = found.offset.checked_add(u64::from(found.length)).is_some_and(|end| end <= 1 << 30);
                 match found.refusal(1 << 30) {

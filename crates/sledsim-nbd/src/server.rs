@@ -1,282 +1,291 @@
-//! Connections: who asks, over which socket, and what becomes of the data of each request.
+//! Connections: reading requests, accessing the store, and handing the requests to the session.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
 use sledsim::request::Op;
 use sledsim::scenario::{RunError, Session};
 
+use crate::client::{Budget, Client, Reply};
 use crate::delivery::{Clock, Delivery, Job};
 use crate::files;
-use crate::log::{Log, Verdict};
+use crate::latency::Latency;
+use crate::log::{Log, Summary};
 use crate::os;
-use crate::protocol::{greet, request, Asked, Command, Error, Greeted, Offer};
-use crate::reply::Client;
+use crate::protocol::{negotiate, read_request, Command, Error, Export, Negotiated, Request};
 use crate::sockets::{Address, Listener, Stream};
 use crate::store::Store;
-use crate::way::Way;
 
-/// Connections at once: one more is told that there are so many.
-pub const MOST_CONNECTIONS: usize = 256;
-/// Connections that are told so at once: one more is closed at once.
-const MOST_REFUSED: usize = 64;
-const TOO_MANY: Offer = Offer::Nothing("256 connections are served, and no more at once");
-/// How often the end is looked for while nobody connects.
-const LOOK: Duration = Duration::from_millis(20);
-/// A client that says nothing while it is greeted is left after this long.
-const GREETING: Duration = Duration::from_secs(10);
+/// Connections that are served at once.
+pub const MAX_CONNECTIONS: usize = 256;
+/// Connections beyond that are told the reason, and those beyond this number of them are closed at once.
+const MAX_REFUSED: usize = 64;
+const TOO_MANY: Export = Export::Unavailable("256 connections are served, and no more at once");
+/// How often the server looks whether it has to end while no client connects.
+const ACCEPT_INTERVAL: Duration = Duration::from_millis(20);
+/// Time for the whole negotiation.
+const NEGOTIATION: Duration = Duration::from_secs(10);
+/// Buffer of a connection; data of writes go to the store in pieces of at most this size.
+const BUFFER_BYTES: usize = 1 << 16;
+/// Stack of a thread of a connection.
+const STACK_BYTES: usize = 1 << 18;
 
-/// How a device is served.
+/// Options of a server.
 #[derive(Debug)]
 pub struct Options {
     /// Where clients connect.
     pub address: Address,
     /// How many times slower than the machine's the session's clock runs.
     pub dilation: f64,
-    /// Where the data are kept; in memory where there is no file.
+    /// The file of the data; in memory if there is none.
     pub image: Option<PathBuf>,
-    /// Whether that file is removed at the end.
+    /// Remove that file at the end.
     pub drop: bool,
-    /// Where a trace of the requests goes.
+    /// The file of the trace of all requests.
     pub log: Option<PathBuf>,
-    /// Whether the server ends when its first client has gone.
+    /// End when the last client has disconnected.
     pub once: bool,
 }
 
-/// Serves a device until `is_ended`, which is asked on this thread, or until its client has gone where it is to end then; calls `ready` when clients may come.
+/// Serves a session until `is_ended` returns true or, with [`Options::once`], the last client has disconnected. `is_ended` is called
+/// on this thread, and so is `ready`, once clients can connect.
 ///
 /// # Errors
-/// Where the socket, the store or the log can't be made, or the session stops.
+/// The socket, the store or the log cannot be opened, the session stops, or data cannot be synced at the end.
 pub fn serve(
     session: Session,
     options: &Options,
-    ready: &dyn Fn(Served),
+    ready: &dyn Fn(Ready),
     is_ended: &dyn Fn() -> bool,
-) -> Result<(Session, Verdict), ServeError> {
+) -> Result<(Session, Summary), ServeError> {
     let size = size_of(&session);
+    let socket_error = |error: io::Error| ServeError::Socket(error.to_string());
     let listener = Listener::new(&options.address).map_err(ServeError::Socket)?;
-    let address = listener.address().map_err(|error| ServeError::Socket(error.to_string()))?;
-    // One processor alone has nothing to do while it sleeps.
-    let _awake = if os::is_alone() { None } else { os::stay_awake() };
-    let way = Way::measured().map_err(|error| ServeError::Socket(error.to_string()))?;
-    let early = way.after(Duration::from_millis(1));
-    let (store, log) = opened(options, size)?;
-    let (sender, jobs) = channel();
-    let shared = Arc::new(Shared {
+    let address = listener.address().map_err(socket_error)?;
+    let _awake = if os::has_single_processor() { None } else { os::keep_processors_awake() };
+    let latency = Latency::measure().map_err(socket_error)?;
+    let early = latency.after(Duration::from_millis(1));
+    let (store, log) = open(options, size)?;
+    let shared = Shared {
         store,
+        export: Export::Device { size, block_bytes: session.block_bytes(), is_rotational: session.is_rotational() },
         size,
-        block_bytes: session.block_bytes(),
-        connections: AtomicUsize::new(0),
+        budget: Budget::of_all_clients(),
+        served: AtomicUsize::new(0),
         refused: AtomicUsize::new(0),
-        had_one: AtomicBool::new(false),
+        had_client: AtomicBool::new(false),
         clients: Mutex::default(),
-    });
+    };
+    let (sender, jobs) = channel();
     let (began, clock) = (SystemTime::now(), Clock::new(options.dilation));
     let stop = AtomicBool::new(false);
-    let stopped = || stop.load(Ordering::Relaxed);
+    let is_stopped = || stop.load(Ordering::Relaxed);
     let served = thread::scope(|scope| {
-        let delivery = Delivery::new(session, clock, way, jobs, log);
+        let delivery = Delivery::new(session, clock, latency, jobs, log);
         let thread = thread::Builder::new().name("delivery".into()).spawn_scoped(scope, || {
-            // Where the machine does not allow it, the verdict says what that cost.
-            let _ = os::run_first();
-            let done = delivery.run(&stopped);
+            // Without it the summary shows what that cost.
+            let _ = os::set_realtime_priority();
+            let done = delivery.run(&is_stopped);
             stop.store(true, Ordering::Relaxed);
             done
         });
-        let thread = thread.map_err(|error| ServeError::Socket(error.to_string()))?;
-        ready(Served { address, size, early, began });
-        let listened = listen(&listener, &shared, &sender, options.once, &|| stopped() || is_ended());
+        let thread = thread.map_err(socket_error)?;
+        ready(Ready { address, size, early, began });
+        accept(scope, &listener, &shared, &sender, options.once, &|| is_stopped() || is_ended());
         stop.store(true, Ordering::Relaxed);
-        drop(sender);
         for client in shared.clients().drain(..).filter_map(|client| client.upgrade()) {
             client.close();
         }
-        let done = thread.join().map_err(|_| ServeError::Socket("the delivery ended in a panic".into()))?;
-        listened.map_err(|error| ServeError::Socket(error.to_string()))?;
-        // What has been answered is in the store; what was not flushed is no promise, and yet it is kept.
-        shared.store.flush().map_err(|error| ServeError::Store(error.to_string()))?;
-        let (session, log) = done.map_err(ServeError::Run)?;
-        Ok((session, log.verdict(options.dilation)))
+        thread.join().map_err(|_| ServeError::Socket("the thread of the session panicked".into()))
     });
-    if let (true, Some(path)) = (options.drop, &options.image) {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                served.and(Err(ServeError::Store(of(path, &error))))
-            }
-            _ => served,
-        }
-    } else {
-        served
-    }
+    let flushed = shared.store.flush().map_err(|error| ServeError::Store(error.to_string()));
+    let removed = match &options.image {
+        Some(path) if options.drop => std::fs::remove_file(path)
+            .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+            .map_err(|error| ServeError::Store(with_path(path, &error))),
+        _ => Ok(()),
+    };
+    let (session, log) = served?.map_err(ServeError::Run)?;
+    flushed.and(removed)?;
+    Ok((session, log.summary(options.dilation)))
 }
 
-/// Opens the store and the log: what was in the log goes, and a store is made, where both can be.
-fn opened(options: &Options, size: u64) -> Result<(Store, Log), ServeError> {
+/// Opens the store and the log. The log is emptied, and a new store created, only if both can be opened.
+fn open(options: &Options, size: u64) -> Result<(Store, Log), ServeError> {
     let is_new = options.log.as_deref().is_some_and(|path| path.symlink_metadata().is_err());
-    let log = options.log.as_deref().map(|path| files::open(path).map_err(|error| ServeError::Log(of(path, &error))));
+    let log = options
+        .log
+        .as_deref()
+        .map(|path| files::open_locked(path).map_err(|error| ServeError::Log(with_path(path, &error))));
     let log = log.transpose()?;
     let store = options.image.as_deref().map_or(Ok(Store::memory()), |path| {
-        Store::file(path, size).map_err(|error| ServeError::Store(of(path, &error)))
+        Store::file(path, size).map_err(|error| ServeError::Store(with_path(path, &error)))
     });
     if let (Err(_), true, Some(path)) = (&store, is_new, &options.log) {
-        // It is empty; why there is no store is what is told.
+        // The error of the store is the one to report.
         let _ = std::fs::remove_file(path);
     }
     Ok((store?, Log::new(log).map_err(|error| ServeError::Log(error.to_string()))?))
 }
 
-/// What is wrong with a file.
-fn of(path: &Path, error: &io::Error) -> String {
+fn with_path(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Bytes of a session's device.
+/// Returns the size of a session's system in bytes.
 #[must_use]
 pub fn size_of(session: &Session) -> u64 {
     session.capacity_blocks() * u64::from(session.block_bytes())
 }
 
-/// What is known once clients may come.
+/// A server that clients can connect to.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct Ready {
     /// Where they connect.
     pub address: Address,
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub size: u64,
-    /// How much before it is due an answer leaves that was waited for 1 ms: what the way was found to take.
+    /// How much before it is due a reply leaves after 1 ms without activity: the measured latency.
     pub early: Duration,
-    /// When the session's clock stood at 0, by the machine's: so what else happened there finds its place in the log.
+    /// The machine's time at which the session's clock was 0.
     pub began: SystemTime,
 }
 
-/// Why a device is not served any more.
+/// Why a server ended.
 #[derive(Debug)]
 pub enum ServeError {
-    /// There is no socket.
+    /// The socket, or a thread, cannot be created.
     Socket(String),
-    /// There is no log.
+    /// The log cannot be opened.
     Log(String),
-    /// The data can't be kept.
+    /// The image cannot be opened, synced or removed.
     Store(String),
     /// The session stopped.
     Run(RunError),
 }
 
-/// What all connections have in common.
+/// State of all connections.
 struct Shared {
     store: Store,
+    export: Export,
     size: u64,
-    block_bytes: u32,
-    connections: AtomicUsize,
+    budget: Arc<Budget>,
+    served: AtomicUsize,
     refused: AtomicUsize,
-    had_one: AtomicBool,
+    had_client: AtomicBool,
     clients: Mutex<Vec<Weak<Client>>>,
 }
 
 impl Shared {
-    fn clients(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Client>>> {
+    fn clients(&self) -> MutexGuard<'_, Vec<Weak<Client>>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a client in, and forgets those that have gone.
-    fn admit(&self, client: &Arc<Client>) {
+    /// Returns a new client, whose connection ends with the server.
+    fn add_client(&self, stream: Stream) -> Arc<Client> {
+        let client = Arc::new(Client::new(stream, &self.budget));
         let mut clients = self.clients();
         clients.retain(|known| known.strong_count() > 0);
-        clients.push(Arc::downgrade(client));
-        self.had_one.store(true, Ordering::Relaxed);
+        clients.push(Arc::downgrade(&client));
+        client
     }
 }
 
-fn listen(
+/// Accepts connections, each served by threads of `scope`.
+fn accept<'scope>(
+    scope: &'scope Scope<'scope, '_>,
     listener: &Listener,
-    shared: &Arc<Shared>,
+    shared: &'scope Shared,
     jobs: &Sender<Job>,
     once: bool,
     is_ended: &dyn Fn() -> bool,
-) -> io::Result<()> {
+) {
     while !is_ended() {
-        if once && shared.had_one.load(Ordering::Relaxed) && shared.connections.load(Ordering::Relaxed) == 0 {
+        if once && shared.had_client.load(Ordering::Relaxed) && shared.served.load(Ordering::Relaxed) == 0 {
             break;
         }
-        match listener.accept() {
-            Ok(stream) if begins(&shared.connections, MOST_CONNECTIONS) => {
-                let (shared, jobs) = (Arc::clone(shared), jobs.clone());
-                thread::spawn(move || {
-                    // A client that goes, or talks nonsense, ends its own connection and nothing else.
-                    let _ = attend(stream, &shared, &jobs);
-                    shared.connections.fetch_sub(1, Ordering::Relaxed);
-                });
-            }
-            Ok(stream) if begins(&shared.refused, MOST_REFUSED) => {
-                let shared = Arc::clone(shared);
-                thread::spawn(move || {
-                    // Whether it listens is its own affair.
-                    let _ = welcome(&stream, TOO_MANY);
-                    shared.refused.fetch_sub(1, Ordering::Relaxed);
-                });
-            }
-            // The client sees an end where a greeting should be.
-            Ok(stream) => drop(stream),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOOK),
-            // A client that has gone before it was seen, or too many files open: it passes.
-            Err(_) => thread::sleep(LOOK),
+        let Ok(stream) = listener.accept() else {
+            // No client, one that has gone already, or too many open files.
+            thread::sleep(ACCEPT_INTERVAL);
+            continue;
+        };
+        let (count, export) = if shared.served.load(Ordering::Relaxed) < MAX_CONNECTIONS {
+            (&shared.served, shared.export)
+        } else if shared.refused.load(Ordering::Relaxed) < MAX_REFUSED {
+            (&shared.refused, TOO_MANY)
+        } else {
+            continue;
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        let (client, jobs) = (shared.add_client(stream), jobs.clone());
+        let connection = move || {
+            // A client that goes away or breaks the protocol ends its own connection only.
+            let _ = serve_connection(&client, export, shared, &jobs);
+            client.close();
+            count.fetch_sub(1, Ordering::Relaxed);
+        };
+        if thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, connection).is_err() {
+            count.fetch_sub(1, Ordering::Relaxed);
         }
     }
-    Ok(())
 }
 
-/// Counts one more where there are fewer than `most`; says whether there are. Nobody else counts up.
-fn begins(count: &AtomicUsize, most: usize) -> bool {
-    let fits = count.load(Ordering::Relaxed) < most;
-    count.fetch_add(usize::from(fits), Ordering::Relaxed);
-    fits
-}
-
-/// Greets a client that answers within some time.
-fn welcome(stream: &Stream, offer: Offer) -> io::Result<Greeted> {
-    stream.set_read_timeout(Some(GREETING))?;
-    let greeted = greet(&mut Both(stream), offer)?;
-    stream.set_read_timeout(None)?;
-    Ok(greeted)
-}
-
-/// Serves one client until it goes.
-fn attend(stream: Stream, shared: &Shared, jobs: &Sender<Job>) -> io::Result<()> {
-    let offer = Offer::Device { size: shared.size, block_bytes: shared.block_bytes };
-    if welcome(&stream, offer)? == Greeted::Leaves {
+/// Serves a client until it disconnects.
+fn serve_connection(client: &Arc<Client>, export: Export, shared: &Shared, jobs: &Sender<Job>) -> io::Result<()> {
+    let stream = client.stream();
+    let negotiated = negotiate(&mut Negotiation { stream, until: Instant::now() + NEGOTIATION }, export)?;
+    if negotiated == Negotiated::Ended {
         return Ok(());
     }
-    // A request waits for nobody else before its time is taken.
-    let _ = os::run_first();
-    let client = Arc::new(Client::new(stream.try_clone()?));
-    shared.admit(&client);
-    let sender = Arc::clone(&client);
-    let rest = thread::spawn(move || sender.send_the_rest());
-    let ended = requests(&mut BufReader::with_capacity(1 << 16, &stream), shared, jobs, &client);
-    client.leave();
-    stream.close();
-    // It ends, since the client has left.
-    let _ = rest.join();
-    ended
+    stream.set_read_timeout(None)?;
+    stream.set_write_timeout(None)?;
+    shared.had_client.store(true, Ordering::Relaxed);
+    // The time of a request is taken when it has been read.
+    let _ = os::set_realtime_priority();
+    thread::scope(|scope| {
+        let sending = move || client.send_queued(&shared.store);
+        thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, sending)?;
+        let done = read_requests(&mut BufReader::with_capacity(BUFFER_BYTES, stream), shared, jobs, client);
+        match done {
+            Ok(()) => client.finish(),
+            Err(_) => client.close(),
+        }
+        done
+    })
 }
 
-/// Reads and writes one stream.
-struct Both<'a>(&'a Stream);
+/// A connection during the negotiation: reads and writes fail after `until`.
+struct Negotiation<'a> {
+    stream: &'a Stream,
+    until: Instant,
+}
 
-impl Read for Both<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read(into)
+impl Negotiation<'_> {
+    fn time_left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(Some(left))
     }
 }
 
-impl Write for Both<'_> {
+impl Read for Negotiation<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.time_left()?)?;
+        self.stream.read(into)
+    }
+}
+
+impl Write for Negotiation<'_> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.0.write(data)
+        self.stream.set_write_timeout(self.time_left()?)?;
+        self.stream.write(data)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -284,62 +293,129 @@ impl Write for Both<'_> {
     }
 }
 
-fn requests(from: &mut impl Read, shared: &Shared, jobs: &Sender<Job>, client: &Arc<Client>) -> io::Result<()> {
-    while let Some(asked) = request(from)? {
-        if asked.command == Command::Disconnect {
+/// Reads requests until the client ends them or the server ends.
+fn read_requests(
+    from: &mut BufReader<&Stream>,
+    shared: &Shared,
+    jobs: &Sender<Job>,
+    client: &Arc<Client>,
+) -> io::Result<()> {
+    while let Some(request) = read_request(from)? {
+        if request.command == Command::Disconnect || !client.begin_request() {
             break;
         }
-        let mut data = Vec::new();
-        if asked.command == Command::Write {
-            data.resize(asked.length as usize, 0);
-            from.read_exact(&mut data)?;
-        }
-        let at = Instant::now();
-        let admitted = if asked.command == Command::Read { asked.length as usize } else { 0 };
-        if !client.admits(admitted) {
-            break;
-        }
-        let refused = asked.refusal(shared.size);
-        if asked.command == Command::Trim {
-            // What nobody needs any more costs nothing.
-            client.answer(asked.cookie, refused.unwrap_or(Error::None), &[], admitted);
-            continue;
-        }
-        let done = refused.map_or_else(|| touch(&shared.store, &asked, data), Err);
-        let (op, data) = match done {
-            Err(error) => {
-                client.answer(asked.cookie, error, &[], admitted);
-                continue;
-            }
-            Ok(done) => done,
+        let mut result = request.refusal(shared.size).map_or(Ok(()), Err);
+        let asked = if request.command == Command::Write {
+            receive_data(from, &request, &shared.store, &mut result)?
+        } else {
+            Instant::now()
         };
-        let Asked { cookie, offset, length: bytes, fua: durable, .. } = asked;
-        let job = Job { asked: at, client: Arc::clone(client), cookie, offset, bytes, op, durable, data };
-        if jobs.send(job).is_err() {
-            break;
+        match result.and_then(|()| access(&shared.store, &request, client)) {
+            Err(error) => client.reply(Reply::new(request.cookie), error),
+            Ok((reply, None)) => client.reply(reply, Error::None),
+            Ok((reply, Some(op))) => {
+                let Request { offset, length: bytes, .. } = request;
+                let durable = request.is_durable();
+                let job = Job { asked, client: Arc::clone(client), reply, offset, bytes, op, durable };
+                if jobs.send(job).is_err() {
+                    break;
+                }
+            }
         }
     }
     Ok(())
 }
 
-/// Does with the data what a request asks for; gives back its direction, and what was read.
-fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Op, Vec<u8>), Error> {
-    let failed = |error: io::Error| match error.raw_os_error() {
+/// Reads the data of a write and stores them as they come, unless `result` is or becomes an error; returns when the last had been read.
+fn receive_data(
+    from: &mut BufReader<&Stream>,
+    request: &Request,
+    store: &Store,
+    result: &mut Result<(), Error>,
+) -> io::Result<Instant> {
+    let (mut at, mut left) = (request.offset, request.length as usize);
+    let mut asked = Instant::now();
+    while left > 0 {
+        let data = from.fill_buf()?;
+        if data.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let count = data.len().min(left);
+        asked = Instant::now();
+        if result.is_ok() {
+            *result = store.write(at, &data[..count]).map_err(error_of);
+        }
+        from.consume(count);
+        left -= count;
+        at += count as u64;
+    }
+    Ok(asked)
+}
+
+/// Does what is left to do in the store for a request; returns its reply, and how the session sees it, if it does.
+fn access(store: &Store, request: &Request, client: &Client) -> Result<(Reply, Option<Op>), Error> {
+    let Request { command, cookie, offset, length, .. } = *request;
+    let (reply, op) = match command {
+        Command::Read => {
+            let reply = client.read(store, cookie, offset, length as usize).map_err(error_of)?;
+            return Ok((reply, Some(Op::Read)));
+        }
+        Command::Flush => (Reply::new(cookie), Some(Op::Flush)),
+        Command::Write => (Reply::new(cookie), Some(Op::Write)),
+        Command::WriteZeroes => {
+            store.zero(offset, u64::from(length), !request.may_punch_hole()).map_err(error_of)?;
+            (Reply::new(cookie), Some(Op::Write))
+        }
+        // Trims take no time and keep the data.
+        Command::Trim => (Reply::new(cookie), None),
+        Command::Disconnect | Command::Unknown => return Err(Error::Invalid),
+    };
+    if command == Command::Flush || request.is_durable() {
+        store.flush().map_err(error_of)?;
+    }
+    Ok((reply, op))
+}
+
+fn error_of(error: io::Error) -> Error {
+    match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Error::NoSpace,
         _ => Error::Io,
-    };
-    let durably = |written: io::Result<()>| {
-        let flushed = written.and_then(|()| if asked.fua { store.flush() } else { Ok(()) });
-        flushed.map(|()| (Op::Write, Vec::new())).map_err(failed)
-    };
-    match asked.command {
-        Command::Read => {
-            let mut found = vec![0; asked.length as usize];
-            store.read(asked.offset, &mut found).map(|()| (Op::Read, found)).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn request(command: Command, flags: u16) -> Request {
+        Request { command, flags, cookie: 1, offset: 0, length: 512 }
+    }
+
+    #[test]
+    fn flushes_and_durable_writes_fail_after_a_failed_sync() {
+        fn fail_once(_: &File) -> io::Result<()> {
+            static CALLS: AtomicUsize = AtomicUsize::new(0);
+            match CALLS.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
+                _ => Ok(()),
+            }
         }
-        Command::Write => durably(store.write(asked.offset, &data)),
-        Command::WriteZeroes => durably(store.zero(asked.offset, u64::from(asked.length))),
-        Command::Flush => store.flush().map(|()| (Op::Flush, Vec::new())).map_err(failed),
-        Command::Trim | Command::Disconnect | Command::Unknown => Err(Error::Invalid),
+        let path = std::env::temp_dir().join(format!("sledsim-nbd-server-{}", std::process::id()));
+        let store = Store::with_sync(&path, 1 << 20, fail_once);
+        let (near, _far) = UnixStream::pair().expect("two ends");
+        let client = Client::new(Stream::Unix(near), &Budget::of_all_clients());
+        let outcome = |command, flags| access(&store, &request(command, flags), &client).map(|_| ());
+        assert_eq!(outcome(Command::Flush, 0), Err(Error::NoSpace));
+        for _ in 0..2 {
+            assert_eq!(outcome(Command::Flush, 0), Err(Error::Io));
+            assert_eq!(outcome(Command::Write, 1), Err(Error::Io));
+            assert_eq!(outcome(Command::WriteZeroes, 1), Err(Error::Io));
+            assert_eq!(outcome(Command::Write, 0), Ok(()));
+            assert_eq!(outcome(Command::Read, 0), Ok(()));
+        }
+        std::fs::remove_file(&path).expect("it was there");
     }
 }

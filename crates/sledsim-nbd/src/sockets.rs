@@ -1,4 +1,4 @@
-//! Sockets: where clients connect, and who may.
+//! Sockets that clients connect to.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -9,44 +9,44 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest path of a socket, in bytes: a zero ends it.
-const LONGEST_PATH: usize =
+/// Longest path of a socket in bytes; a zero byte follows it.
+const MAX_PATH_BYTES: usize =
     std::mem::size_of::<libc::sockaddr_un>() - std::mem::offset_of!(libc::sockaddr_un, sun_path) - 1;
 
-/// Where clients connect.
+/// Address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A socket in the file system.
     Unix(PathBuf),
-    /// A port of TCP.
+    /// A TCP address and port.
     Tcp(SocketAddr),
 }
 
-/// Why what was given is no address to be served at.
+/// Why a text is not an address for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoAddress {
-    /// It is no port, and no address with one.
+pub enum AddressError {
+    /// It is neither a port nor an address with a port.
     Unreadable,
-    /// Other machines reach it, and nobody has asked for that.
+    /// Other machines can reach it, which was not allowed.
     Remote,
 }
 
 impl Address {
-    /// Reads `PORT`, which is one of this machine alone, or `ADDRESS:PORT`; where other machines reach it, `remote` has to allow it.
+    /// Parses `PORT`, which only this machine can reach, or `ADDRESS:PORT`, which other machines may reach if `remote` is true.
     ///
     /// # Errors
-    /// Where it is no address, or one that is not allowed.
-    pub fn tcp(given: &str, remote: bool) -> Result<Self, NoAddress> {
-        let own = given.parse().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let at = own.or_else(|_| given.parse()).map_err(|_| NoAddress::Unreadable)?;
-        if remote || is_own(at.ip()) {
+    /// It is not an address, or not an allowed one.
+    pub fn tcp(given: &str, remote: bool) -> Result<Self, AddressError> {
+        let local = given.parse().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let at = local.or_else(|_| given.parse()).map_err(|_| AddressError::Unreadable)?;
+        if remote || is_loopback(at.ip()) {
             Ok(Self::Tcp(at))
         } else {
-            Err(NoAddress::Remote)
+            Err(AddressError::Remote)
         }
     }
 
-    /// By which option it was given.
+    /// Returns the name of the option that gives such an address.
     #[must_use]
     pub fn option(&self) -> &'static str {
         match self {
@@ -55,36 +55,36 @@ impl Address {
         }
     }
 
-    /// Says what lies where a socket is to be made, if that may not be removed, or that no socket can have the path.
+    /// Checks that a socket can be created there. A socket without a server is removed later.
     ///
     /// # Errors
-    /// What it is, and what to do.
-    pub fn is_free(&self) -> Result<(), String> {
+    /// The path is too long, or something else is there; with what to do.
+    pub fn require_free(&self) -> Result<(), String> {
         let Self::Unix(path) = self else { return Ok(()) };
         let bytes = path.as_os_str().len();
-        if bytes > LONGEST_PATH {
-            let says = "takes: name a shorter one, or one from the folder that it lies in";
+        if bytes > MAX_PATH_BYTES {
+            let says = "can have: name a shorter path, or one relative to the folder";
             return Err(format!(
-                "{} has {bytes} bytes, more than the {LONGEST_PATH} that a socket {says}",
+                "{} has {bytes} bytes, more than the {MAX_PATH_BYTES} that the path of a socket {says}",
                 path.display()
             ));
         }
-        // A link that leads nowhere is in the way, too.
+        // A symbolic link to nothing is in the way, too.
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
         let kind = std::fs::metadata(path).map_or(found.file_type(), |end| end.file_type());
         let what = if kind.is_socket() {
             if UnixStream::connect(path).is_err() {
                 return Ok(());
             }
-            return Err(format!("a server listens at {} already: end it, or name another place", path.display()));
+            return Err(format!("{} has a server already: end it, or name another path", path.display()));
         } else if kind.is_dir() {
             "folder"
         } else if kind.is_symlink() {
-            "link to nothing"
+            "broken link"
         } else {
             "file"
         };
-        Err(format!("{} is a {what} and no socket: move it away, or name another place", path.display()))
+        Err(format!("{} is a {what}, not a socket: remove it, or name another path", path.display()))
     }
 }
 
@@ -97,30 +97,30 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether an address is reached from this machine alone.
-fn is_own(address: IpAddr) -> bool {
+/// Returns true if only this machine can reach an address.
+fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// One end of a connection.
+/// A connection.
 #[derive(Debug)]
 pub enum Stream {
-    /// Over a socket in the file system.
+    /// Through a socket in the file system.
     Unix(UnixStream),
-    /// Over TCP.
+    /// Through TCP.
     Tcp(TcpStream),
 }
 
 impl Stream {
-    /// The same connection once more.
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+    /// Sets how long a write may wait.
+    pub(crate) fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
-            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
-            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+            Self::Unix(stream) => stream.set_write_timeout(limit),
+            Self::Tcp(stream) => stream.set_write_timeout(limit),
         }
     }
 
-    /// How long to wait for what the other side says.
+    /// Sets how long a read may wait.
     pub(crate) fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_read_timeout(limit),
@@ -128,9 +128,9 @@ impl Stream {
         }
     }
 
-    /// Ends the connection.
+    /// Ends the connection: reads and writes of other threads return.
     pub fn close(&self) {
-        // Whoever has gone already needs no closing.
+        // It may have ended already.
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(std::net::Shutdown::Both),
             Self::Tcp(stream) => stream.shutdown(std::net::Shutdown::Both),
@@ -169,7 +169,7 @@ impl Write for &Stream {
     }
 }
 
-/// What takes connections.
+/// A socket that accepts connections.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Unix(UnixListener, PathBuf),
@@ -177,9 +177,9 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Listens at an address.
+    /// Creates the socket of an address.
     pub(crate) fn new(address: &Address) -> Result<Self, String> {
-        address.is_free()?;
+        address.require_free()?;
         let listener = match address {
             Address::Unix(path) => Self::unix(path),
             Address::Tcp(at) => Self::tcp(*at),
@@ -191,7 +191,7 @@ impl Listener {
     }
 
     fn unix(path: &Path) -> io::Result<Self> {
-        // A socket that nobody listens at is left from a server that was killed.
+        // `require_free` has found that it is a socket without a server.
         if path.exists() {
             std::fs::remove_file(path)?;
         }
@@ -206,7 +206,7 @@ impl Listener {
         Ok(Self::Tcp(listener))
     }
 
-    /// Where it listens: a port of 0 has become one that was free.
+    /// Returns its address; port 0 has become the number of a free port.
     pub(crate) fn address(&self) -> io::Result<Address> {
         match self {
             Self::Unix(_, path) => Ok(Address::Unix(path.clone())),
@@ -214,7 +214,7 @@ impl Listener {
         }
     }
 
-    /// The next connection, if there is one.
+    /// Returns the next connection; the error is `WouldBlock` if there is none.
     pub(crate) fn accept(&self) -> io::Result<Stream> {
         match self {
             Self::Unix(listener, _) => {
@@ -235,7 +235,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path) = self {
-            // If somebody has removed it, all the better.
+            // It may have been removed.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -246,45 +246,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_of_this_machine_and_others_reach_no_other_address_unless_it_is_asked_for() {
-        let own = Address::tcp("10809", false);
-        assert_eq!(own, Ok(Address::Tcp("127.0.0.1:10809".parse().expect("an address"))));
+    fn addresses_that_other_machines_reach_need_remote() {
+        let local = Address::tcp("10809", false);
+        assert_eq!(local, Ok(Address::Tcp("127.0.0.1:10809".parse().expect("an address"))));
         for given in ["127.0.0.1:1", "127.3.2.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
             assert!(Address::tcp(given, false).is_ok(), "{given}");
         }
         for given in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "192.168.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"] {
-            assert_eq!(Address::tcp(given, false), Err(NoAddress::Remote), "{given}");
+            assert_eq!(Address::tcp(given, false), Err(AddressError::Remote), "{given}");
             assert_eq!(Address::tcp(given, true), Ok(Address::Tcp(given.parse().expect("an address"))));
         }
         for given in ["", "nowhere", "localhost:1", "127.0.0.1", "65536", "-1"] {
-            assert_eq!(Address::tcp(given, true), Err(NoAddress::Unreadable), "{given}");
+            assert_eq!(Address::tcp(given, true), Err(AddressError::Unreadable), "{given}");
         }
     }
 
     #[test]
-    fn what_lies_where_a_socket_is_to_be_is_named_and_left_alone() {
+    fn a_file_in_the_place_of_a_socket_is_named_and_kept() {
         let folder = std::env::temp_dir().join(format!("sledsim-nbd-sockets-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let (file, link, socket) = (folder.join("file"), folder.join("link"), folder.join("socket"));
-        std::fs::write(&file, "somebody's").expect("a file");
+        std::fs::write(&file, "content").expect("a file");
         std::os::unix::fs::symlink("nothing", &link).expect("a link");
-        let what = "and no socket: move it away, or name another place";
-        for (path, kind) in [(&folder, "folder"), (&file, "file"), (&link, "link to nothing")] {
+        let what = "not a socket: remove it, or name another path";
+        for (path, kind) in [(&folder, "folder"), (&file, "file"), (&link, "broken link")] {
             let says = Listener::new(&Address::Unix(path.clone())).expect_err("in the way");
-            assert_eq!(says, format!("{} is a {kind} {what}", path.display()));
+            assert_eq!(says, format!("{} is a {kind}, {what}", path.display()));
         }
-        assert_eq!(std::fs::read(&file).expect("still there"), b"somebody's");
-        let long = Address::Unix("s".repeat(LONGEST_PATH + 1).into());
+        assert_eq!(std::fs::read(&file).expect("still there"), b"content");
+        let long = Address::Unix("s".repeat(MAX_PATH_BYTES + 1).into());
         let says = Listener::new(&long).expect_err("too long");
-        let bytes = format!("has {} bytes, more than the {LONGEST_PATH} that a socket takes", LONGEST_PATH + 1);
+        let bytes = format!(
+            "has {} bytes, more than the {MAX_PATH_BYTES} that the path of a socket can have",
+            MAX_PATH_BYTES + 1
+        );
         assert!(says.contains(&bytes), "{says}");
-        assert_eq!(Address::Unix("s".repeat(LONGEST_PATH).into()).is_free(), Ok(()));
+        assert_eq!(Address::Unix("s".repeat(MAX_PATH_BYTES).into()).require_free(), Ok(()));
         let first = Listener::new(&Address::Unix(socket.clone())).expect("a socket");
         let says = Listener::new(&Address::Unix(socket.clone())).expect_err("it listens");
-        assert!(says.starts_with("a server listens at"), "{says}");
+        assert!(says.contains("has a server already"), "{says}");
         drop(first);
         assert!(!socket.exists());
-        // One that nobody listens at is left from a server that was killed.
+        // A server that was killed leaves its socket.
         drop(UnixListener::bind(&socket).expect("free again"));
         assert!(socket.exists());
         drop(Listener::new(&Address::Unix(socket)).expect("in its place"));
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_taken_is_named() {
+    fn a_port_in_use_is_named() {
         let first = Listener::new(&Address::tcp("0", false).expect("any port")).expect("a free one");
         let at = first.address().expect("it is bound");
         let says = Listener::new(&at).expect_err("it is taken");

@@ -1,4 +1,4 @@
-//! The catalogue: its entries, each value with what is said of it.
+//! The catalogue: its entries, with the provenance of each value.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use sledsim::scenario::{Catalog, Subject};
 use crate::errors;
 use crate::values::to_python;
 
-/// Names and files of all entries of a kind, by name.
+/// Returns the file of each entry of a kind, by name.
 #[pyfunction]
 #[pyo3(signature = (kind, *, catalog))]
 pub fn catalog_names<'py>(python: Python<'py>, kind: &str, catalog: Vec<PathBuf>) -> PyResult<Bound<'py, PyDict>> {
@@ -20,7 +20,7 @@ pub fn catalog_names<'py>(python: Python<'py>, kind: &str, catalog: Vec<PathBuf>
     Ok(names)
 }
 
-/// What an entry says, or a file over what it is based on: what it is, and of each value what is said of it.
+/// Returns an entry of the catalogue, or a file with the values of its base: its description, and each value with its provenance.
 #[pyfunction]
 #[pyo3(signature = (kind, name, *, catalog, base_dir))]
 pub fn catalog_entry<'py>(
@@ -32,6 +32,6 @@ pub fn catalog_entry<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let subject = Subject::named(kind).map_err(errors::scenario)?;
     let read = || Catalog::new(catalog).entry(subject, name, &base_dir);
-    let entry = errors::guarded(read)?.map_err(errors::scenario)?;
+    let entry = errors::catch_panic(read)?.map_err(errors::scenario)?;
     to_python(python, &entry.to_value())
 }

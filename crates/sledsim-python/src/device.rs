@@ -1,4 +1,4 @@
-//! A device to ask questions of, outside a run: what every mechanism answers.
+//! A device outside a run: properties of all mechanisms.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,20 +18,20 @@ use sledsim::units::ns_to_ms;
 
 use crate::errors;
 use crate::policy::PythonDoor;
-use crate::values::{document_of, held, to_python};
+use crate::values::{document_of, to_python, to_value};
 
-/// One mechanism of a device, of whichever kind.
+/// One mechanism of a device.
 #[pyclass(module = "sledsim._core", frozen)]
 pub struct Device {
     pub spec: DeviceSpec,
-    // A mechanism keeps what it computes, so one thread at a time may ask it.
+    // A mechanism caches results, so only one thread at a time can use it.
     device: Mutex<Box<dyn devices::Mechanism>>,
     capacity_blocks: u64,
 }
 
 #[pymethods]
 impl Device {
-    /// A device by its entry of the catalogue, its file or all its parameters, with others in place of some.
+    /// Returns a device from its name in the catalogue, its file or its parameters, with overrides.
     #[new]
     #[pyo3(signature = (given, *, sets = Vec::new(), catalog = Vec::new(), base_dir = PathBuf::new(), policies = None))]
     fn new(
@@ -47,16 +47,16 @@ impl Device {
             catalog = catalog.with_door(Arc::new(PythonDoor::new(load, None)));
         }
         let work = || draft.resolve_device(&catalog, &base_dir);
-        let spec = given.py().detach(|| errors::guarded(work))?.map_err(errors::scenario)?;
+        let spec = given.py().detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
         let device = built(&spec)?;
-        let capacity_blocks = device.capacity_blocks();
+        let capacity_blocks = device.dimensions().capacity_blocks;
         Ok(Self { spec, device: Mutex::new(device), capacity_blocks })
     }
 
-    /// Every parameter, in the unit of its name.
+    /// All parameters, in the units of their names.
     #[getter]
     fn parameters<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, &held(&self.spec))
+        to_python(python, &to_value(&self.spec))
     }
 
     #[getter]
@@ -66,12 +66,12 @@ impl Device {
 
     #[getter]
     fn block_bytes(&self) -> u32 {
-        locked(&self.device).block_bytes()
+        locked(&self.device).dimensions().block_bytes
     }
 
     #[getter]
     fn cylinders(&self) -> u32 {
-        locked(&self.device).cylinders()
+        locked(&self.device).dimensions().cylinders
     }
 
     #[getter]
@@ -79,13 +79,13 @@ impl Device {
         self.spec.has_powers()
     }
 
-    /// Break-even times of the idle modes; an empty list where the powers are not known.
+    /// Returns the break-even times of the idle modes; an empty list if the powers are unknown.
     fn break_even<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = errors::guarded(|| self.spec.break_even())?.map_err(errors::scenario)?;
-        to_python(python, &held(&found))
+        let found = errors::catch_panic(|| self.spec.break_even())?.map_err(errors::scenario)?;
+        to_python(python, &to_value(&found))
     }
 
-    /// Time from a dispatch at `now_ns` until the first bit of each request can pass, on a device that has done nothing.
+    /// Returns the time from a dispatch at `now_ns` to the first bit of each request, ms, on a device in its initial state.
     fn positioning_ms<'py>(
         &self,
         python: Python<'py>,
@@ -97,7 +97,7 @@ impl Device {
         let mut times = Vec::with_capacity(lbns.len()?);
         for &lbn in lbns.as_array() {
             let request = self.request(0, lbn, 1, read)?;
-            let ns = errors::guarded(|| {
+            let ns = errors::catch_panic(|| {
                 let device = locked(&self.device);
                 let ns = device.positioning_ns(now, device.locate(&request));
                 goes_on(device.as_ref()).map(|()| ns)
@@ -107,7 +107,7 @@ impl Device {
         Ok(times.into_pyarray(python))
     }
 
-    /// Serves requests one after the other, each when it is due and the mechanism is free, from the device's start on.
+    /// Serves requests in order from the initial state, each when it is due and the mechanism is free.
     fn serve<'py>(
         &self,
         python: Python<'py>,
@@ -123,7 +123,7 @@ impl Device {
         let mut free = Time::ZERO;
         for i in 0..lbns.len() {
             let request = self.request(i, lbns[i], blocks[i], reads[i])?;
-            let service = errors::guarded(|| device.serve(free.max(Time::from_ns(due_ns[i])), &request))?;
+            let service = errors::catch_panic(|| device.serve(free.max(Time::from_ns(due_ns[i])), &request))?;
             goes_on(device.as_ref())?;
             free = service.free;
             services.push(service);
@@ -131,7 +131,7 @@ impl Device {
         self.columns(python, &services)
     }
 
-    /// Serves several requests together, from the device's first start on.
+    /// Serves several requests together from the initial state.
     #[pyo3(signature = (lbns, blocks, read = true))]
     fn serve_batch<'py>(
         &self,
@@ -144,7 +144,7 @@ impl Device {
         self.batches(python, &lbns, &blocks, &whole, read)
     }
 
-    /// Serves batches one after the other, each of so many requests, and as soon as the one before it is complete.
+    /// Serves batches of these sizes in order, each when the previous one is complete.
     #[pyo3(signature = (lbns, blocks, sizes, read = true))]
     fn serve_batches<'py>(
         &self,
@@ -159,18 +159,18 @@ impl Device {
 }
 
 impl Device {
-    /// A request that lies inside the device.
+    /// Returns a request after a check of its range.
     fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
         require_inside(self.capacity_blocks, lbn, u64::from(blocks))?;
         let most = BLOCKS_OF_A_REQUEST.most;
         if u64::from(blocks) > most {
-            return Err(errors::misuse(format!("a request of {blocks} blocks: at most {most} are served as one")));
+            return Err(errors::invalid_argument(format!("a request of {blocks} blocks: at most {most} are allowed")));
         }
         let op = if read { Op::Read } else { Op::Write };
         Ok(Request { id: id as u64, op, ..Request::read(lbn, blocks) })
     }
 
-    /// Serves batches of so many requests each, from the device's first start on.
+    /// Serves batches of these sizes in order, from the initial state.
     fn batches<'py>(
         &self,
         python: Python<'py>,
@@ -183,7 +183,10 @@ impl Device {
         same_length(&[lbns.len(), blocks.len()])?;
         let members: u128 = sizes.iter().map(|&size| u128::from(size)).sum();
         if members != lbns.len() as u128 {
-            return Err(errors::misuse(format!("batches of {members} requests in all, but {} requests", lbns.len())));
+            return Err(errors::invalid_argument(format!(
+                "sizes add up to {members}, but there are {} requests",
+                lbns.len()
+            )));
         }
         let mut requests = Vec::with_capacity(lbns.len());
         for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
@@ -197,11 +200,13 @@ impl Device {
             let blocks: u64 = rest[..size as usize].iter().map(|request| u64::from(request.blocks)).sum();
             if blocks > BATCH_BLOCKS.most {
                 let most = BATCH_BLOCKS.most;
-                return Err(errors::misuse(format!("a batch of {blocks} blocks: at most {most} are served together")));
+                return Err(errors::invalid_argument(format!(
+                    "a batch of {blocks} blocks: at most {most} are allowed"
+                )));
             }
             let (batch, after) = rest.split_at(size as usize);
             let before = services.len();
-            errors::guarded(|| device.serve_batch(now, batch, &mut services))?;
+            errors::catch_panic(|| device.serve_together(now, batch, devices::Together::Batch, &mut services))?;
             goes_on(device.as_ref())?;
             now = services[before..].iter().map(|service| service.free.max(service.end)).fold(now, Time::max);
             rest = after;
@@ -209,7 +214,7 @@ impl Device {
         self.columns(python, &services)
     }
 
-    /// What services took, by column; energies where the powers are known.
+    /// Returns the services as columns; energies if the powers are known.
     fn columns<'py>(&self, python: Python<'py>, services: &[Service]) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(python);
         let column = |name: &str, value: fn(&Service) -> u64| {
@@ -231,14 +236,14 @@ impl Device {
     }
 }
 
-/// What a lock guards; what a thread that panicked left behind is whole, as it only looks things up.
-pub fn locked<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
-    guarded.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a mutex, also after a panic of another thread, which only read the value.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether what a device says means anything: a mechanism of one's own may fail.
+/// Returns the error of a device whose custom mechanism failed.
 fn goes_on(device: &dyn devices::Mechanism) -> PyResult<()> {
-    match device.stop(&[]) {
+    match device.failure() {
         None => Ok(()),
         Some(Stop::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
         Some(Stop::Failed(fault)) => Err(errors::scenario(fault)),
@@ -246,26 +251,28 @@ fn goes_on(device: &dyn devices::Mechanism) -> PyResult<()> {
 }
 
 fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Mechanism>> {
-    errors::guarded(|| scenario::device(spec))?.map_err(errors::scenario)
+    errors::catch_panic(|| scenario::device(spec))?.map_err(errors::scenario)
 }
 
-/// Refuses a request that does not lie inside a device.
+/// Checks that a request lies inside a device.
 pub fn require_inside(capacity_blocks: u64, lbn: u64, blocks: u64) -> PyResult<()> {
     if blocks == 0 {
-        return Err(errors::misuse(format!("a request at lbn {lbn} has no blocks: it needs at least 1")));
+        return Err(errors::invalid_argument(format!("a request at lbn {lbn} has 0 blocks: expected at least 1")));
     }
     match lbn.checked_add(blocks) {
         Some(end) if end <= capacity_blocks => Ok(()),
-        _ => Err(errors::misuse(format!(
+        _ => Err(errors::invalid_argument(format!(
             "{blocks} blocks from lbn {lbn} lie beyond the device: it has {capacity_blocks} blocks"
         ))),
     }
 }
 
-/// Refuses columns that do not belong together.
+/// Checks that columns have the same length.
 pub fn same_length(lengths: &[usize]) -> PyResult<()> {
     match lengths.iter().find(|&&length| length != lengths[0]) {
-        Some(other) => Err(errors::misuse(format!("arrays of different lengths: {} and {other}", lengths[0]))),
+        Some(other) => {
+            Err(errors::invalid_argument(format!("arrays of different lengths: {} and {other}", lengths[0])))
+        }
         None => Ok(()),
     }
 }

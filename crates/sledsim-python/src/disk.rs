@@ -1,4 +1,4 @@
-//! What only a disk drive answers: zones, places, seeks and rotation.
+//! Properties of disk drives only: zones, locations, seeks and rotation.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -11,9 +11,9 @@ use sledsim::units::{ns_to_ms, BYTES_PER_MB};
 use crate::device::{require_inside, Device};
 use crate::errors;
 
-/// Steps of an angle, as Python gets it, in a revolution.
+/// Steps of an angle in a revolution, as Python gets it: 2^53.
 const ANGLES: f64 = 9_007_199_254_740_992.0;
-/// Bits of an angle that a float has no room for; rounded, the last angle would be a whole revolution.
+/// Bits of an angle that are dropped, because a float has 53. Rounding would make the last angle a whole revolution.
 const FINER_BITS: u32 = 11;
 
 /// The mechanics of a disk drive.
@@ -28,10 +28,10 @@ impl Disk {
     #[new]
     fn new(device: &Device) -> PyResult<Self> {
         let DeviceSpec::Disk(parameters) = &device.spec else {
-            return Err(errors::misuse("this device has no platters: it is not a disk drive"));
+            return Err(errors::invalid_argument("this device has no platters: it is not a disk drive"));
         };
-        let mechanics = errors::guarded(|| Mechanics::new(parameters))?.map_err(errors::scenario)?;
-        let figures = errors::guarded(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
+        let mechanics = errors::catch_panic(|| Mechanics::new(parameters))?.map_err(errors::scenario)?;
+        let figures = errors::catch_panic(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
         Ok(Self { mechanics, figures })
     }
 
@@ -50,7 +50,7 @@ impl Disk {
         self.figures.streaming_bandwidth_bytes_s / BYTES_PER_MB
     }
 
-    /// Cylinder, head and sector of a block, and the angle at which it begins, in revolutions.
+    /// Returns the cylinder, head and sector of a block, and its start angle in revolutions.
     fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, f64)> {
         require_inside(self.mechanics.layout().capacity_blocks(), lbn, 1)?;
         let place = self.mechanics.layout().place(lbn);
@@ -58,7 +58,7 @@ impl Disk {
         Ok((place.cylinder, place.head, place.sector, angle))
     }
 
-    /// Time of seeks over so many cylinders.
+    /// Returns the times of seeks over these distances in cylinders, ms.
     fn seek_ms<'py>(
         &self,
         python: Python<'py>,
@@ -70,8 +70,8 @@ impl Disk {
         let mut times = Vec::with_capacity(distances.len()?);
         for &distance in distances.as_array() {
             if distance >= cylinders {
-                return Err(errors::misuse(format!(
-                    "a seek over {distance} cylinders leaves the drive: it has {cylinders}"
+                return Err(errors::invalid_argument(format!(
+                    "a seek over {distance} cylinders: the drive has {cylinders} cylinders"
                 )));
             }
             let arms = [0, distance].map(|cylinder| Arm { cylinder, head: 0 });
@@ -80,7 +80,7 @@ impl Disk {
         Ok(times.into_pyarray(python))
     }
 
-    /// The zones by column.
+    /// Returns a dictionary of columns with the properties of the zones.
     fn zones<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(python);
         macro_rules! column {

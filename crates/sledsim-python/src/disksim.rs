@@ -9,7 +9,7 @@ use sledsim_disksim::{import, reference, ImportOptions};
 use crate::errors;
 use crate::values::to_python;
 
-/// Reads a parameter file of DiskSim; returns the device, the files to write and what is not carried over.
+/// Imports a DiskSim parameter file. Returns the device, the files to write, and notes on parameters that are not imported.
 #[pyfunction]
 #[pyo3(signature = (path, *, device = None, scenario = false))]
 pub fn import_disksim<'py>(
@@ -19,7 +19,7 @@ pub fn import_disksim<'py>(
     scenario: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = ImportOptions { device, scenario, ..ImportOptions::default() };
-    let found = python.detach(|| errors::guarded(|| import(&path, &options)))?.map_err(errors::scenario)?;
+    let found = python.detach(|| errors::catch_panic(|| import(&path, &options)))?.map_err(errors::scenario)?;
     let notes = found.notes.iter().map(|note| {
         json!({
             "file": note.file,
@@ -42,7 +42,7 @@ pub fn import_disksim<'py>(
     to_python(python, &read)
 }
 
-/// What becomes of every parameter of DiskSim.
+/// Returns the treatment of every DiskSim parameter by the import.
 #[pyfunction]
 pub fn disksim_reference(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(python, &reference())

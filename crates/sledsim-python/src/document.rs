@@ -1,4 +1,4 @@
-//! Documents: read as written with what they are based on, and checked against a schema.
+//! Documents: read with their bases, and checked against a schema.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::errors::{self, Fault};
 use crate::scenario::Written;
 use crate::values::{document_of, to_python};
 
-/// The keys of a kind of document, as a JSON Schema has them: read once, for however many documents.
+/// A JSON Schema of a kind of document, converted once for many documents.
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Schema(Value);
 
@@ -24,7 +24,7 @@ impl Schema {
         document_of(schema, "schema").map(Self)
     }
 
-    /// What is wrong with the keys of a table.
+    /// Returns the faults of the keys of a table.
     fn faults(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fault>> {
         let mut keys = document_of(keys, "keys")?;
         let found = scenario::check(&mut keys, &self.0);
@@ -32,7 +32,7 @@ impl Schema {
     }
 }
 
-/// A document: its values, and where each stands.
+/// A document: its values, and the position of each.
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Document {
     document: scenario::Document,
@@ -41,7 +41,7 @@ pub struct Document {
 
 #[pymethods]
 impl Document {
-    /// Reads a text in a notation, or a dictionary, and what it is based on; puts in settings, and checks it all against a schema.
+    /// Reads a text or a dictionary and its bases, applies settings, and checks the result against a schema.
     #[new]
     #[pyo3(signature = (written, *, format = "json", source, base_dir, schema, sets = Vec::new(), prefix = ""))]
     #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
@@ -55,23 +55,23 @@ impl Document {
         prefix: &str,
     ) -> PyResult<Self> {
         let mut document = read(written, format, source, &base_dir)?;
-        let checked = errors::guarded(|| document.check(&sets, prefix, &schema.0))?;
+        let checked = errors::catch_panic(|| document.check(&sets, prefix, &schema.0))?;
         Ok(Self { document, faults: checked.err().into_iter().flatten().collect() })
     }
 
-    /// What it says, quantities as numbers.
+    /// The values; quantities are numbers.
     #[getter]
     fn values<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(python, &self.document.values())
     }
 
-    /// What is wrong with it.
+    /// The faults.
     #[getter]
     fn faults(&self) -> Vec<Fault> {
         self.faults.iter().cloned().map(Fault::from).collect()
     }
 
-    /// The scenario that the table at a key is: its faults stand where the table does.
+    /// Returns the scenario in the table at a key. Its faults have the positions of this document.
     #[pyo3(signature = (key, *, base_dir, catalog, policies = None, drawings = None))]
     fn part(
         &self,
@@ -82,40 +82,40 @@ impl Document {
         policies: Option<Py<PyAny>>,
         drawings: Option<Py<PyAny>>,
     ) -> PyResult<Written> {
-        let part = errors::guarded(|| self.document.part(key, &base_dir))?.map_err(errors::scenario)?;
+        let part = errors::catch_panic(|| self.document.part(key, &base_dir))?.map_err(errors::scenario)?;
         let text = part.values().to_string();
         Ok(Written::of(python, Draft::of(part), text, catalog, base_dir, policies, drawings))
     }
 
-    /// A fault with the setting, or the file and line, that it comes from.
+    /// Returns a fault with the setting, or the file and line, of its key.
     fn located(&self, fault: &Bound<'_, Fault>) -> Fault {
-        self.document.located(fault.get().held().clone()).into()
+        self.document.located(fault.get().inner().clone()).into()
     }
 }
 
-/// Reads a text in a notation, or a dictionary, which messages call `source`, and what it is based on.
+/// Reads a text or a dictionary and its bases. `source` is its name in messages.
 pub fn read(written: &Bound<'_, PyAny>, format: &str, source: &str, folder: &Path) -> PyResult<scenario::Document> {
     let read = match written.cast::<PyString>() {
         Ok(text) => {
             let text: String = text.extract()?;
             let notation = Notation::named(format).map_err(errors::scenario)?;
-            errors::guarded(|| scenario::Document::read(&text, notation, source, folder))?
+            errors::catch_panic(|| scenario::Document::read(&text, notation, source, folder))?
         }
         Err(_) => {
             let values = document_of(written, source)?;
-            errors::guarded(|| scenario::Document::of_values(values, source, folder))?
+            errors::catch_panic(|| scenario::Document::of_values(values, source, folder))?
         }
     };
     read.map_err(errors::scenario)
 }
 
-/// A number with a unit in another unit of its dimension.
+/// Converts a number with a unit to another unit of the same dimension.
 #[pyfunction]
 pub fn quantity(text: &str, unit: &str) -> PyResult<f64> {
     scenario::parse_with_unit(text, unit).map_err(|expected| PyValueError::new_err(format!("expected {expected}")))
 }
 
-/// The number of a text that is a quantity, and its unit, empty where it has none; nothing where it is no quantity.
+/// Splits a quantity into its number and its unit, which may be empty. Returns `None` for a text that is not a quantity.
 #[pyfunction]
 pub fn split_quantity(text: &str) -> Option<(f64, &str)> {
     scenario::split_quantity(text)

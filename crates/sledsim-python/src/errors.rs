@@ -1,4 +1,4 @@
-//! Errors of the core as Python exceptions, which carry what is wrong as data.
+//! Converts errors of the core to Python exceptions with faults as data.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -14,12 +14,17 @@ use sledsim::time::ns_to_s;
 
 use crate::values::{from_python, to_python};
 
-create_exception!(sledsim._core, SledsimError, PyException, "Something a user can put right; the message says how.");
-create_exception!(sledsim._core, ScenarioError, SledsimError, "A scenario that can't be used.");
+create_exception!(
+    sledsim._core,
+    SledsimError,
+    PyException,
+    "An error that the user can correct; the message says how."
+);
+create_exception!(sledsim._core, ScenarioError, SledsimError, "An invalid scenario.");
 create_exception!(sledsim._core, TraceError, SledsimError, "A trace that can't be read or replayed.");
-create_exception!(sledsim._core, RunError, SledsimError, "A run that can't go on.");
+create_exception!(sledsim._core, RunError, SledsimError, "A run that can't be continued.");
 
-/// What an exception tells of its first fault; all of them are in `faults`.
+/// Attributes of an exception, which are those of its first fault. `faults` has all.
 const ATTRIBUTES: [&str; 12] = [
     "kind",
     "path",
@@ -35,28 +40,28 @@ const ATTRIBUTES: [&str; 12] = [
     "traceback",
 ];
 
-/// A scenario error.
+/// Returns a `ScenarioError`.
 pub fn scenario(error: impl Into<Faults>) -> PyErr {
-    Python::attach(|python| raised(&python.get_type::<ScenarioError>(), error.into()))
+    Python::attach(|python| exception(&python.get_type::<ScenarioError>(), error.into()))
 }
 
-/// A trace error.
+/// Returns a `TraceError`.
 pub fn trace(error: impl Into<Faults>) -> PyErr {
-    Python::attach(|python| raised(&python.get_type::<TraceError>(), error.into()))
+    Python::attach(|python| exception(&python.get_type::<TraceError>(), error.into()))
 }
 
-/// An error of a run.
+/// Returns a `RunError`.
 pub fn run(error: impl Into<Faults>) -> PyErr {
-    Python::attach(|python| raised(&python.get_type::<RunError>(), error.into()))
+    Python::attach(|python| exception(&python.get_type::<RunError>(), error.into()))
 }
 
-/// An error of a run that a function's arguments have, in words.
-pub fn misuse(says: impl Into<String>) -> PyErr {
+/// Returns a `RunError` for invalid arguments of a function.
+pub fn invalid_argument(says: impl Into<String>) -> PyErr {
     run(fault::Fault::new(Kind::Misfit).says(says))
 }
 
-/// What Python tells of an exception of one's own code.
-pub fn told_of(python: Python<'_>, error: &PyErr) -> fault::Raised {
+/// Returns the traceback of an exception of custom code.
+pub fn traceback_of(python: Python<'_>, error: &PyErr) -> fault::Raised {
     let lines = || -> PyResult<Vec<String>> {
         let raised = (error.get_type(python), error.value(python), error.traceback(python));
         python.import("traceback")?.call_method1("format_exception", raised)?.extract()
@@ -64,21 +69,21 @@ pub fn told_of(python: Python<'_>, error: &PyErr) -> fault::Raised {
     fault::Raised { traceback: lines().unwrap_or_default().concat(), ..fault::Raised::default() }
 }
 
-/// The faults that an exception carries, if it is one of these.
+/// Returns the faults of an exception, if it is a `SledsimError`.
 pub fn faults_in(python: Python<'_>, error: &PyErr) -> Option<Faults> {
     let carried = error.is_instance_of::<SledsimError>(python).then(|| error.value(python).getattr("faults"))?;
     let faults: Vec<Bound<'_, Fault>> = carried.and_then(|carried| carried.extract()).ok()?;
     (!faults.is_empty()).then(|| faults.iter().map(|fault| fault.get().0.clone()).collect())
 }
 
-/// An exception of a type, with its faults.
-fn raised(kind: &Bound<'_, PyType>, faults: Faults) -> PyErr {
+/// Returns an exception of a type with its faults.
+fn exception(kind: &Bound<'_, PyType>, faults: Faults) -> PyErr {
     let text = faults.to_string();
     let faults = faults.into_iter().map(Fault).collect();
-    carrying(kind, text, faults).unwrap_or_else(|error| error)
+    exception_with_text(kind, text, faults).unwrap_or_else(|error| error)
 }
 
-fn carrying(kind: &Bound<'_, PyType>, text: String, faults: Vec<Fault>) -> PyResult<PyErr> {
+fn exception_with_text(kind: &Bound<'_, PyType>, text: String, faults: Vec<Fault>) -> PyResult<PyErr> {
     let python = kind.py();
     let exception = kind.call1((text,))?;
     let faults = PyTuple::new(python, faults)?;
@@ -91,16 +96,16 @@ fn carrying(kind: &Bound<'_, PyType>, text: String, faults: Vec<Fault>) -> PyRes
     Ok(PyErr::from_value(exception))
 }
 
-/// An exception of a type that carries faults and says them in Python's words.
+/// Returns an exception of a type with these faults.
 #[pyfunction]
 pub fn error_of(kind: &Bound<'_, PyType>, faults: Vec<Bound<'_, Fault>>) -> PyResult<Py<PyAny>> {
     let held: Faults = faults.iter().map(|fault| fault.get().0.clone()).collect();
     let text = held.to_string();
-    let error = carrying(kind, text, held.into_iter().map(Fault).collect())?;
+    let error = exception_with_text(kind, text, held.into_iter().map(Fault).collect())?;
     Ok(error.into_value(kind.py()).into_any())
 }
 
-/// Gives the exceptions their attributes where nothing is known: where Python itself raises them with words alone.
+/// Gives the exception classes default attributes, for exceptions that Python code raises with a message only.
 pub fn prepare(python: Python<'_>) -> PyResult<()> {
     let base = python.get_type::<SledsimError>();
     for name in ATTRIBUTES {
@@ -110,7 +115,7 @@ pub fn prepare(python: Python<'_>) -> PyResult<()> {
     base.setattr("faults", PyTuple::empty(python))
 }
 
-/// Something wrong with what a user gave, as data.
+/// A fault in the user's input, as data.
 #[pyclass(frozen, eq, module = "sledsim._core")]
 #[derive(Clone, PartialEq)]
 pub struct Fault(fault::Fault);
@@ -122,8 +127,8 @@ impl From<fault::Fault> for Fault {
 }
 
 impl Fault {
-    /// What it holds.
-    pub fn held(&self) -> &fault::Fault {
+    /// Returns the fault of the core.
+    pub fn inner(&self) -> &fault::Fault {
         &self.0
     }
 }
@@ -137,20 +142,20 @@ impl Fault {
                           line=None, field=None, told=False)"
     )]
     fn new(kind: &str, says: Option<&Bound<'_, PyAny>>, facts: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let kind: Kind = serde_json::from_value(kind.into()).map_err(|error| misuse(error.to_string()))?;
+        let kind: Kind = serde_json::from_value(kind.into()).map_err(|error| invalid_argument(error.to_string()))?;
         let mut fault = fault::Fault::new(kind);
         let mut suggestion = None;
         for (name, given) in facts.into_iter().flat_map(|facts| facts.iter()).filter(|(_, given)| !given.is_none()) {
             match name.extract::<String>()?.as_str() {
                 "path" => fault.path = given.extract::<String>()?.into(),
-                "value" => fault.value = Some(told_value(&given)),
+                "value" => fault.value = Some(value_or_text(&given)),
                 "allowed" => fault.allowed = Some(allowed_of(&given)?),
                 "suggestion" => suggestion = Some(given.extract()?),
                 "file" => fault.file = Some(given.extract()?),
                 "line" => fault.line = Some(given.extract()?),
                 "field" => fault.field = Some(given.extract()?),
                 "told" => fault.told = given.extract()?,
-                other => return Err(PyTypeError::new_err(format!("a fault has no {other}"))),
+                other => return Err(PyTypeError::new_err(format!("a fault has no attribute {other}"))),
             }
         }
         if let Some(Allowed::Names(names)) = &fault.allowed {
@@ -158,7 +163,7 @@ impl Fault {
             suggestion = suggestion.or(fault::nearest(given, names.iter().map(String::as_str)).map(str::to_owned));
         }
         fault.suggestion = suggestion;
-        // A text, or several and keys between them, which each reader gives in an own way.
+        // A text, or a list of texts and keys. Keys are 1-tuples: each reader formats them in its own way.
         let parts = match says {
             Some(says) if says.is_instance_of::<PyString>() => vec![says.clone()],
             Some(says) => says.try_iter()?.collect::<PyResult<_>>()?,
@@ -173,32 +178,32 @@ impl Fault {
         Ok(Self(fault))
     }
 
-    /// In what way it is wrong.
+    /// The kind of fault.
     #[getter]
     fn kind(&self) -> String {
         let name = serde_json::to_value(self.0.kind).ok();
         name.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// The key that is wrong.
+    /// The path of the key.
     #[getter]
     fn path(&self) -> Option<String> {
         (!self.0.path.is_empty()).then(|| self.0.path.to_string())
     }
 
-    /// The field of a record that is wrong.
+    /// The field of the trace record.
     #[getter]
     fn field(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
 
-    /// What it is.
+    /// The value.
     #[getter]
     fn value<'py>(&self, python: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.value.as_ref().map(|value| to_python(python, value)).transpose()
     }
 
-    /// What it may be: words, bounds, or a text that says it.
+    /// The allowed values: names, bounds, or a text.
     #[getter]
     fn allowed<'py>(&self, python: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(match &self.0.allowed {
@@ -215,55 +220,55 @@ impl Fault {
         })
     }
 
-    /// The allowed word most like the one given.
+    /// The allowed name that is most similar to the given one.
     #[getter]
     fn suggestion(&self) -> Option<&str> {
         self.0.suggestion.as_deref()
     }
 
-    /// The file in which it is to be put right.
+    /// The file with the fault.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.0.file.as_deref()
     }
 
-    /// Its line there, from 1.
+    /// The line in the file, from 1.
     #[getter]
     fn line(&self) -> Option<u64> {
         self.0.line
     }
 
-    /// Of a policy of one's own that failed: when it did, s of simulated time.
+    /// The simulated time at which a custom policy failed, s.
     #[getter]
     fn at_s(&self) -> Option<f64> {
         self.0.raised.as_ref().map(|raised| ns_to_s(raised.at_ns))
     }
 
-    /// Of a policy of one's own that failed: the number of the request at hand, or of the oldest that was pending.
+    /// The number of the request with which a custom policy failed, or of the oldest pending request.
     #[getter]
     fn request(&self) -> Option<u64> {
         self.0.raised.as_ref().and_then(|raised| raised.request)
     }
 
-    /// Of a policy of one's own that raised an error: what Python tells of it.
+    /// The traceback of the exception that a custom policy raised.
     #[getter]
     fn traceback(&self) -> Option<&str> {
         self.0.raised.as_ref().map(|raised| raised.traceback.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// The setting on top of the document that it comes from.
+    /// The setting with the fault.
     #[getter]
     fn setting(&self) -> Option<&str> {
         self.0.setting.as_deref()
     }
 
-    /// Every key that the sentence names, the wrong one first.
+    /// All keys in the message, that of the fault first.
     #[getter]
     fn keys<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(python, self.0.keys().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// The same fault in a table that stands at `prefix`: of that table, where no key of it is wrong by itself.
+    /// Returns the fault with `prefix` before its path. A fault without a path gets the path `prefix`.
     fn within(&self, prefix: &str) -> Self {
         let mut fault = self.0.clone();
         if fault.path.is_empty() {
@@ -273,7 +278,7 @@ impl Fault {
         Self(fault.within(prefix))
     }
 
-    /// The same fault, of what `about` names, `instead` of a setting that made it.
+    /// Returns the fault with the subject `about`; with `instead`, without its setting.
     #[pyo3(signature = (about, *, instead = false))]
     fn about(&self, about: &str, instead: bool) -> Self {
         let mut fault = self.0.clone().about(about);
@@ -281,7 +286,7 @@ impl Fault {
         Self(fault)
     }
 
-    /// The same fault, of an option of a command: no document has it.
+    /// Returns the fault for an option of a command, without file, line and setting.
     fn of_option(&self, option: &str) -> Self {
         let mut fault = self.0.clone();
         fault.path = Path::default().step(option);
@@ -289,13 +294,13 @@ impl Fault {
         Self(fault)
     }
 
-    /// The sentence; `words` says how its reader gives a key, and a value if there is one.
+    /// Returns the message. `words` formats a key with an optional value for the reader.
     #[pyo3(signature = (words = None))]
     fn text(&self, words: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
         let Some(words) = words else { return Ok(self.0.to_string()) };
-        let spoken = Spoken { words, raised: RefCell::new(None) };
-        let text = self.0.text(&spoken);
-        spoken.raised.into_inner().map_or(Ok(text), Err)
+        let vocabulary = PythonVocabulary { words, raised: RefCell::new(None) };
+        let text = self.0.text(&vocabulary);
+        vocabulary.raised.into_inner().map_or(Ok(text), Err)
     }
 
     fn __str__(&self) -> String {
@@ -306,29 +311,29 @@ impl Fault {
         format!("<Fault {}: {}>", self.kind(), self.0)
     }
 
-    /// Through what it holds, as text: one process hands it to another.
+    /// Pickles the fault as JSON.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let held = serde_json::to_string(&slf.get().0).map_err(|error| misuse(error.to_string()))?;
-        Ok((slf.get_type().getattr("_of")?, (held,)))
+        let text = serde_json::to_string(&slf.get().0).map_err(|error| invalid_argument(error.to_string()))?;
+        Ok((slf.get_type().getattr("_of")?, (text,)))
     }
 
     #[staticmethod]
-    fn _of(held: &str) -> PyResult<Self> {
-        Ok(Self(serde_json::from_str(held).map_err(|error| misuse(error.to_string()))?))
+    fn _of(text: &str) -> PyResult<Self> {
+        Ok(Self(serde_json::from_str(text).map_err(|error| invalid_argument(error.to_string()))?))
     }
 }
 
-/// A value of whatever kind; what no document could hold as text.
-fn told_value(given: &Bound<'_, PyAny>) -> Value {
-    let held = from_python(given).unwrap_or_default();
-    if held.is_null() {
+/// Converts a value; a value that no document can hold is converted to text.
+fn value_or_text(given: &Bound<'_, PyAny>) -> Value {
+    let value = from_python(given).unwrap_or_default();
+    if value.is_null() {
         given.str().map_or(Value::Null, |text| text.to_string().into())
     } else {
-        held
+        value
     }
 }
 
-/// What is allowed: a text, bounds by name, or words.
+/// Converts the allowed values: a text, a dictionary of bounds, or names.
 fn allowed_of(given: &Bound<'_, PyAny>) -> PyResult<Allowed> {
     if given.is_instance_of::<PyString>() {
         return Ok(Allowed::Type(given.extract()?));
@@ -336,37 +341,35 @@ fn allowed_of(given: &Bound<'_, PyAny>) -> PyResult<Allowed> {
     if given.is_instance_of::<PyDict>() {
         return serde_json::from_value(from_python(given)?)
             .map(Allowed::Range)
-            .map_err(|error| misuse(error.to_string()));
+            .map_err(|error| invalid_argument(error.to_string()));
     }
     Ok(Allowed::Names(given.extract()?))
 }
 
-/// The words of a reader, which a Python function has.
-struct Spoken<'a, 'py> {
+/// Formats keys by a Python function.
+struct PythonVocabulary<'a, 'py> {
     words: &'a Bound<'py, PyAny>,
     raised: RefCell<Option<PyErr>>,
 }
 
-impl Vocabulary for Spoken<'_, '_> {
+impl Vocabulary for PythonVocabulary<'_, '_> {
     fn setting(&self, path: &Path, value: Option<&Value>) -> String {
-        let said = value.map(|value| to_python(self.words.py(), value)).transpose();
-        let said = said.and_then(|value| self.words.call1((path.to_string(), value))?.extract());
-        said.unwrap_or_else(|error| {
+        let value_in_python = value.map(|value| to_python(self.words.py(), value)).transpose();
+        let text = value_in_python.and_then(|value| self.words.call1((path.to_string(), value))?.extract());
+        text.unwrap_or_else(|error| {
             *self.raised.borrow_mut() = Some(error);
             Keys.setting(path, value)
         })
     }
 }
 
-/// Does some of the core's work; a panic in it becomes an error, so that none crosses into Python.
+/// Runs `work` of the core, and converts a panic to an error.
 ///
-/// What was being worked on is dropped with the panic, so nothing half-done is seen again.
-pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+/// The callers drop the object that `work` used, so its state is not used again.
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let what = describe(panic.as_ref());
-        let says = format!(
-            "numbers beyond what the simulator can hold, or a defect in it ({what}): use less extreme parameters"
-        );
+        let says = format!("a number overflowed, or the simulator has a defect ({what}): use less extreme parameters");
         run(fault::Fault::new(Kind::OutOfRange).says(says))
     })
 }
@@ -376,14 +379,14 @@ fn describe(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// So many words of `known`, those most like `given` first.
+/// Returns the `count` names of `known` that are most similar to `given`, the most similar first.
 #[pyfunction]
 pub fn most_like(given: &str, known: Vec<String>, count: usize) -> Vec<String> {
     let words = fault::most_like(given, known.iter().map(String::as_str));
     words.into_iter().take(count).map(str::to_owned).collect()
 }
 
-/// The word of `known` that was perhaps meant by `given`.
+/// Returns the name of `known` that `given` is probably a misspelling of.
 #[pyfunction]
 pub fn nearest(given: &str, known: Vec<String>) -> Option<String> {
     fault::nearest(given, known.iter().map(String::as_str)).map(str::to_owned)

@@ -1,5 +1,4 @@
-//! A guard against Python code of one's own that does not come back: after a while it is made to raise, and where that does not
-//! help a process that says so is ended.
+//! Time limits of custom Python code. A call that exceeds its limit gets an exception; if that has no effect, the process can be ended.
 
 #![allow(unsafe_code)]
 
@@ -19,23 +18,27 @@ use sledsim::time::Time;
 
 use crate::{errors, raw};
 
-create_exception!(sledsim._core, OverTime, PyBaseException, "Raised in a policy that takes too long to answer.");
+create_exception!(sledsim._core, OverTime, PyBaseException, "Raised in a policy that exceeds its time limit.");
 
-/// How often calls are looked at.
+/// Interval between two checks of all calls.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// How long a call that was made to raise may take to end, at least: else as long again as it was given.
+/// Least time for a call to end after its exception; more if its limit is longer.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long Python's stack takes to be shown, at most.
-const SHOWING: Duration = Duration::from_millis(300);
-/// The exit status of a process that is ended.
-const STATUS: i32 = 2;
+/// Time for the output of Python's stack.
+const STACK_OUTPUT: Duration = Duration::from_millis(300);
+/// Exit status of a process that is ended.
+const EXIT_STATUS: i32 = 2;
 
-/// The signal at which a thread wakes, if there is one, and the thread that hears it.
-static WAKING: (AtomicI32, AtomicU64) = (AtomicI32::new(0), AtomicU64::new(0));
-/// Whether this process is to be ended, and the signal at which a thread shows its stack.
-static ENDING: (AtomicBool, AtomicI32) = (AtomicBool::new(false), AtomicI32::new(0));
+/// Signal that interrupts [`WAKE_THREAD`]; 0 for none.
+static WAKE_SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// The thread in which Python runs signal handlers.
+static WAKE_THREAD: AtomicU64 = AtomicU64::new(0);
+/// True if the process ends when a call can't be stopped.
+static ENDS_PROCESS: AtomicBool = AtomicBool::new(false);
+/// Signal at which a thread prints its stack; 0 for none.
+static STACK_SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Guards of policies that are in use, and the process in which somebody looks after them.
+/// Guards of policies in use, and the process with the watching thread.
 static GUARDS: Mutex<Watched> = Mutex::new(Watched { guards: Vec::new(), process: 0 });
 
 struct Watched {
@@ -43,7 +46,7 @@ struct Watched {
     process: u32,
 }
 
-/// Where a run is while a policy is asked: the simulated time, the request, and the key of a cache, where they are known.
+/// The simulated time, the request and the key of a cache of a call, where they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     at: Option<Time>,
@@ -52,12 +55,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// At a time, with a request.
+    /// Returns a place with a time and a request.
     pub fn at(now: Time, request: Option<u64>) -> Self {
         Self { at: Some(now), request, key: None }
     }
 
-    /// The same with a key.
+    /// Returns the place with a key.
     pub fn with_key(self, key: u64) -> Self {
         Self { key: Some(key), ..self }
     }
@@ -77,37 +80,37 @@ impl fmt::Display for Place {
     }
 }
 
-/// A call that is under way.
+/// A call in progress.
 #[derive(Debug)]
 struct Call {
     method: Option<&'static str>,
     place: Place,
-    /// The thread that it is in.
+    /// Its thread.
     thread: u64,
     began: Instant,
-    /// Since when it is known to take too long.
+    /// Time at which it was found to exceed its limit.
     over_since: Option<Instant>,
-    /// Whether it has been made to raise.
-    is_fired: bool,
+    /// True if the exception was raised in it.
+    is_raised: bool,
 }
 
-/// What is known of the calls of one policy.
+/// The time limit and the current call of one policy.
 #[derive(Debug)]
 pub struct Guard {
-    /// What messages call it.
+    /// Name in messages.
     name: String,
-    /// How long a call may take.
+    /// Time limit of a call.
     limit: Duration,
     call: Mutex<Option<Call>>,
 }
 
 impl Guard {
-    /// A guard of calls that may take so long.
+    /// Returns a guard with a time limit, and starts the watching thread if necessary.
     pub fn new(name: &str, limit: Duration) -> Arc<Self> {
         let guard = Arc::new(Self { name: name.to_owned(), limit, call: Mutex::new(None) });
         let mut watched = GUARDS.lock().unwrap_or_else(PoisonError::into_inner);
         watched.guards.push(Arc::downgrade(&guard));
-        // A process that was forked has the list, but not the thread.
+        // A forked process has the list but not the thread.
         if watched.process != std::process::id() {
             let named = std::thread::Builder::new().name("sledsim guard".into());
             if named.spawn(watch).is_ok() {
@@ -117,16 +120,16 @@ impl Guard {
         guard
     }
 
-    /// What messages call it.
+    /// Returns the name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    fn under_way(&self) -> MutexGuard<'_, Option<Call>> {
+    fn current_call(&self) -> MutexGuard<'_, Option<Call>> {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call, which raises [`OverTime`] where it takes too long.
+    /// Makes a call. [`OverTime`] is raised in it if it exceeds the limit.
     pub fn call<T>(
         &self,
         python: Python<'_>,
@@ -135,79 +138,79 @@ impl Guard {
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<T> {
         let (thread, began) = (raw::thread(), Instant::now());
-        *self.under_way() = Some(Call { method, place, thread, began, over_since: None, is_fired: false });
+        *self.current_call() = Some(Call { method, place, thread, began, over_since: None, is_raised: false });
         // A panic must not leave a record of a thread that may end.
         let answer = catch_unwind(AssertUnwindSafe(call));
-        let ended = self.under_way().take();
-        // Whoever made it raise held the interpreter, as this thread does now: nothing comes between.
-        if ended.is_some_and(|call| call.is_fired) {
+        let ended = self.current_call().take();
+        // The exception is raised by a thread that is attached to the interpreter, as this thread is now, so it is not raised later.
+        if ended.is_some_and(|call| call.is_raised) {
             raw::raise_in(thread, None, python);
         }
         answer.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// That a call took too long.
-    pub fn over(&self, method: Option<&str>) -> Fault {
+    /// Returns the fault of a call that exceeded its limit.
+    pub fn time_limit_fault(&self, method: Option<&str>) -> Fault {
         let limit_s = self.limit.as_secs_f64();
         Fault::new(Kind::Policy).says(match method {
-            Some(method) => format!("{}.{method} did not answer within {limit_s} s", self.name),
-            None => format!("{} did not end within {limit_s} s", self.name),
+            Some(method) => format!("{}.{method} did not return within {limit_s} s", self.name),
+            None => format!("{} did not return within {limit_s} s", self.name),
         })
     }
 
-    /// Notes whether the call under way takes too long.
+    /// Returns true if the current call exceeds its limit, and records the time.
     fn is_over(&self) -> bool {
-        let mut under_way = self.under_way();
-        let Some(call) = under_way.as_mut().filter(|call| call.began.elapsed() > self.limit) else { return false };
+        let mut current = self.current_call();
+        let Some(call) = current.as_mut().filter(|call| call.began.elapsed() > self.limit) else { return false };
         call.over_since.get_or_insert_with(Instant::now);
         true
     }
 
-    /// Ends the call under way if it is still over its time.
+    /// Raises [`OverTime`] in the current call if it still exceeds its limit.
     fn end_call(&self, python: Python<'_>) {
-        let mut under_way = self.under_way();
-        if let Some(call) = under_way.as_mut().filter(|call| call.over_since.is_some()) {
-            call.is_fired = true;
+        let mut current = self.current_call();
+        if let Some(call) = current.as_mut().filter(|call| call.over_since.is_some()) {
+            call.is_raised = true;
             raw::raise_in(call.thread, Some(&python.get_type::<OverTime>()), python);
         }
     }
 
-    /// Wakes the thread of a call that takes too long, where it waits for something, or holds the interpreter and looks for signals:
-    /// the step of Python that a signal is heard with lets others have the interpreter, who make the call raise.
+    /// Sends a signal to the thread of a call that exceeds its limit. The signal interrupts a system call; Python's signal handling
+    /// also releases the interpreter, so that another thread can raise the exception.
     fn wake(&self) {
-        let (signal, thread) = (WAKING.0.load(Ordering::Relaxed), WAKING.1.load(Ordering::Relaxed));
-        let under_way = self.under_way();
-        if signal != 0 && under_way.as_ref().is_some_and(|call| call.over_since.is_some() && call.thread == thread) {
+        let (signal, thread) = (WAKE_SIGNAL.load(Ordering::Relaxed), WAKE_THREAD.load(Ordering::Relaxed));
+        let current = self.current_call();
+        if signal != 0 && current.as_ref().is_some_and(|call| call.over_since.is_some() && call.thread == thread) {
             // SAFETY: the thread is in a call, which can't return while this holds its lock.
             unsafe { raw::signal(thread, signal) };
         }
     }
 
-    /// Ends the process if nothing ends the call: says so, and shows Python's stack.
+    /// Ends the process if the call has not ended after the exception. Prints a message and Python's stack.
     fn end_process(&self) {
         let grace = self.limit.max(GRACE);
-        let under_way = self.under_way();
-        let Some(call) = under_way.as_ref() else { return };
+        let current = self.current_call();
+        let Some(call) = current.as_ref() else { return };
         if call.over_since.is_none_or(|since| since.elapsed() < grace) {
             return;
         }
-        let (what, place, grace_s) = (self.over(call.method), call.place, grace.as_secs_f64());
+        let (what, place, grace_s) = (self.time_limit_fault(call.method), call.place, grace.as_secs_f64());
         let says = format!(
-            "error: {what}{place}, and could not be stopped for {grace_s} s more: the process ends. It was in\n"
+            "error: {what}{place}, and could not be stopped for {grace_s} s more: the process ends. Its stack:\n"
         );
-        // Nothing is left to do where even this can't be said.
+        // A failed write is ignored: the process ends anyway.
         let _ = std::io::stderr().write_all(says.as_bytes());
-        let signal = ENDING.1.load(Ordering::Relaxed);
+        let signal = STACK_SIGNAL.load(Ordering::Relaxed);
         if signal != 0 {
             // SAFETY: the thread is in this call, which can't return while this holds its lock.
             unsafe { raw::signal(call.thread, signal) };
-            std::thread::sleep(SHOWING);
+            std::thread::sleep(STACK_OUTPUT);
         }
-        raw::exit(STATUS);
+        raw::exit(EXIT_STATUS);
     }
 }
 
-/// Looks after calls until no policy is in use any more. It never waits for the interpreter, which a call may hold for ever.
+/// Watches calls until no policy is in use. It never waits for the interpreter, which a call may hold for ever.
 fn watch() {
     let mut ender: Option<JoinHandle<Option<()>>> = None;
     loop {
@@ -222,48 +225,48 @@ fn watch() {
             watched.guards.iter().filter_map(Weak::upgrade).filter(|guard| guard.is_over()).collect()
         };
         over.iter().for_each(|guard| guard.wake());
-        if ENDING.0.load(Ordering::Relaxed) {
+        if ENDS_PROCESS.load(Ordering::Relaxed) {
             over.iter().for_each(|guard| guard.end_process());
         }
         if !over.is_empty() && ender.as_ref().is_none_or(JoinHandle::is_finished) {
-            let named = std::thread::Builder::new().name("sledsim guard's hand".into());
-            // While Python ends there is nobody to attach to.
+            let named = std::thread::Builder::new().name("sledsim guard raise".into());
+            // Attaching fails while Python shuts down.
             let end = move || Python::try_attach(|python| over.iter().for_each(|guard| guard.end_call(python)));
             ender = named.spawn(end).ok();
         }
     }
 }
 
-/// Says by which signal the thread that calls this can be woken: its handler has to run a step of Python.
+/// Sets the signal that interrupts the calling thread. Its handler must run Python code.
 #[pyfunction]
 pub fn wake_by(signal: i32) {
-    WAKING.1.store(raw::thread(), Ordering::Relaxed);
-    WAKING.0.store(signal, Ordering::Relaxed);
+    WAKE_THREAD.store(raw::thread(), Ordering::Relaxed);
+    WAKE_SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-/// Has this process end, with exit status 2, where a call of a policy can't be ended; a thread shows its stack at the signal.
+/// Ends this process with exit status 2 when a call of a policy can't be stopped. A thread prints its stack at `signal`.
 #[pyfunction]
 #[pyo3(signature = (signal=None))]
 pub fn end_when_stuck(signal: Option<i32>) {
-    ENDING.1.store(signal.unwrap_or(0), Ordering::Relaxed);
-    ENDING.0.store(true, Ordering::Relaxed);
+    STACK_SIGNAL.store(signal.unwrap_or(0), Ordering::Relaxed);
+    ENDS_PROCESS.store(true, Ordering::Relaxed);
 }
 
-/// Calls a function that may take so long, s; it has a name for messages.
+/// Calls a function with a time limit, s. `name` is its name in messages.
 ///
 /// # Errors
-/// It took longer, or what it raised.
+/// The function exceeded its limit, or raised an exception.
 #[pyfunction]
-pub fn in_time<'py>(name: &str, limit_s: f64, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn call_with_timeout<'py>(name: &str, limit_s: f64, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let python = function.py();
-    let limit = Duration::try_from_secs_f64(limit_s).map_err(|error| errors::misuse(error.to_string()))?;
+    let limit = Duration::try_from_secs_f64(limit_s).map_err(|error| errors::invalid_argument(error.to_string()))?;
     let guard = Guard::new(name, limit);
     guard.call(python, None, Place::default(), || function.call0()).map_err(|error| {
         if !error.is_instance_of::<OverTime>(python) {
             return error;
         }
-        let mut fault = guard.over(None).placed("python");
-        fault.raised = Some(errors::told_of(python, &error));
+        let mut fault = guard.time_limit_fault(None).placed("python");
+        fault.raised = Some(errors::traceback_of(python, &error));
         errors::scenario(fault)
     })
 }

@@ -1,4 +1,4 @@
-//! Hit ratios of caches, and the registry of their replacement policies.
+//! Hit ratios of caches, and the registry of replacement policies.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use sledsim::scenario;
 use crate::errors;
 use crate::parts;
 use crate::policy::PythonDoor;
-use crate::trace::{failed, options, watched, Columns};
-use crate::values::{document_of, held, parameters_of, to_python};
+use crate::trace::{options, read_error, watched, Columns};
+use crate::values::{document_of, parameters_of, to_python, to_value};
 
-/// The registry of replacement policies.
+/// Returns the registry of replacement policies.
 #[pyfunction]
 pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let schema = scenario::replacement_schema();
@@ -46,7 +46,7 @@ fn cache((policy, pages): &Cache<'_>, door: &PythonDoor) -> PyResult<CacheSpec> 
     }
 }
 
-/// Sends a trace through caches; returns what they did.
+/// Replays a trace on caches and returns their counts.
 #[pyfunction]
 #[pyo3(signature = (
     path, *, caches, page_bytes, policies, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
@@ -73,26 +73,26 @@ pub fn hit_ratios<'py>(
     let mut stopped = None;
     let mut keep_going = |requests: u64, fraction: Option<f64>| {
         Python::attach(|python| {
-            let told = python.check_signals().and_then(|()| {
+            let watched = python.check_signals().and_then(|()| {
                 let Some(progress) = &progress else { return Ok(()) };
                 let total = fraction.filter(|&fraction| fraction > 0.0).map(|share| (requests as f64 / share) as u64);
                 progress.call1(python, (requests, total, 0.0, None::<f64>)).map(|_| ())
             });
-            stopped = told.err();
+            stopped = watched.err();
             stopped.is_none()
         })
     };
     let found = python.detach(|| {
-        errors::guarded(|| {
+        errors::catch_panic(|| {
             let mut reader = watched(&path, &options)?;
             hit_ratio::hit_ratios(&mut reader, page_bytes, &caches, &mut keep_going)
         })
     })?;
     let found = found.map_err(|error| match error {
-        HitRatioError::Trace(error) => failed(error),
+        HitRatioError::Trace(error) => read_error(error),
         HitRatioError::Interrupted => stopped.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
         HitRatioError::Cache(faults) => errors::scenario(faults),
         HitRatioError::Policy(fault) => errors::run(fault),
     })?;
-    to_python(python, &held(&found))
+    to_python(python, &to_value(&found))
 }

@@ -1,4 +1,4 @@
-//! Python bindings: converts and forwards, no logic; the one door for the GIL, signals and errors.
+//! Python bindings: they convert and forward, handle the GIL and signals, and convert errors. They have no other logic.
 
 use pyo3::prelude::*;
 
@@ -38,12 +38,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fill(module, Parts::default())
 }
 
-/// Fills a Python module with the compiled core of Sledsim, which has parts of a crate's own besides.
+/// Fills a Python module with the compiled core of Sledsim and the custom parts of a crate.
 ///
-/// The module then stands in the place of Sledsim's own where `SLEDSIM_CORE` names it.
+/// Sledsim uses the module instead of its own if the environment variable `SLEDSIM_CORE` names it.
 ///
 /// # Errors
-/// A name of a part is taken; the module is not to be filled.
+/// Two parts have the same name, or the module can't be filled.
 pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     errors::prepare(module.py())?;
     parts::add(parts)?;
@@ -83,7 +83,7 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policy::policy_title, module)?)?;
     module.add_function(wrap_pyfunction!(guard::wake_by, module)?)?;
     module.add_function(wrap_pyfunction!(guard::end_when_stuck, module)?)?;
-    module.add_function(wrap_pyfunction!(guard::in_time, module)?)?;
+    module.add_function(wrap_pyfunction!(guard::call_with_timeout, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(parts::mechanisms, module)?)?;

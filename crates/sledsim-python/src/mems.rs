@@ -1,4 +1,4 @@
-//! What only MEMS storage answers: the motion and the geometry of a sled.
+//! Properties of MEMS devices only: motion and geometry of a sled.
 
 use std::sync::Mutex;
 
@@ -15,7 +15,7 @@ use crate::errors;
 #[pyclass(module = "sledsim._core", frozen)]
 pub struct Sled {
     parameters: MemsParameters,
-    // The device keeps seek times as it computes them, so one thread at a time may ask it.
+    // The device caches seek times, so only one thread at a time can use it.
     device: Mutex<MemsDevice>,
     figures: Characteristics,
 }
@@ -25,10 +25,10 @@ impl Sled {
     #[new]
     fn new(device: &Device) -> PyResult<Self> {
         let DeviceSpec::Mems(parameters) = &device.spec else {
-            return Err(errors::misuse("this device has no sled: it is not MEMS storage"));
+            return Err(errors::invalid_argument("this device has no sled: it is not MEMS storage"));
         };
-        let device = errors::guarded(|| MemsDevice::new(parameters))?.map_err(errors::scenario)?;
-        let figures = errors::guarded(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
+        let device = errors::catch_panic(|| MemsDevice::new(parameters))?.map_err(errors::scenario)?;
+        let figures = errors::catch_panic(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
         Ok(Self { parameters: parameters.as_ref().clone(), device: Mutex::new(device), figures })
     }
 
@@ -77,22 +77,22 @@ impl Sled {
         self.figures.readable_bytes
     }
 
-    /// Cylinder, track, row and slot of a block.
+    /// Returns the cylinder, track, row and slot of a block.
     fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, u32)> {
         let device = locked(&self.device);
-        require_inside(device.capacity_blocks(), lbn, 1)?;
+        require_inside(device.dimensions().capacity_blocks, lbn, 1)?;
         let place = device.geometry().place(lbn);
         Ok((place.cylinder, place.track, place.row, place.slot))
     }
 
-    /// The blocks at the sled position of `lbn` under other tips.
+    /// Returns the blocks at the sled position of `lbn` under other tips.
     fn equivalent<'py>(&self, python: Python<'py>, lbn: u64) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let device = locked(&self.device);
-        require_inside(device.capacity_blocks(), lbn, 1)?;
+        require_inside(device.dimensions().capacity_blocks, lbn, 1)?;
         Ok(device.equivalent(lbn).into_pyarray(python))
     }
 
-    /// Time of moves along X, settling included; places in um from the centre.
+    /// Returns the times of seeks along X with settling, ms. Positions are in um from the centre.
     fn seek_x_ms<'py>(
         &self,
         python: Python<'py>,
@@ -107,7 +107,7 @@ impl Sled {
         Ok(times.into_pyarray(python))
     }
 
-    /// Time of seeks along Y; places in um from the centre, directions +1, -1, or 0 for a start at rest.
+    /// Returns the times of seeks along Y, ms. Positions are in um from the centre, directions +1, -1, or 0 for a start at rest.
     fn seek_y_ms<'py>(
         &self,
         python: Python<'py>,
@@ -121,7 +121,7 @@ impl Sled {
         same_length(&[y0.len(), y1.len(), d0.len(), d1.len()])?;
         self.check_travel(y0.iter().chain(y1), self.parameters.y_range_um)?;
         if d1.iter().any(|&d| d == 0) {
-            return Err(errors::misuse("a seek along Y ends moving: to_direction must be +1 or -1"));
+            return Err(errors::invalid_argument("to_direction must be +1 or -1: a seek along Y ends in motion"));
         }
         let device = locked(&self.device);
         let times: Vec<f64> = (0..y0.len())
@@ -139,7 +139,9 @@ impl Sled {
         for place in places_um {
             if place.is_nan() || place.abs() > range_um / 2.0 {
                 let half = range_um / 2.0;
-                return Err(errors::misuse(format!("{place} um is outside the travel: from -{half} to {half} um")));
+                return Err(errors::invalid_argument(format!(
+                    "{place} um is outside the travel: from -{half} to {half} um"
+                )));
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ use crate::parts;
 use crate::pending::{Pending, Request, Shared};
 use crate::replacement::PythonReplacement;
 use crate::spin_down::PythonSpinDown;
-use crate::values::{arrays_ready, document_of, from_python, held, to_python};
+use crate::values::{document_of, from_python, load_numpy, to_python, to_value};
 
 /// Characters of an answer that a message has room for.
 const LONGEST_SHOWN: usize = 80;
@@ -53,7 +53,7 @@ impl PythonDoor {
     }
 
     fn loaded(&self, python: Python<'_>, role: Role, wanted: &OwnSpec, base: &Path) -> PyResult<Opened> {
-        let loaded = self.load.bind(python).call1((role.name(), to_python(python, &held(wanted))?, base))?;
+        let loaded = self.load.bind(python).call1((role.name(), to_python(python, &to_value(wanted))?, base))?;
         if let Some(address) = wanted.address {
             let address = usize::try_from(address)?;
             // SAFETY: `load` rejects an address that the Python function `compiled` did not return. That function keeps the compiled
@@ -61,7 +61,7 @@ impl PythonDoor {
             return unsafe { sledsim_compiled::at_address(role, wanted, address) }.map_err(errors::scenario);
         }
         let Value::Object(parameters) = from_python(&loaded.getattr("parameters")?)? else {
-            return Err(errors::misuse("parameters are no table"));
+            return Err(errors::invalid_argument("parameters are no table"));
         };
         let (folder, source) = (loaded.getattr("folder")?.extract()?, loaded.getattr("source")?.extract()?);
         let (name, positioning) = (wanted.title().to_owned(), loaded.getattr("positioning")?.extract()?);
@@ -70,7 +70,7 @@ impl PythonDoor {
             name,
             make: loaded.getattr("make")?.unbind(),
             positioning,
-            limit: Duration::try_from_secs_f64(limit_s).map_err(|error| errors::misuse(error.to_string()))?,
+            limit: Duration::try_from_secs_f64(limit_s).map_err(|error| errors::invalid_argument(error.to_string()))?,
             hooks: loaded.getattr("hooks")?.extract()?,
         };
         Ok(Opened { folder, source, parameters, maker: Arc::new(Factory(Arc::new(class))) })
@@ -109,7 +109,7 @@ impl Door for PythonDoor {
             let made = to_python(python, drawing).and_then(|drawing| draw.bind(python).call1((drawing, base)));
             let error = match made.and_then(|device| document_of(&device, "device")) {
                 Ok(Value::Object(device)) => return Ok(device),
-                Ok(_) => errors::misuse("a device is a table"),
+                Ok(_) => errors::invalid_argument("a device is a table"),
                 Err(error) => error,
             };
             Err(errors::faults_in(python, &error).unwrap_or_else(|| raised(python, "the drawing", &error).into()))
@@ -125,7 +125,7 @@ pub fn policy_title(policy: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(own.title().to_owned());
     }
     let name = policy.as_str().or_else(|| policy.get("name")?.as_str());
-    name.map(str::to_owned).ok_or_else(|| errors::misuse("a policy has a name"))
+    name.map(str::to_owned).ok_or_else(|| errors::invalid_argument("a policy has a name"))
 }
 
 /// What an exception of one's own code says.
@@ -134,15 +134,15 @@ fn raised(python: Python<'_>, what: &str, error: &PyErr) -> Fault {
     let says = error.value(python).str().map(|text| text.to_string()).unwrap_or_default();
     let colon = if says.is_empty() { "" } else { ": " };
     let mut fault = Fault::new(Kind::Policy).says(format!("{what} raised {kind}{colon}{says}"));
-    fault.raised = Some(errors::told_of(python, error));
+    fault.raised = Some(errors::traceback_of(python, error));
     fault
 }
 
 /// Why a call of one's own class, or of a method of it, did not answer.
 fn failed(python: Python<'_>, guard: &Guard, method: Option<&str>, error: &PyErr) -> Fault {
     if error.is_instance_of::<OverTime>(python) {
-        let mut over = guard.over(method.or(Some("__init__")));
-        over.raised = Some(errors::told_of(python, error));
+        let mut over = guard.time_limit_fault(method.or(Some("__init__")));
+        over.raised = Some(errors::traceback_of(python, error));
         return over;
     }
     let what = method.map(|method| format!(".{method}")).unwrap_or_default();
@@ -228,7 +228,7 @@ impl<M> Instance<M> {
     where
         V: Default + Into<PyClassInitializer<V>> + PyClass,
     {
-        let instance = Self::new(class, |python, _| arrays_ready(python), bind)?;
+        let instance = Self::new(class, |python, _| load_numpy(python), bind)?;
         let view = Python::attach(|python| {
             Py::new(python, V::default()).map_err(|error| raised(python, &class.name, &error))
         })?;

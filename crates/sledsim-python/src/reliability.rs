@@ -4,11 +4,10 @@ use pyo3::prelude::*;
 use sledsim::reliability::{self, Enclosure, Experiment};
 
 use crate::errors;
-use crate::values::{document_of, held, to_python};
-use crate::watch::goes_on;
+use crate::values::{document_of, to_python, to_value};
+use crate::watch::keep_going;
 
-/// What can be asked of simulated lifetimes of an enclosure: whether losses can be forced, and how many lifetimes such an
-/// experiment may have.
+/// Returns whether losses of an enclosure can be forced, and the largest number of lifetimes of the experiment.
 #[pyfunction]
 pub fn enclosure_reach(enclosure: &Bound<'_, PyAny>, experiment: &Bound<'_, PyAny>) -> PyResult<(bool, u64)> {
     let (enclosure, experiment) = read(enclosure, experiment)?;
@@ -23,7 +22,8 @@ fn read(enclosure: &Bound<'_, PyAny>, experiment: &Bound<'_, PyAny>) -> PyResult
 
 /// Simulates lifetimes of an enclosure.
 ///
-/// The GIL is released meanwhile. Ctrl-C ends it with the lifetimes so far; `progress` hears their number.
+/// The GIL is released during the simulation. After Ctrl-C the result is that of the lifetimes so far. `progress` is called with the
+/// number of lifetimes.
 #[pyfunction]
 #[pyo3(signature = (enclosure, experiment, *, progress = None))]
 pub fn enclosure_lifetimes<'py>(
@@ -34,18 +34,18 @@ pub fn enclosure_lifetimes<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (enclosure, experiment) = read(enclosure, experiment)?;
     let mut raised = None;
-    let mut keep_going = |lifetimes: u64| {
+    let mut watch = |lifetimes: u64| {
         Python::attach(|python| {
-            goes_on(python, progress.as_ref(), (lifetimes,)).unwrap_or_else(|error| {
+            keep_going(python, progress.as_ref(), (lifetimes,)).unwrap_or_else(|error| {
                 raised = Some(error);
                 false
             })
         })
     };
     let outcome =
-        python.detach(|| errors::guarded(|| reliability::simulate(&enclosure, &experiment, &mut keep_going)))?;
+        python.detach(|| errors::catch_panic(|| reliability::simulate(&enclosure, &experiment, &mut watch)))?;
     if let Some(error) = raised {
         return Err(error);
     }
-    to_python(python, &held(&outcome.map_err(errors::scenario)?))
+    to_python(python, &to_value(&outcome.map_err(errors::scenario)?))
 }

@@ -1,4 +1,4 @@
-//! Scenarios and runs.
+//! Runs of scenarios, and their results.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ use sledsim::units::ns_to_ms;
 use crate::errors;
 use crate::parts;
 use crate::scenario::Scenario;
-use crate::values::{arrays_ready, held, parameters_of, to_python};
-use crate::watch::goes_on;
+use crate::values::{load_numpy, parameters_of, to_python, to_value};
+use crate::watch::keep_going;
 
-/// How often a run looks whether a signal came.
+/// Interval between two checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Buckets of an exported histogram in each doubling of the value.
+/// Bins of an exported histogram in each octave.
 const BINS_PER_OCTAVE: u32 = 16;
 
 /// Runs a resolved scenario.
@@ -46,27 +46,27 @@ pub fn run(
 ) -> PyResult<RunOutput> {
     let resolved = &scenario.resolved;
     let scenario = resolved.scenario();
-    let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
+    let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check };
     let mut watch = Watch::new(progress, scenario.run.requests, scenario.run.time_s);
-    let outcome = python.detach(|| errors::guarded(|| resolved.run(&keep, &mut |now| watch.keep_going(now))))?;
+    let outcome = python.detach(|| errors::catch_panic(|| resolved.run(&keep, &mut |now| watch.keep_going(now))))?;
     if let Some(error) = watch.error {
         return Err(error);
     }
     Ok(outcome.map_err(run_error)?.into())
 }
 
-/// What stops a run, or a session.
+/// Converts an error of a run or a session.
 pub fn run_error(error: scenario::RunError) -> PyErr {
     match error {
         scenario::RunError::Scenario(faults) => errors::run(faults),
         scenario::RunError::Rule(fault) => errors::run(fault),
         scenario::RunError::Trace(fault) => errors::trace(fault),
-        scenario::RunError::Policy(stopped) => stopped_by_policy(*stopped),
+        scenario::RunError::Policy(stopped) => policy_error(*stopped),
     }
 }
 
-/// What a policy of one's own did, with what had been found until then.
-fn stopped_by_policy(stopped: scenario::Stopped) -> PyErr {
+/// Returns the error of a custom policy, with the results up to then.
+fn policy_error(stopped: scenario::Stopped) -> PyErr {
     let error = errors::run(stopped.fault);
     let Some(so_far) = stopped.so_far.map(RunOutput::from) else { return error };
     Python::attach(|python| {
@@ -75,45 +75,45 @@ fn stopped_by_policy(stopped: scenario::Stopped) -> PyErr {
     })
 }
 
-/// The stretch of a run, in seconds from its start, that a timeline is to cover.
-pub fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
-    // Beyond the clock's end, as infinity is, there is nothing.
+/// Converts the interval of a timeline, in seconds from the start of the run.
+pub fn timeline_spec((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
+    // Later times, such as infinity, are after the end of every run.
     const LAST_S: f64 = 9e9;
     if !(start_s >= 0.0 && start_s < end_s) {
-        return Err(errors::misuse(format!(
-            "timeline = ({start_s}, {end_s}): expected two times in seconds, the first not negative and below the second"
+        return Err(errors::invalid_argument(format!(
+            "timeline = ({start_s}, {end_s}): expected a start of at least 0 s and a later end, in seconds"
         )));
     }
     let at = |seconds: f64| if seconds < LAST_S { Time::from_ns(s_to_ns(seconds)) } else { Time::MAX };
     Ok(TimelineSpec { from: at(start_s), to: at(end_s), ..TimelineSpec::default() })
 }
 
-/// Looks after signals and progress while a run goes on without the GIL.
+/// Checks for signals and reports progress while a run has no GIL.
 pub struct Watch {
     progress: Option<Py<PyAny>>,
     total: Option<u64>,
     end_s: Option<f64>,
-    looked: Instant,
+    last_check: Instant,
     pub error: Option<PyErr>,
 }
 
 impl Watch {
-    /// Tells of so many requests, and until when, if that is known.
+    /// Returns a watch that reports progress of `total` requests up to `end_s`, where they are known.
     pub fn new(progress: Option<Py<PyAny>>, total: Option<u64>, end_s: Option<f64>) -> Self {
-        Self { progress, total, end_s, looked: Instant::now(), error: None }
+        Self { progress, total, end_s, last_check: Instant::now(), error: None }
     }
 
     pub fn keep_going(&mut self, now: Progress) -> bool {
-        if self.looked.elapsed() < SIGNAL_INTERVAL {
+        if self.last_check.elapsed() < SIGNAL_INTERVAL {
             return true;
         }
-        self.looked = Instant::now();
+        self.last_check = Instant::now();
         Python::attach(|python| {
-            // Without a limit, what is left of a trace is known by how far its file has been read.
+            // Without a limit, the position in a trace file gives an estimate of the number of requests.
             let of_trace = now.fraction_taken.filter(|&fraction| fraction > 0.0);
             let total = self.total.or(of_trace.map(|fraction| (now.submitted as f64 / fraction) as u64));
-            let told = (now.submitted, total, now.now.seconds(), self.end_s);
-            goes_on(python, self.progress.as_ref(), told).unwrap_or_else(|error| {
+            let arguments = (now.submitted, total, now.now.seconds(), self.end_s);
+            keep_going(python, self.progress.as_ref(), arguments).unwrap_or_else(|error| {
                 self.error = Some(error);
                 false
             })
@@ -139,14 +139,14 @@ impl From<scenario::RunOutput> for RunOutput {
 
 #[pymethods]
 impl RunOutput {
-    /// The summary.
+    /// Returns the summary.
     fn summary<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, &held(&self.report))
+        to_python(python, &to_value(&self.report))
     }
 
-    /// Every number of the summary by its path, such as `response.mean_ms`.
+    /// Returns all numbers of the summary by path, such as `response.mean_ms`.
     fn numbers<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        // Finding them takes longer than handing them over; other threads run meanwhile.
+        // Other threads can run during the collection, which takes longer than the conversion.
         let found = python.detach(|| self.report.numbers());
         let numbers = PyDict::new(python);
         for (path, number) in found {
@@ -155,9 +155,9 @@ impl RunOutput {
         Ok(numbers)
     }
 
-    /// The summary's histograms by quantity: lower edges of the bins that are not empty, upper ones, in ms, and requests.
+    /// Returns the histograms of the summary by quantity: lower edges (ms), upper edges (ms) and counts of the bins that are not empty.
     fn histograms<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        arrays_ready(python)?;
+        load_numpy(python)?;
         let histograms = PyDict::new(python);
         let of = &self.report.histogram;
         for (quantity, histogram) in [("response", &of.response), ("wait", &of.wait), ("service", &of.service)] {
@@ -172,7 +172,7 @@ impl RunOutput {
         Ok(histograms)
     }
 
-    /// Distribution of `response`, `wait` or `service` over `all`, `reads` or `writes`: edges in ms, and counts.
+    /// Returns the distribution of `response`, `wait` or `service` over `all`, `reads` or `writes`: edges (ms) and counts.
     fn histogram<'py>(&self, python: Python<'py>, quantity: &str, op: &str) -> PyResult<Histogram<'py>> {
         let quantity = match quantity {
             "response" => Quantity::Response,
@@ -186,15 +186,15 @@ impl RunOutput {
             "writes" => Which::Writes,
             other => return Err(errors::run(Fault::unknown_name("op", other, ["all", "reads", "writes"]))),
         };
-        arrays_ready(python)?;
+        load_numpy(python)?;
         let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);
         let edges_ms: Vec<f64> = bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect();
         Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
     }
 
-    /// What mechanisms did by column, those of one mechanism after those of another; empty unless it was asked for.
+    /// Returns the timeline of all mechanisms as columns, ordered by mechanism; empty if no timeline was kept.
     fn timeline<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        arrays_ready(python)?;
+        load_numpy(python)?;
         let columns = PyDict::new(python);
         let all = || self.timeline.spans.iter().flatten();
         let numbers = self.timeline.spans.iter().zip(0_u32..).flat_map(|(spans, n)| spans.iter().map(move |_| n));
@@ -208,19 +208,19 @@ impl RunOutput {
         Ok(columns)
     }
 
-    /// Names of the states that the timeline gives by number.
+    /// Returns the names of the states of the timeline, by number.
     fn timeline_states(&self) -> Vec<String> {
         self.activities.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Width of the slots that the timeline is in, s; none where it has every span.
+    /// Returns the width of the timeline's slots, s; `None` if the timeline has every interval.
     fn timeline_slot_s(&self) -> Option<f64> {
         self.timeline.slot_ns.map(ns_to_s)
     }
 
-    /// The request log by column; empty unless it was asked for.
+    /// Returns the request log as columns; empty if no log was kept.
     fn log<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        arrays_ready(python)?;
+        load_numpy(python)?;
         let columns = PyDict::new(python);
         if let Some(log) = self.recorder.log() {
             fill_log(&columns, log, &self.recorder, self.report.energy.is_some())?;
@@ -231,14 +231,14 @@ impl RunOutput {
 
 type Histogram<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
 
-/// Fills in the columns of the log; energies only where the device's powers are known.
+/// Fills in the columns of the log; energies only if the powers of the device are known.
 fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_energy: bool) -> PyResult<()> {
     let python = columns.py();
     macro_rules! column {
         ($name:expr, $entry:pat => $value:expr) => {{
             let values: Vec<_> = log.entries.iter().map(|$entry| $value).collect();
             columns.set_item($name, values.into_pyarray(python))?;
-            // All columns of millions of requests take seconds.
+            // The columns of millions of requests take seconds.
             python.check_signals()?;
         }};
     }
@@ -273,7 +273,7 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     Ok(())
 }
 
-/// The phases of a service: key, label, the phase that each is a part of, and what the mechanisms that always show it call it.
+/// Returns the phases of a service: key, label, enclosing phase, and the label of each mechanism that always reports it.
 #[pyfunction]
 pub fn phases() -> Vec<(&'static str, &'static str, &'static str, HashMap<&'static str, &'static str>)> {
     let facts =
@@ -281,7 +281,7 @@ pub fn phases() -> Vec<(&'static str, &'static str, &'static str, HashMap<&'stat
     PHASES.iter().map(facts).collect()
 }
 
-/// Ends of the two-sided confidence interval of the mean of so many independent values with this variance: Student's t.
+/// Returns the two-sided confidence interval of the mean of `count` independent values with this variance, by Student's t.
 #[pyfunction]
 #[pyo3(signature = (count, mean, variance, *, confidence = 0.95))]
 pub fn mean_interval(count: u64, mean: f64, variance: f64, confidence: f64) -> (f64, f64) {
@@ -289,7 +289,7 @@ pub fn mean_interval(count: u64, mean: f64, variance: f64, confidence: f64) -> (
     (low, high)
 }
 
-/// The registry of schedulers.
+/// Returns the registry of schedulers.
 #[pyfunction]
 pub fn schedulers(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let schema = scenario::schema();

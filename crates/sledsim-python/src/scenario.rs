@@ -1,4 +1,4 @@
-//! Scenarios with every key: what is written crosses the border once, and is handed about whole from then on.
+//! Scenarios: as written, and resolved with every key.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use sledsim::scenario::{self, canonical, Catalog, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
 use crate::policy::PythonDoor;
-use crate::values::{held, to_python};
+use crate::values::{to_python, to_value};
 use crate::{document, errors};
 
-/// JSON Schema of a scenario as a user writes it: as typed classes hold it, or as a file may.
+/// Returns the JSON Schema of a scenario: of the typed classes, or with `document`, of a file.
 #[pyfunction]
 #[pyo3(signature = (*, document = false))]
 pub fn schema(python: Python<'_>, document: bool) -> PyResult<Bound<'_, PyAny>> {
@@ -25,13 +25,13 @@ pub fn schema(python: Python<'_>, document: bool) -> PyResult<Bound<'_, PyAny>> 
     to_python(python, &schema)
 }
 
-/// JSON Schema of a run's summary, with a description of every key.
+/// Returns the JSON Schema of the summary of a run.
 #[pyfunction]
 pub fn result_schema(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(python, &scenario::report_schema())
 }
 
-/// A scenario as written, before settings and defaults: read once, resolved as often as one likes.
+/// A scenario as written, before settings and defaults. It is read once and can be resolved many times.
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Written {
     draft: Draft,
@@ -42,7 +42,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// A document that has been read; `policies` finds policies of one's own, `drawings` makes devices from drawings.
+    /// Returns a scenario from a document that has been read. `policies` loads custom policies, `drawings` makes devices from drawings.
     pub fn of(
         python: Python<'_>,
         draft: Draft,
@@ -62,7 +62,7 @@ impl Written {
 
 #[pymethods]
 impl Written {
-    /// Reads a text in a notation, or a dictionary, which messages call `name`.
+    /// Reads a text or a dictionary. `name` is its name in messages.
     #[new]
     #[pyo3(signature = (written, *, format = "json", name, base_dir, catalog, policies = None, drawings = None))]
     fn new(
@@ -82,13 +82,13 @@ impl Written {
         Ok(Self::of(written.py(), Draft::of(document), text, catalog, base_dir, policies, drawings))
     }
 
-    /// What messages call it.
+    /// Name in messages.
     #[getter]
     fn name(&self) -> &str {
         self.draft.source()
     }
 
-    /// The text; of a dictionary or a table, what it says as JSON.
+    /// The text; for a dictionary or a table, JSON.
     #[getter]
     fn text(&self) -> &str {
         &self.text
@@ -100,11 +100,11 @@ impl Written {
         self.base_dir.to_string_lossy()
     }
 
-    /// Lays settings over it, fills in every default and checks all. The GIL is released meanwhile.
+    /// Applies settings, fills in defaults and checks the scenario. The GIL is released meanwhile.
     #[pyo3(signature = (sets = Vec::new()))]
     fn resolve(&self, python: Python<'_>, sets: Vec<String>) -> PyResult<Scenario> {
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
-        let resolved = python.detach(|| errors::guarded(work))?.map_err(errors::scenario)?;
+        let resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
         let policies = self.policies.as_ref().filter(|_| resolved.has_own_policies());
         Ok(Scenario { policies: policies.map(|load| load.clone_ref(python)), ..resolved.into() })
     }
@@ -114,14 +114,14 @@ impl Written {
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Scenario {
     pub resolved: Resolved,
-    /// The text that only equal scenarios have, once somebody asked for it.
+    /// Canonical text, which is equal for equal scenarios; made on demand.
     canonical: OnceLock<String>,
-    /// What finds its policies of one's own, where it has some.
+    /// Loader of custom policies, if the scenario has some.
     policies: Option<Py<PyAny>>,
 }
 
-/// What one process tells another of a scenario: its text, what it cites, and what finds its policies.
-type Told = (String, Vec<String>, Option<Py<PyAny>>);
+/// The pickled state of a scenario: text, citations, and loader of custom policies.
+type Pickled = (String, Vec<String>, Option<Py<PyAny>>);
 
 impl From<Resolved> for Scenario {
     fn from(resolved: Resolved) -> Self {
@@ -135,16 +135,16 @@ impl Scenario {
     }
 
     fn text(&self) -> &str {
-        self.canonical.get_or_init(|| canonical(held(self.resolved.scenario())))
+        self.canonical.get_or_init(|| canonical(to_value(self.resolved.scenario())))
     }
 }
 
 #[pymethods]
 impl Scenario {
-    /// Every key, as plain dictionaries and lists that are the caller's own.
+    /// All keys, as new dictionaries and lists.
     #[getter]
     fn values<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, &held(self.resolved.scenario()))
+        to_python(python, &to_value(self.resolved.scenario()))
     }
 
     /// Seed of every random stream of the run.
@@ -153,20 +153,20 @@ impl Scenario {
         self.resolved.scenario().seed
     }
 
-    /// Keys of the works that the values of the devices and of the workload are taken from.
+    /// Citation keys of the sources of the devices' and the workload's values.
     #[getter]
     fn citations(&self) -> Vec<String> {
         self.resolved.citations().to_vec()
     }
 
-    /// Names of the devices whose powers are not known.
+    /// Names of the devices with unknown powers.
     #[getter]
     fn unpowered(&self) -> Vec<String> {
         let drives = self.resolved.scenario().system.drives();
         drives.iter().filter(|drive| !drive.device.has_powers()).map(|drive| drive.device.name().to_owned()).collect()
     }
 
-    /// The file and the columns of the trace that it replays, if it replays one.
+    /// The file and the columns of the replayed trace, if there is one.
     #[getter]
     fn trace(&self) -> Option<(PathBuf, Option<BTreeMap<String, String>>)> {
         match &self.resolved.scenario().workload {
@@ -175,7 +175,7 @@ impl Scenario {
         }
     }
 
-    /// The same with another file of the same trace, in a format.
+    /// Returns the scenario with another file of the same trace, in a format.
     fn with_trace(&self, python: Python<'_>, path: String, format: String) -> Self {
         let mut scenario = self.resolved.scenario().clone();
         if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
@@ -184,22 +184,22 @@ impl Scenario {
         Self { policies: self.loader(python), ..Resolved::new(scenario, self.citations()).into() }
     }
 
-    /// The one text that equal scenarios have, in JSON; with a name and a digest in the place of its trace's path.
+    /// Returns the canonical JSON text, which is equal for equal scenarios. `trace`, a name and a digest, replaces the path of the trace.
     #[pyo3(signature = (trace = None))]
     fn canonical(&self, trace: Option<(String, String)>) -> String {
         let Some((name, digest)) = trace else { return self.text().to_owned() };
-        let mut values = held(self.resolved.scenario());
+        let mut values = to_value(self.resolved.scenario());
         if let Some(path) = values.pointer_mut("/workload/path") {
             *path = json!([name, digest]);
         }
         canonical(values)
     }
 
-    /// The components as a tree.
+    /// Returns the tree of components.
     fn explain<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let system = &self.resolved.scenario().system;
-        let explained = errors::guarded(|| scenario::explain(system))?.map_err(errors::scenario)?;
-        to_python(python, &held(&explained))
+        let explained = errors::catch_panic(|| scenario::explain(system))?.map_err(errors::scenario)?;
+        to_python(python, &to_value(&explained))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -214,16 +214,16 @@ impl Scenario {
 
     fn __repr__(&self) -> String {
         let scenario = self.resolved.scenario();
-        let kind = held(&scenario.workload).get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = to_value(&scenario.workload).get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         let workload = scenario.workload.stand_in().unwrap_or(&kind);
         format!("<Scenario: {workload} on {}, seed {}>", scenario.system.title(), scenario.seed)
     }
 
-    /// Through its text: one process hands it to another.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Told)> {
+    /// Pickles the scenario as its canonical text.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let scenario = slf.get();
-        let told = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()));
-        Ok((slf.get_type().getattr("_of")?, told))
+        let state = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()));
+        Ok((slf.get_type().getattr("_of")?, state))
     }
 
     #[staticmethod]

@@ -1,4 +1,4 @@
-//! Sessions: a system driven from Python.
+//! Sessions: systems that Python drives.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use numpy::{Element, IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList};
-use sledsim::engine::{Completion as Done, Progress, Status};
+use sledsim::engine::{Completion as CoreCompletion, Progress, Status};
 use sledsim::fault::brief;
 use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Keep, RunError};
@@ -14,45 +14,45 @@ use sledsim::time::Time;
 
 use crate::device::same_length;
 use crate::errors;
-use crate::run::{run_error, stretch, RunOutput, Watch};
+use crate::run::{run_error, timeline_spec, RunOutput, Watch};
 use crate::scenario::Scenario;
-use crate::values::arrays_ready;
+use crate::values::load_numpy;
 
-/// A system whose requests and whose clock come from Python.
+/// A system with requests and a clock from Python.
 #[pyclass(subclass, module = "sledsim._core")]
 pub struct Session {
-    // Never locked: only who has the object to itself drives it.
+    // Never locked: access needs `&mut self`. The mutex makes the type `Sync`.
     session: Mutex<scenario::Session>,
     citations: Vec<String>,
 }
 
-/// What a session may be made of.
+/// The argument from which a session is made.
 #[derive(FromPyObject)]
 enum Origin<'py> {
     Session(PyRefMut<'py, Session>),
     Scenario(Bound<'py, Scenario>),
 }
 
-/// A request that has come back.
+/// A completed request.
 #[pyclass(frozen, module = "sledsim._core", get_all)]
 pub struct Completion {
-    /// Its number.
+    /// Number of the request.
     id: u64,
-    /// When it arrived.
+    /// Time of arrival.
     arrival_ns: u64,
-    /// When it was dispatched.
+    /// Time of dispatch.
     start_ns: u64,
-    /// When it came back.
+    /// Time of completion.
     end_ns: u64,
-    /// What came of it.
+    /// Status: `served`, `refused`, `unreadable` or `failed`.
     status: &'static str,
-    /// Joules spent on it.
+    /// Energy, J.
     energy_j: f64,
 }
 
 #[pymethods]
 impl Completion {
-    /// From arrival to completion.
+    /// Time from arrival to completion.
     #[getter]
     fn response_ns(&self) -> u64 {
         self.end_ns - self.arrival_ns
@@ -63,21 +63,20 @@ impl Completion {
     }
 }
 
-impl From<Done> for Completion {
-    fn from(done: Done) -> Self {
-        let Done { request, service, status } = done;
+impl From<CoreCompletion> for Completion {
+    fn from(CoreCompletion { request, service, status }: CoreCompletion) -> Self {
         Self {
             id: request.id,
             arrival_ns: request.arrival.ns(),
             start_ns: service.start.ns(),
             end_ns: service.end.ns(),
-            status: name(status),
+            status: status_name(status),
             energy_j: service.energy.total_j(),
         }
     }
 }
 
-const fn name(status: Status) -> &'static str {
+const fn status_name(status: Status) -> &'static str {
     match status {
         Status::Served => "served",
         Status::Refused => "refused",
@@ -86,60 +85,65 @@ const fn name(status: Status) -> &'static str {
     }
 }
 
-/// A whole number that an argument has; `most` is what its type holds.
-fn whole(name: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
+/// Converts an argument to an integer from 0 to `most`.
+fn integer(name: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
     let number = value.extract::<u64>().or_else(|error| match value.cast::<PyFloat>() {
-        // As in arrays: a float that is whole is one.
+        // A float without a fraction is accepted, as in arrays.
         Ok(float) if float.value() >= 0.0 && float.value().fract() == 0.0 => Ok(float.value() as u64),
         _ => Err(error),
     });
     match number {
         Ok(number) if number <= most => return Ok(number),
-        // Whatever its own conversion raises is its own.
-        Err(error) if !is_no_number(&error, value.py()) => return Err(error),
+        // Exceptions of the value's own conversion are passed on.
+        Err(error) if !is_conversion_error(&error, value.py()) => return Err(error),
         _ => {}
     }
-    Err(no_such(name, value, &format!("a whole number from 0 to {most}")))
+    Err(unexpected(name, value, &format!("a whole number from 0 to {most}")))
 }
 
-/// An argument that is not what was expected.
-fn no_such(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    let shown = value.repr().map_or_else(|_| "a number of thousands of digits".to_owned(), |text| text.to_string());
-    errors::misuse(format!("{name} = {}: expected {expected}", brief(&shown)))
+/// Returns the error for an invalid argument.
+fn unexpected(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let shown = value.repr().map_or_else(|_| "an integer with thousands of digits".to_owned(), |text| text.to_string());
+    errors::invalid_argument(format!("{name} = {}: expected {expected}", brief(&shown)))
 }
 
-/// True or false, of Python or NumPy, or 1 or 0, which stand for them in arrays too.
+/// Converts an argument to a boolean: a boolean of Python or NumPy, or 1 or 0.
 fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let number = || value.extract::<u8>().ok().filter(|number| *number < 2).map(|number| number == 1);
-    value.extract::<bool>().ok().or_else(number).ok_or_else(|| no_such(name, value, "true or false"))
+    value.extract::<bool>().ok().or_else(number).ok_or_else(|| unexpected(name, value, "true or false"))
 }
 
-/// A column of numbers, of NumPy's type `kind`.
+/// Converts an argument to an array; `kind` is the name of NumPy's type.
 fn column<'py, T: Element>(name: &str, kind: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, T>> {
-    let expected =
-        || no_such(name, value, &format!("one row of a NumPy array of {kind}; the method serve takes others"));
+    let expected = || {
+        unexpected(
+            name,
+            value,
+            &format!("a one-dimensional NumPy array of {kind}; the method serve accepts other types"),
+        )
+    };
     value.extract().map_err(|_| expected())
 }
 
-/// Whether Python says that a value is no number, or none of this size.
-fn is_no_number(error: &PyErr, python: Python<'_>) -> bool {
+/// Returns true if Python raised the error because a value is not a number, or is out of range.
+fn is_conversion_error(error: &PyErr, python: Python<'_>) -> bool {
     error.is_instance_of::<PyOverflowError>(python) || error.is_instance_of::<PyTypeError>(python)
 }
 
 fn lbn_of(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    whole("lbn", value, i64::MAX as u64)
+    integer("lbn", value, i64::MAX as u64)
 }
 
 fn blocks_of(value: &Bound<'_, PyAny>) -> PyResult<u32> {
-    whole("blocks", value, u32::MAX.into()).map(|blocks| blocks as u32)
+    integer("blocks", value, u32::MAX.into()).map(|blocks| blocks as u32)
 }
 
 fn at_ns_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-    (!value.is_none()).then(|| whole("at_ns", value, i64::MAX as u64)).transpose()
+    (!value.is_none()).then(|| integer("at_ns", value, i64::MAX as u64)).transpose()
 }
 
 fn until_ns_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-    (!value.is_none()).then(|| whole("until_ns", value, i64::MAX as u64)).transpose()
+    (!value.is_none()).then(|| integer("until_ns", value, i64::MAX as u64)).transpose()
 }
 
 fn read_of(value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -158,47 +162,56 @@ fn check_of(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     flag("check", value)
 }
 
-/// A read or a write, which may have to be on the medium when it completes (forced unit access).
-fn request(lbn: u64, blocks: u32, (read, fua): (bool, bool), at: Time) -> PyResult<Request> {
+/// Operation of a read or a write.
+#[derive(Clone, Copy)]
+struct RequestOp {
+    read: bool,
+    /// Forced unit access.
+    fua: bool,
+}
+
+/// Returns a read or a write. `fua` is forced unit access: a write that completes when it is on the medium.
+fn request(op: RequestOp, lbn: u64, blocks: u32, at: Time) -> PyResult<Request> {
+    let RequestOp { read, fua } = op;
     if read && fua {
-        return Err(errors::misuse(
-            "fua = True is for writes, which have read = False; a read has nothing to force".to_owned(),
+        return Err(errors::invalid_argument(
+            "fua = True needs read = False: only writes have forced unit access".to_owned(),
         ));
     }
     let (op, flags) = (if read { Op::Read } else { Op::Write }, if fua { Flags::DURABLE } else { Flags::NONE });
     Ok(Request { arrival: at, op, flags, ..Request::read(lbn, blocks) })
 }
 
-/// A request of a kind by its number: a read (0), a write (1), a flush (2) or a forced write (3).
-fn by_number(op: u8, lbn: u64, blocks: u32, at: Time) -> PyResult<Request> {
+/// Returns a request by operation code: read (0), write (1), flush (2) or write with forced unit access (3).
+fn request_by_code(op: u8, lbn: u64, blocks: u32, at: Time) -> PyResult<Request> {
     match op {
         2 => Ok(Request { arrival: at, ..Request::flush() }),
-        0 | 1 | 3 => request(lbn, blocks, (op == 0, op == 3), at),
-        _ => Err(errors::misuse(format!("ops has {op}: expected 0, 1, 2 or 3"))),
+        0 | 1 | 3 => request(RequestOp { read: op == 0, fua: op == 3 }, lbn, blocks, at),
+        _ => Err(errors::invalid_argument(format!("ops has {op}: expected 0, 1, 2 or 3"))),
     }
 }
 
-/// Completions by column.
-fn columns<'py>(python: Python<'py>, back: &[Done]) -> PyResult<Bound<'py, PyDict>> {
+/// Returns completions as columns.
+fn columns<'py>(python: Python<'py>, completions: &[CoreCompletion]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(python);
     macro_rules! column {
         ($name:literal, $value:expr) => {{
-            let value: fn(&Done) -> _ = $value;
-            columns.set_item($name, back.iter().map(value).collect::<Vec<_>>().into_pyarray(python))?;
+            let value: fn(&CoreCompletion) -> _ = $value;
+            columns.set_item($name, completions.iter().map(value).collect::<Vec<_>>().into_pyarray(python))?;
         }};
     }
     column!("id", |done| done.request.id);
     column!("arrival_ns", |done| done.request.arrival.ns());
     column!("start_ns", |done| done.service.start.ns());
     column!("end_ns", |done| done.service.end.ns());
-    column!("served", |done| done.served());
+    column!("served", |done| done.is_served());
     column!("energy_j", |done| done.service.energy.total_j());
     Ok(columns)
 }
 
 #[pymethods]
 impl Session {
-    /// Opens a session with the system of a scenario, or one that stands where another does now.
+    /// Opens a session with the system of a scenario, or a copy of another session.
     #[new]
     #[pyo3(signature = (of, *, log = false, timeline = None, check = false))]
     fn new(
@@ -212,43 +225,43 @@ impl Session {
             Origin::Session(mut other) => return Ok(other.snapshot()),
             Origin::Scenario(scenario) => scenario,
         };
-        let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
+        let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check };
         let resolved = &scenario.get().resolved;
-        let made = python.detach(|| errors::guarded(|| resolved.session(&keep)))?;
+        let made = python.detach(|| errors::catch_panic(|| resolved.session(&keep)))?;
         Ok(Self { session: Mutex::new(made.map_err(run_error)?), citations: resolved.citations().to_vec() })
     }
 
     /// Number of blocks of the system.
     #[getter]
     fn capacity_blocks(&mut self) -> u64 {
-        self.held().capacity_blocks()
+        self.inner().capacity_blocks()
     }
 
     /// Size of a block, bytes.
     #[getter]
     fn block_bytes(&mut self) -> u32 {
-        self.held().block_bytes()
+        self.inner().block_bytes()
     }
 
     /// The current time.
     #[getter]
     fn now_ns(&mut self) -> u64 {
-        self.held().now().ns()
+        self.inner().now().ns()
     }
 
-    /// Requests handed in that have not come back.
+    /// Number of outstanding requests.
     #[getter]
     fn under_way(&mut self) -> u64 {
-        self.held().under_way()
+        self.inner().under_way()
     }
 
-    /// When something happens next; none where nothing ever will.
+    /// Time of the next event; `None` if there is none.
     #[getter]
     fn next_event_ns(&mut self) -> Option<u64> {
-        self.held().next_event().map(Time::ns)
+        self.inner().next_event().map(Time::ns)
     }
 
-    /// Hands in a request, which arrives now or at an instant to come; gives its number.
+    /// Submits a request, which arrives now or at `at_ns`, and returns its number.
     #[pyo3(signature = (lbn, blocks = 1, *, read = true, fua = false, at_ns = None))]
     fn submit(
         &mut self,
@@ -258,20 +271,20 @@ impl Session {
         #[pyo3(from_py_with = fua_of)] fua: bool,
         #[pyo3(from_py_with = at_ns_of)] at_ns: Option<u64>,
     ) -> PyResult<u64> {
-        let session = self.held();
+        let session = self.inner();
         let at = at_ns.map_or(session.now(), Time::from_ns);
-        session.submit(request(lbn, blocks, (read, fua), at)?).map_err(run_error)
+        session.submit(request(RequestOp { read, fua }, lbn, blocks, at)?).map_err(run_error)
     }
 
-    /// Hands in a flush, which arrives now or at an instant to come; gives its number.
+    /// Submits a flush, which arrives now or at `at_ns`, and returns its number.
     #[pyo3(signature = (*, at_ns = None))]
     fn flush(&mut self, #[pyo3(from_py_with = at_ns_of)] at_ns: Option<u64>) -> PyResult<u64> {
-        let session = self.held();
+        let session = self.inner();
         let arrival = at_ns.map_or(session.now(), Time::from_ns);
         session.submit(Request { arrival, ..Request::flush() }).map_err(run_error)
     }
 
-    /// Hands in requests in the order of their arrivals: reads (0), writes (1), flushes (2), forced writes (3).
+    /// Submits requests in the order of their arrivals: reads (0), writes (1), flushes (2), writes with forced unit access (3).
     fn submit_all(
         &mut self,
         lbns: &Bound<'_, PyAny>,
@@ -285,121 +298,121 @@ impl Session {
         same_length(&[lbns.len(), blocks.len(), ops.len(), at_ns.len()])?;
         if let Some(place) = at_ns.windows(2).into_iter().position(|pair| pair[1] < pair[0]) {
             let (before, after) = (at_ns[place], at_ns[place + 1]);
-            return Err(errors::misuse(format!(
-                "at_ns runs back: {after} follows {before}; hand in requests as they arrive"
+            return Err(errors::invalid_argument(format!(
+                "at_ns = {after} follows {before}: submit requests in the order of arrival"
             )));
         }
-        let session = self.held();
+        let session = self.inner();
         for (((&lbn, &blocks), &op), &at) in lbns.iter().zip(blocks).zip(ops).zip(at_ns) {
-            session.submit(by_number(op, lbn, blocks, Time::from_ns(at))?).map_err(run_error)?;
+            session.submit(request_by_code(op, lbn, blocks, Time::from_ns(at))?).map_err(run_error)?;
         }
         Ok(())
     }
 
-    /// Hands in requests of one kind that arrive now, by first block and number of blocks, and lets time pass until these have
-    /// come back, and no further; gives these. What else comes back meanwhile is there for who asks next.
+    /// Submits requests with one operation that arrive now, by first block and number of blocks. Advances the time until they have
+    /// completed, and returns their completions. Other completions stay available.
     #[pyo3(name = "_serve_now")]
     fn serve_now<'py>(&mut self, python: Python<'py>, op: u8, pieces: Vec<(u64, u32)>) -> PyResult<Bound<'py, PyList>> {
-        let session = self.held();
+        let session = self.inner();
         let now = session.now();
         let requests: Vec<Request> =
-            pieces.into_iter().map(|(lbn, blocks)| by_number(op, lbn, blocks, now)).collect::<PyResult<_>>()?;
-        let mut own = Vec::new();
+            pieces.into_iter().map(|(lbn, blocks)| request_by_code(op, lbn, blocks, now)).collect::<PyResult<_>>()?;
+        let mut completions = Vec::new();
         watched(|keep_going| {
             let served = session.serve_now(requests, keep_going)?;
             let goes_on = served.is_some();
-            own.extend(served.into_iter().flatten());
+            completions.extend(served.into_iter().flatten());
             Ok(goes_on)
         })?;
-        listed(python, own)
+        to_list(python, completions)
     }
 
-    /// Lets time pass until an instant, or else until the next event; gives what came back.
+    /// Advances the time to `until_ns`, or to the next event, and returns the completions.
     #[pyo3(signature = (until_ns = None))]
     fn advance<'py>(
         &mut self,
         python: Python<'py>,
         #[pyo3(from_py_with = until_ns_of)] until_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let session = self.held();
+        let session = self.inner();
         if let Some(until) = until_ns.map(Time::from_ns).or(session.next_event()) {
             watched(|keep_going| session.advance(until, keep_going))?;
         }
         fetched(python, session)
     }
 
-    /// Lets time pass until all that has been handed in has come back, and no further; gives that.
+    /// Advances the time until all submitted requests have completed, and returns the completions.
     fn drain<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let session = self.held();
+        let session = self.inner();
         watched(|keep_going| session.drain(keep_going))?;
         fetched(python, session)
     }
 
-    /// Lets time pass until an instant, or else until everything has come back; gives that by column. The GIL is released
-    /// meanwhile.
+    /// Advances the time to `until_ns`, or until all requests have completed, and returns the completions as columns. The GIL is
+    /// released meanwhile.
     #[pyo3(signature = (until_ns = None))]
     fn advance_all<'py>(
         &mut self,
         python: Python<'py>,
         #[pyo3(from_py_with = until_ns_of)] until_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        arrays_ready(python)?;
-        let session = self.held();
-        let back = python.detach(|| {
+        load_numpy(python)?;
+        let session = self.inner();
+        let completions = python.detach(|| {
             watched(|keep_going| match until_ns {
                 Some(until_ns) => session.advance(Time::from_ns(until_ns), keep_going),
                 None => session.drain(keep_going),
             })?;
-            Ok::<_, PyErr>(std::iter::from_fn(|| session.completion()).collect::<Vec<Done>>())
+            Ok::<_, PyErr>(std::iter::from_fn(|| session.completion()).collect::<Vec<CoreCompletion>>())
         })?;
-        columns(python, &back)
+        columns(python, &completions)
     }
 
-    /// Goes back, or on, to where another session of this system stands.
+    /// Sets the session to the state of another session of the same system.
     fn restore(&mut self, snapshot: &mut Self) -> PyResult<()> {
-        self.held().restore(snapshot.held().clone()).map_err(run_error)
+        self.inner().restore(snapshot.inner().clone()).map_err(run_error)
     }
 
-    /// What a run that had gone like this, and ended now, would have found.
+    /// Returns the result of a run that ended now.
     fn output(&mut self) -> PyResult<RunOutput> {
         let citations = self.citations.clone();
-        let session = self.held();
-        let found = errors::guarded(|| session.result(citations))?;
+        let session = self.inner();
+        let found = errors::catch_panic(|| session.result(citations))?;
         Ok(found.map_err(run_error)?.into())
     }
 }
 
 impl Session {
-    /// The session as it is now: what becomes of the one does not touch the other.
+    /// Returns an independent copy.
     fn snapshot(&mut self) -> Self {
-        Self { session: Mutex::new(self.held().clone()), citations: self.citations.clone() }
+        Self { session: Mutex::new(self.inner().clone()), citations: self.citations.clone() }
     }
 
-    fn held(&mut self) -> &mut scenario::Session {
+    fn inner(&mut self) -> &mut scenario::Session {
         self.session.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What has come back.
+/// Returns the completions of a session.
 fn fetched<'py>(python: Python<'py>, session: &mut scenario::Session) -> PyResult<Bound<'py, PyList>> {
-    listed(python, std::iter::from_fn(|| session.completion()))
+    to_list(python, std::iter::from_fn(|| session.completion()))
 }
 
-/// Completions as Python has them.
-fn listed(python: Python<'_>, back: impl IntoIterator<Item = Done>) -> PyResult<Bound<'_, PyList>> {
+/// Converts completions to a list.
+fn to_list(python: Python<'_>, completions: impl IntoIterator<Item = CoreCompletion>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(python);
-    for done in back {
-        list.append(Bound::new(python, Completion::from(done))?)?;
+    for completion in completions {
+        list.append(Bound::new(python, Completion::from(completion))?)?;
     }
     Ok(list)
 }
 
-/// Lets time pass, looking for signals: whatever a handler raises ends it, and so does Ctrl-C.
-fn watched(act: impl FnOnce(&mut dyn FnMut(Progress) -> bool) -> Result<bool, RunError>) -> PyResult<()> {
+/// Runs `work` on a session with checks for signals. Ctrl-C, or an exception of a signal handler, stops it.
+fn watched(work: impl FnOnce(&mut dyn FnMut(Progress) -> bool) -> Result<bool, RunError>) -> PyResult<()> {
     let mut watch = Watch::new(None, None, None);
-    let done = errors::guarded(|| act(&mut |now| watch.keep_going(now)))?;
+    let result = errors::catch_panic(|| work(&mut |now| watch.keep_going(now)))?;
     watch.error.map_or(Ok(()), Err)?;
-    match done.map_err(run_error)? {
+    match result.map_err(run_error)? {
         true => Ok(()),
         false => Err(PyKeyboardInterrupt::new_err(())),
     }

@@ -16,12 +16,12 @@ use sledsim::traces::{
 use sledsim::workloads::trace::{self, TraceSpec};
 
 use crate::errors;
-use crate::values::{arrays_ready, held, to_python};
+use crate::values::{load_numpy, to_python, to_value};
 
-/// Column names by meaning.
+/// Names of columns by their meaning.
 pub type Columns = BTreeMap<String, String>;
 
-/// How to read a trace, from what a function was given.
+/// Returns the options of a reader from the arguments of a function.
 pub fn options(
     format: Option<String>,
     skip_bad: u64,
@@ -43,15 +43,15 @@ pub fn options(
     trace::options(&spec).map_err(errors::trace)
 }
 
-/// A reader that a signal stops.
+/// Opens a reader that stops after a signal.
 pub fn watched(path: &Path, options: &TraceOptions) -> Result<traces::TraceReader, TraceError> {
     let mut reader = traces::TraceReader::open(path, options)?;
     reader.set_watch(Box::new(|| Python::attach(|python| python.check_signals().is_ok())));
     Ok(reader)
 }
 
-/// An error of a watched reader; what a signal stopped is interrupted, not wrong.
-pub fn failed(error: TraceError) -> PyErr {
+/// Converts an error of a watched reader. After a signal it is `KeyboardInterrupt`.
+pub fn read_error(error: TraceError) -> PyErr {
     match &error {
         TraceError::Io { source, .. } if source.kind() == ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => errors::trace(error),
@@ -65,7 +65,7 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// The reader; a thread that panicked while it had it leaves it as usable as any.
+    /// Locks the reader, also after a panic of another thread.
     fn lock(&self) -> MutexGuard<'_, traces::TraceReader> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +85,7 @@ impl TraceReader {
         time_unit: Option<String>,
     ) -> PyResult<Self> {
         let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
-        let reader = errors::guarded(|| watched(&path, &options))?.map_err(failed)?;
+        let reader = errors::catch_panic(|| watched(&path, &options))?.map_err(read_error)?;
         Ok(Self { reader: Mutex::new(reader) })
     }
 
@@ -109,11 +109,11 @@ impl TraceReader {
         self.lock().has_responses()
     }
 
-    /// The next `n` records by column; empty at the end.
+    /// Returns the next `n` records as columns; empty at the end.
     fn read<'py>(&self, python: Python<'py>, n: usize) -> PyResult<Bound<'py, PyDict>> {
-        arrays_ready(python)?;
+        load_numpy(python)?;
         let mut records = Vec::new();
-        python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(failed)?;
+        python.detach(|| errors::catch_panic(|| self.lock().read_batch(n, &mut records)))?.map_err(read_error)?;
         let (format, has_responses) = {
             let reader = self.lock();
             (reader.format(), reader.has_responses())
@@ -146,7 +146,7 @@ impl TraceReader {
     }
 }
 
-/// Statistics of a trace.
+/// Returns statistics of a trace.
 #[pyfunction]
 #[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
@@ -161,11 +161,12 @@ pub fn trace_info<'py>(
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
-    let info = python.detach(|| errors::guarded(|| TraceInfo::of(watched(&path, &options)?)))?.map_err(failed)?;
-    to_python(python, &held(&info))
+    let info =
+        python.detach(|| errors::catch_panic(|| TraceInfo::of(watched(&path, &options)?)))?.map_err(read_error)?;
+    to_python(python, &to_value(&info))
 }
 
-/// Writes a trace in another format; returns the number of records.
+/// Writes a trace in another format, and returns the number of records.
 #[pyfunction]
 #[pyo3(signature = (src, dst, *, to, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
@@ -183,10 +184,10 @@ pub fn trace_convert(
 ) -> PyResult<u64> {
     let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
-    python.detach(|| errors::guarded(|| traces::convert(watched(&src, &options)?, &dst, to)))?.map_err(failed)
+    python.detach(|| errors::catch_panic(|| traces::convert(watched(&src, &options)?, &dst, to)))?.map_err(read_error)
 }
 
-/// The known formats.
+/// Returns the known formats.
 #[pyfunction]
 pub fn trace_formats(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let list: serde_json::Value = TraceFormat::ALL

@@ -1,4 +1,4 @@
-//! Values of documents to and from Python.
+//! Converts values of documents to and from Python.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -10,26 +10,26 @@ use sledsim::limits::NESTING;
 
 use crate::errors;
 
-/// Loads what arrays are made with.
+/// Loads NumPy's C interface.
 ///
-/// NumPy's module is Python, in which a signal may be seen that came before, and the array code takes whatever comes up then for
-/// a defect. So arrays are made ready before work that takes a while, and a signal before that is told as it should be.
+/// A signal handler can run while NumPy's module is imported, and the array code panics on an exception from it. So NumPy is loaded
+/// before long work, after a check for signals.
 ///
 /// # Errors
-/// NumPy can't be loaded, or a signal has come.
-pub fn arrays_ready(python: Python<'_>) -> PyResult<()> {
+/// NumPy can't be loaded, or a signal handler raised an exception.
+pub fn load_numpy(python: Python<'_>) -> PyResult<()> {
     python.import("numpy")?;
     python.check_signals()?;
     PyArray1::<u8>::from_vec(python, Vec::new());
     Ok(())
 }
 
-/// What a part of the core holds, as a value.
-pub fn held(part: &impl Serialize) -> Value {
+/// Converts an object of the core to a value.
+pub fn to_value(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_default()
 }
 
-/// The parameters that the schema of a list of policies has of one, by name.
+/// Returns the schemas of the parameters of one policy, from the schema of all policies.
 pub fn parameters_of(schema: &Value, policy: &str) -> Value {
     let options = schema["oneOf"].as_array().into_iter().flatten();
     let found = options.map(|option| &option["properties"]).find(|keys| keys["name"]["const"] == policy);
@@ -40,7 +40,7 @@ pub fn parameters_of(schema: &Value, policy: &str) -> Value {
     parameters
 }
 
-/// A value as Python has it.
+/// Converts a value to Python.
 pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => python.None().into_bound(python),
@@ -65,73 +65,73 @@ pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py,
     })
 }
 
-/// A document from Python, which messages call `source`. A path, a length of time, what has a `to_dict`, and arrays and numbers of
-/// NumPy stand for what a text would have.
+/// Converts a document from Python. `source` is its name in messages. Paths, `timedelta`, classes, objects with `to_dict`, and arrays
+/// and numbers of NumPy are converted to the values that a text would have.
 pub fn document_of(value: &Bound<'_, PyAny>, source: &str) -> PyResult<Value> {
-    read(value, NESTING.most).map_err(|unread| match unread {
-        Unread::Raised(error) => error,
-        Unread::Wrong(fault) => errors::scenario(fault.in_file(source)),
+    read(value, NESTING.most).map_err(|error| match error {
+        ConversionError::Raised(error) => error,
+        ConversionError::Invalid(fault) => errors::scenario(fault.in_file(source)),
     })
 }
 
-/// Why a value from Python can't be in a document.
-enum Unread {
+/// The reason why a Python value can't be in a document.
+enum ConversionError {
     Raised(PyErr),
-    Wrong(Fault),
+    Invalid(Fault),
 }
 
-impl From<PyErr> for Unread {
+impl From<PyErr> for ConversionError {
     fn from(error: PyErr) -> Self {
         Self::Raised(error)
     }
 }
 
-impl Unread {
-    fn wrong(says: String) -> Self {
-        Self::Wrong(Fault::new(Kind::WrongType).says(says))
+impl ConversionError {
+    fn invalid(says: String) -> Self {
+        Self::Invalid(Fault::new(Kind::WrongType).says(says))
     }
 
     fn within(self, key: &str) -> Self {
         match self {
-            Self::Wrong(mut fault) => {
+            Self::Invalid(mut fault) => {
                 fault.path = fault::Path::default().step(key).join(&fault.path);
-                Self::Wrong(fault)
+                Self::Invalid(fault)
             }
             raised => raised,
         }
     }
 }
 
-fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, Unread> {
+fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, ConversionError> {
     if depth == 0 {
-        return Err(Unread::wrong(format!(": nested deeper than {} tables and lists", NESTING.most)));
+        return Err(ConversionError::invalid(format!(": nested deeper than {} tables and lists", NESTING.most)));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
         let number = number.extract::<f64>()?;
         return if number.is_finite() {
             Ok(number.into())
         } else {
-            Err(Unread::wrong(format!(": {} is not a finite number", value.repr()?)))
+            Err(ConversionError::invalid(format!(": {} is not a finite number", value.repr()?)))
         };
     }
     if let Ok(table) = value.cast::<PyDict>() {
         let items = table.iter().map(|(key, item)| {
             let key = key.str()?.to_string();
-            let item = read(&item, depth - 1).map_err(|unread| unread.within(&key))?;
+            let item = read(&item, depth - 1).map_err(|error| error.within(&key))?;
             Ok((key, item))
         });
-        return Ok(Value::Object(items.collect::<Result<Map<_, _>, Unread>>()?));
+        return Ok(Value::Object(items.collect::<Result<Map<_, _>, ConversionError>>()?));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         let items = value.try_iter()?.enumerate();
         let items =
-            items.map(|(place, item)| read(&item?, depth - 1).map_err(|unread| unread.within(&place.to_string())));
-        return Ok(Value::Array(items.collect::<Result<_, Unread>>()?));
+            items.map(|(place, item)| read(&item?, depth - 1).map_err(|error| error.within(&place.to_string())));
+        return Ok(Value::Array(items.collect::<Result<_, ConversionError>>()?));
     }
     if value.is_none() || value.is_instance_of::<PyInt>() || value.is_instance_of::<PyString>() {
-        // Python's numbers have any length, and its texts may have halves of characters.
-        let unheld = |_| Unread::wrong(": beyond what a number or a text of a document can hold".to_owned());
-        return from_python(value).map_err(unheld);
+        // Python's integers have any length, and its texts may have unpaired surrogates.
+        let unrepresentable = |_| ConversionError::invalid(": can't be represented in a document".to_owned());
+        return from_python(value).map_err(unrepresentable);
     }
     if let Ok(class) = value.cast::<PyType>() {
         return Ok(format!("{}:{}", class.module()?, class.qualname()?).into());
@@ -149,10 +149,10 @@ fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, Unread> {
         }
     }
     let kind = value.get_type().name()?;
-    Err(Unread::wrong(format!(": {kind} {} has no place in a scenario", value.repr()?)))
+    Err(ConversionError::invalid(format!(": {kind} {} has no place in a scenario", value.repr()?)))
 }
 
-/// A value from Python: what a document can hold, and the text of anything else; of what is nested too deep, nothing.
+/// Converts a Python value. Types that no document can hold are converted to text, and values nested too deep to null.
 pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     converted(value, NESTING.most)
 }

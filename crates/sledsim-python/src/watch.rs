@@ -1,20 +1,23 @@
-//! What looks after work that goes on without the GIL.
+//! Signals and progress of work that runs without the GIL.
 
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// Looks for signals and tells `progress` how far work is; says whether it is to go on.
-///
-/// Ctrl-C ends it, also where it strikes while `progress` is told: it is the caller's to see that the result is incomplete.
+/// Checks for signals and calls `progress`. Returns false after Ctrl-C, including one during `progress`; the caller then returns an
+/// incomplete result.
 ///
 /// # Errors
-/// Whatever else a signal's handler or `progress` raises.
-pub fn goes_on<'py>(python: Python<'py>, progress: Option<&Py<PyAny>>, told: impl PyCallArgs<'py>) -> PyResult<bool> {
-    let heard = python
+/// Any other exception of a signal handler or of `progress`.
+pub fn keep_going<'py>(
+    python: Python<'py>,
+    progress: Option<&Py<PyAny>>,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<bool> {
+    let called = python
         .check_signals()
-        .and_then(|()| progress.map_or(Ok(()), |progress| progress.call1(python, told).map(drop)));
-    match heard {
+        .and_then(|()| progress.map_or(Ok(()), |progress| progress.call1(python, arguments).map(drop)));
+    match called {
         Ok(()) => Ok(true),
         Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(python) => Ok(false),
         Err(error) => Err(error),

@@ -3,7 +3,7 @@
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Component, ComponentId, System};
-use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec, Mwb, MwbSpec};
+use sledsim::hierarchy::{CachingDisk, CachingDiskSpec, Child, Drive, WriteBuffer, WriteBufferSpec};
 use sledsim::request::{Op, Request};
 use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs};
@@ -54,12 +54,12 @@ fn serve(
 
 fn mems_and_disk(criterion: &mut Criterion) {
     let mcd = |mems, disk| -> Box<dyn Component> {
-        let spec = McdSpec { mems_bytes: Some(MEMS_BYTES), ..McdSpec::default() };
-        Box::new(Mcd::new(&spec, mems, disk).expect("it fits"))
+        let spec = CachingDiskSpec { mems_bytes: Some(MEMS_BYTES), ..CachingDiskSpec::default() };
+        Box::new(CachingDisk::new(&spec, mems, disk).expect("it fits"))
     };
     let mwb = |mems, disk| -> Box<dyn Component> {
-        let spec = MwbSpec { mems_bytes: Some(MEMS_BYTES), ..MwbSpec::default() };
-        Box::new(Mwb::new(&spec, mems, disk).expect("it fits"))
+        let spec = WriteBufferSpec { mems_bytes: Some(MEMS_BYTES), ..WriteBufferSpec::default() };
+        Box::new(WriteBuffer::new(&spec, mems, disk).expect("it fits"))
     };
     let mut group = criterion.benchmark_group("mems_and_disk");
     group.throughput(Throughput::Elements(REQUESTS)).sample_size(10);

@@ -2,7 +2,7 @@
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, Limits, Next, Observer, System, Workload};
+use sledsim::engine::{run, Completion, Next, Observer, RunLimits, System, Workload};
 use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::request::{Op, Request};
@@ -44,8 +44,8 @@ impl Workload for Streams {
         Request { id, arrival: self.now, op: if stream < 11 { Op::Read } else { Op::Write }, ..Request::read(lbn, 8) }
     }
 
-    fn completed(&mut self, _request: &Request, service: &Service) {
-        self.now = self.now.max(service.end);
+    fn completed(&mut self, completion: &Completion) {
+        self.now = self.now.max(completion.service.end);
         self.outstanding -= 1;
     }
 }
@@ -58,7 +58,7 @@ impl Observer for Nobody {
 
 fn serve(policy: SchedulerSpec, merge: Option<MergeSpec>, pending: u64) -> Time {
     let device = scenario::device(&scenarios::device_spec("g2")).expect("a device of the catalogue");
-    let capacity = device.capacity_blocks();
+    let capacity = device.dimensions().capacity_blocks;
     let scheduler = build(&policy, device.as_ref());
     let mut drive = Drive::new(device, scheduler, 1);
     if let Some(merge) = merge {
@@ -69,7 +69,7 @@ fn serve(policy: SchedulerSpec, merge: Option<MergeSpec>, pending: u64) -> Time 
     let mut random = Stream::new(1, "streams");
     let places = (0..16).map(|_| random.below(capacity)).collect();
     let mut workload = Streams { now: Time::ZERO, next_id: 0, outstanding: 0, pending, places, random, capacity };
-    let outcome = run(&mut system, &mut workload, &Limits::default(), &mut Nobody, &mut |_| true);
+    let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut Nobody, &mut |_| true);
     outcome.expect("it runs").finished
 }
 

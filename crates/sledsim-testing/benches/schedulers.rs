@@ -37,7 +37,7 @@ impl Saturated {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        let lbn = self.random % (self.device.capacity_blocks() - u64::from(self.blocks));
+        let lbn = self.random % (self.device.dimensions().capacity_blocks - u64::from(self.blocks));
         self.scheduler.push(self.now, read(self.id, self.now.ns(), lbn, self.blocks), self.device.as_ref());
         self.id += 1;
     }

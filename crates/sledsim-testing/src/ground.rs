@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sledsim::engine::oracle::{holds, stamped, Oracle};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Payload, Status, System};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::time::Time;
 
 /// Steps after which something under way is taken to be stuck.
@@ -81,7 +81,7 @@ impl Ground {
     pub fn submit(&mut self, at: Time, op: Op, lbn: u64, blocks: u32, flags: Flags) {
         let id = self.next_id;
         self.next_id += 1;
-        let request = Request { id, arrival: at, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival: at, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE };
         let tick = self.oracle.tick();
         let mut payload = Payload::NONE;
         if op == Op::Write {
@@ -96,7 +96,7 @@ impl Ground {
 
     /// Fires the next timer; false when there is none.
     pub fn step(&mut self) -> bool {
-        if self.system.is_cut() || self.system.next_time().is_none() {
+        if self.system.is_power_off() || self.system.next_time().is_none() {
             return false;
         }
         let mut done = Vec::new();
@@ -113,9 +113,9 @@ impl Ground {
                 continue;
             };
             let (request, began) = self.under_way.remove(place);
-            let answer = self.system.take_answer(id);
+            let answer = self.system.take_read_payload(id);
             let tick = self.oracle.tick();
-            if !completion.served() {
+            if !completion.is_served() {
                 *self.lost.entry(completion.status).or_default() += 1;
             } else if request.op == Op::Write {
                 let is_promised = !self.volatile || request.flags.contains(Flags::DURABLE);
@@ -157,10 +157,10 @@ impl Ground {
     /// If something stays under way for ever.
     pub fn settle(&mut self) {
         for _ in 0..MOST_STEPS {
-            if self.under_way.is_empty() || self.system.is_cut() {
+            if self.under_way.is_empty() || self.system.is_power_off() {
                 return;
             }
-            assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.first());
+            assert!(self.step() || self.system.is_power_off(), "{:?} never complete", self.under_way.first());
         }
         panic!("{} requests are stuck", self.under_way.len());
     }
@@ -169,7 +169,7 @@ impl Ground {
     pub fn idle(&mut self, time_ns: u64) {
         let until = self.system.now() + time_ns;
         while self.system.next_time().is_some_and(|next| next <= until) && self.step() {}
-        if !self.system.is_cut() {
+        if !self.system.is_power_off() {
             self.system.advance(until);
         }
     }
@@ -182,14 +182,14 @@ impl Ground {
             let lbn = self.stream.below(load.span_blocks + 1 - blocks);
             let at = self.system.now() + self.stream.below(2 * load.gap_ns + 1);
             let mut steps = 0;
-            while !self.system.is_cut()
+            while !self.system.is_power_off()
                 && (self.under_way.len() >= load.outstanding || self.system.next_time().is_some_and(|next| next <= at))
             {
-                assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.first());
+                assert!(self.step() || self.system.is_power_off(), "{:?} never complete", self.under_way.first());
                 steps += 1;
                 assert!(steps < MOST_STEPS, "stuck");
             }
-            if self.system.is_cut() {
+            if self.system.is_power_off() {
                 return;
             }
             self.submit(at.max(self.system.now()), op, lbn, blocks as u32, Flags::NONE);
@@ -201,7 +201,7 @@ impl Ground {
         for _ in 0..operations {
             let at = self.system.now() + self.stream.below(2 * load.gap_ns + 1);
             while self.system.next_time().is_some_and(|next| next <= at) && self.step() {}
-            if self.system.is_cut() {
+            if self.system.is_power_off() {
                 return;
             }
             let at = at.max(self.system.now());
@@ -220,21 +220,21 @@ impl Ground {
     /// Operates until power fails after `calls` calls of components, restores it, and reads everything that was ever written.
     /// Power may fail again while the system recovers, so often.
     pub fn cut(&mut self, calls: u64, load: &Load, again: u64) {
-        self.system.cut_after(calls);
-        while !self.system.is_cut() {
+        self.system.cut_power_after(calls);
+        while !self.system.is_power_off() {
             self.operate(1, load);
         }
         for cuts_left in (0..=again).rev() {
-            self.oracle.cut();
+            self.oracle.power_cut();
             self.under_way.clear();
             let mut done = Vec::new();
             self.system.restore_power(&mut |completion| done.push(*completion));
             assert!(done.is_empty(), "what was under way when power failed never completes");
             if cuts_left > 0 {
                 let calls = 1 + self.stream.below(40);
-                self.system.cut_after(calls);
+                self.system.cut_power_after(calls);
                 while self.system.is_recovering() && self.step() {}
-                self.system.cut_after(0);
+                self.system.cut_power_after(0);
             }
         }
         self.read_all();
@@ -257,11 +257,11 @@ impl Ground {
                 self.system.step(&mut |completion| done.push(*completion));
                 steps += 1;
             }
-            if !done[0].served() {
+            if !done[0].is_served() {
                 *self.lost.entry(done[0].status).or_default() += 1;
                 continue;
             }
-            let answer = self.system.take_answer(id);
+            let answer = self.system.take_read_payload(id);
             self.check(&request, tick, &answer);
             if self.wrong.len() == wrong {
                 let block = answer.bytes().expect("it was found right");

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use sledsim::devices::{EnergyLedger, Location, Mechanism, Plan, Planner, Platter, Service};
+use sledsim::devices::{
+    BatchAccess, Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Plan, Powered, Rotating, Service, Together,
+};
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload};
+use sledsim::engine::{run, Completion, ComponentId, Next, Observer, RunLimits, System, Workload};
 use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
-use sledsim::power::Meter;
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
@@ -27,7 +28,7 @@ impl Workload for Listed {
         self.0.pop_front().expect("peek answered At")
     }
 
-    fn completed(&mut self, _request: &Request, _service: &Service) {}
+    fn completed(&mut self, _completion: &Completion) {}
 }
 
 /// Hears completions.
@@ -73,48 +74,58 @@ impl Witness {
 }
 
 impl Mechanism for Witness {
-    crate::places_as!(inner);
+    fn dimensions(&self) -> Dimensions {
+        self.inner.dimensions()
+    }
+    fn locate(&self, request: &Request) -> Location {
+        self.inner.locate(request)
+    }
+    fn coordinates_m(&self, location: Location) -> Coordinates {
+        self.inner.coordinates_m(location)
+    }
+    fn position_m(&self, now: Time) -> Coordinates {
+        self.inner.position_m(now)
+    }
+    fn cylinder(&self, now: Time) -> u32 {
+        self.inner.cylinder(now)
+    }
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        self.inner.cylinder_bound_ns(now, cylinder)
+    }
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         self.inner.positioning_ns(now, location)
-    }
-    fn platter(&self, now: Time) -> Option<Platter> {
-        self.inner.platter(now)
     }
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.note(now, &[*request], false, None);
         self.inner.serve(now, request)
     }
-    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-        self.note(now, requests, false, None);
-        self.inner.serve_batch(now, requests, out);
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.inner.ledger(now)
     }
-    fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
-        self.note(now, requests, true, plan);
-        self.inner.serve_merged(now, requests, plan, out);
+    fn serve_together(&mut self, now: Time, requests: &[Request], how: Together<'_>, out: &mut Vec<Service>) {
+        match how {
+            Together::Batch => self.note(now, requests, false, None),
+            Together::Merged(plan) => self.note(now, requests, true, plan),
+        }
+        self.inner.serve_together(now, requests, how, out);
     }
-    fn planner(&self) -> Option<&dyn Planner> {
-        self.inner.planner()
+    fn rotating(&self) -> Option<&dyn Rotating> {
+        self.inner.rotating()
     }
-    fn access_subsectors(&mut self) -> bool {
-        self.inner.access_subsectors()
+    fn batch_access(&self) -> Option<&dyn BatchAccess> {
+        self.inner.batch_access()
     }
-    fn wake_ns(&self, now: Time) -> u64 {
-        self.inner.wake_ns(now)
+    fn powered(&self) -> Option<&dyn Powered> {
+        self.inner.powered()
     }
-    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
-        self.inner.ledger_before(then, now)
-    }
-    fn meter(&self, now: Time) -> Option<Meter> {
-        self.inner.meter(now)
-    }
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        self.inner.settle_meter(now)
+    fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+        self.inner.powered_mut()
     }
 }
 
 /// How a drive puts requests together.
 #[derive(Clone, Copy, Debug)]
-pub enum Together {
+pub enum Grouping {
     /// One by one.
     Not,
     /// In batches of at most so many.
@@ -139,22 +150,22 @@ pub struct Ran {
 pub fn run_drive(
     device: Box<dyn Mechanism>,
     scheduler: SchedulerSpec,
-    together: Together,
+    grouping: Grouping,
     requests: &[Request],
 ) -> Ran {
     let dispatches = Dispatches::default();
     let device: Box<dyn Mechanism> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
     let scheduler = build(&scheduler, device.as_ref());
-    let drive = match together {
-        Together::Not => Drive::new(device, scheduler, 1),
-        Together::Batch(most) => Drive::new(device, scheduler, most),
-        Together::Merge(spec) => Drive::new(device, scheduler, 1).merging(spec),
+    let drive = match grouping {
+        Grouping::Not => Drive::new(device, scheduler, 1),
+        Grouping::Batch(most) => Drive::new(device, scheduler, most),
+        Grouping::Merge(spec) => Drive::new(device, scheduler, 1).merging(spec),
     };
     let mut system = System::default();
     system.add(Box::new(drive), &[]);
     let mut heard = Heard::default();
     let mut workload = Listed(requests.iter().copied().collect());
-    let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true);
+    let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true);
     let finished = outcome.expect("it runs").finished;
     let measured = system.component(ComponentId(0)).measured(finished);
     let dispatches = dispatches.lock().expect("one thread").clone();
@@ -222,8 +233,8 @@ pub fn any_mix() -> impl Strategy<Value = Mix> {
 /// Requests of a mix on a device.
 pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
     let mut random = Stream::new(mix.seed, "merging");
-    let area = mix.area_blocks.min(device.capacity_blocks());
-    let base = random.below(device.capacity_blocks() - area + 1);
+    let area = mix.area_blocks.min(device.dimensions().capacity_blocks);
+    let base = random.below(device.dimensions().capacity_blocks - area + 1);
     let mut streams: Vec<u64> = (0..mix.streams).map(|_| base + random.below(area)).collect();
     let mut arrival = Time::ZERO;
     let request = |id| {
@@ -239,9 +250,9 @@ pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
         } else if random.chance(mix.shares[1]) {
             (last + random.below(20)).saturating_sub(random.below(20))
         } else if random.chance(mix.shares[2]) {
-            let here = Request { lbn: last.min(device.capacity_blocks() - 1), blocks: 1, ..blank(id) };
+            let here = Request { lbn: last.min(device.dimensions().capacity_blocks - 1), blocks: 1, ..blank(id) };
             let mut ranges = Vec::new();
-            if let Some(planner) = device.planner() {
+            if let Some(planner) = device.batch_access() {
                 planner.for_each_companion(&here, &mut |range| ranges.push(range));
             }
             match ranges.get(random.below(ranges.len().max(1) as u64) as usize) {
@@ -251,16 +262,16 @@ pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
         } else {
             base + random.below(area)
         };
-        let lbn = lbn.min(device.capacity_blocks() - blocks);
+        let lbn = lbn.min(device.dimensions().capacity_blocks - blocks);
         streams[stream] = lbn + blocks;
         let op = if random.chance(mix.read_fraction) { Op::Read } else { Op::Write };
         let request = Request { arrival, lbn, blocks: blocks as u32, op, ..blank(id) };
         if !random.chance(mix.spare_fraction) {
             return request;
         }
-        let bytes = blocks * u64::from(device.block_bytes());
+        let bytes = blocks * u64::from(device.dimensions().block_bytes);
         let first = random.below(bytes);
-        request.needing(first, 1 + random.below(bytes - first), device.block_bytes())
+        request.with_needed_bytes(first, 1 + random.below(bytes - first), device.dimensions().block_bytes)
     };
     (0..mix.count).map(request).collect()
 }

@@ -147,7 +147,7 @@ impl Component for Planted {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let whose = self.under_way.remove(&completion.request.id).expect("a request of its own comes back once");
         if let Some(request) = whose {
             context.complete_with(&Completion { request, ..*completion }, answer);

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use sledsim::devices::{EnergyLedger, Location, Mechanism, Phases, Platter, Service};
+use sledsim::devices::{
+    Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Phases, Platter, Rotating, Service,
+};
 use sledsim::request::Request;
 use sledsim::time::{s_to_ns, Time};
 
@@ -102,20 +104,13 @@ impl Sled {
 }
 
 impl Mechanism for Sled {
-    fn capacity_blocks(&self) -> u64 {
-        u64::from(self.cylinders) * u64::from(self.rows) * u64::from(self.blocks_per_row)
-    }
-
-    fn block_bytes(&self) -> u32 {
-        512
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        0
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.cylinders
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            capacity_blocks: u64::from(self.cylinders) * u64::from(self.rows) * u64::from(self.blocks_per_row),
+            block_bytes: 512,
+            cylinders: self.cylinders,
+            command_overhead_ns: 0,
+        }
     }
 
     fn locate(&self, request: &Request) -> Location {
@@ -124,13 +119,13 @@ impl Mechanism for Sled {
         Location { cylinder: (row / rows) as u32, slot: (row % rows) as u32 }
     }
 
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+    fn coordinates_m(&self, location: Location) -> Coordinates {
         self.asked.set(self.asked.get() + 1);
-        (self.x_m(f64::from(location.cylinder)), self.y_m(location.slot))
+        Coordinates { x_m: self.x_m(f64::from(location.cylinder)), y_m: self.y_m(location.slot) }
     }
 
-    fn position_m(&self, _now: Time) -> (f64, f64) {
-        (self.x_m(f64::from(self.at.cylinder) + self.offset), self.y_m(self.at.slot))
+    fn position_m(&self, _now: Time) -> Coordinates {
+        Coordinates { x_m: self.x_m(f64::from(self.at.cylinder) + self.offset), y_m: self.y_m(self.at.slot) }
     }
 
     fn cylinder(&self, _now: Time) -> u32 {
@@ -151,18 +146,6 @@ impl Mechanism for Sled {
         seek_ns + (self.row_phase_ns(location.slot) + self.revolution_ns - turned_ns) % self.revolution_ns
     }
 
-    fn platter(&self, now: Time) -> Option<Platter> {
-        let turned_ns = now.ns().checked_rem(self.revolution_ns)?;
-        Platter::new(self.revolution_ns, Platter::fraction(turned_ns, self.revolution_ns))
-    }
-
-    fn angle(&self, location: Location) -> u64 {
-        match self.revolution_ns {
-            0 => 0,
-            whole_ns => Platter::fraction(self.row_phase_ns(location.slot), whole_ns),
-        }
-    }
-
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let seek_ns = self.positioning_ns(now, self.locate(request));
         self.at = self.locate(&Request { lbn: request.end_lbn() - 1, ..*request });
@@ -173,6 +156,24 @@ impl Mechanism for Sled {
 
     fn ledger(&self, _now: Time) -> EnergyLedger {
         EnergyLedger::default()
+    }
+
+    fn rotating(&self) -> Option<&dyn Rotating> {
+        Some(self)
+    }
+}
+
+impl Rotating for Sled {
+    fn platter(&self, now: Time) -> Option<Platter> {
+        let turned_ns = now.ns().checked_rem(self.revolution_ns)?;
+        Platter::new(self.revolution_ns, Platter::fraction(turned_ns, self.revolution_ns))
+    }
+
+    fn angle(&self, location: Location) -> u64 {
+        match self.revolution_ns {
+            0 => 0,
+            whole_ns => Platter::fraction(self.row_phase_ns(location.slot), whole_ns),
+        }
     }
 }
 

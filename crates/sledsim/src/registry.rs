@@ -1,18 +1,17 @@
-//! Registries: one policy, one file, one line in its room's list.
+//! Registries of policies: a policy is one file and one line in the list of its module.
 
 use schemars::{schema_for, JsonSchema};
 use serde::Serialize;
 
 use crate::fault::{Fault, Faults, Range};
 
-/// Declares the choice among the policies of a room from a list of their names and modules. A line of the list is all that
-/// the room says of a policy; all else is in the module, which has
+/// Declares the enum of a module's policies from a list of their names and modules. A policy's module has
 ///
-/// - `Spec`, its parameters as a scenario states them, with units, ranges, defaults and meaning, which implements the room's
-///   trait: what is made of them;
-/// - where the room lists its policies, `POLICY`: name, title, description, source and default parameters.
+/// - `Spec`: the parameters in a scenario, with units, ranges, defaults and documentation. It implements the trait that builds the
+///   policy;
+/// - `POLICY`, if the module has a list of policies: name, title, description, source and default parameters.
 ///
-/// The key in scenarios follows from the name by the enum's `rename_all`, or is given with `#[serde(rename = "…")]`.
+/// The key in scenarios follows from the name by the enum's `rename_all`, or is set with `#[serde(rename = "…")]`.
 macro_rules! registry {
     (
         $(#[$about:meta])*
@@ -25,11 +24,11 @@ macro_rules! registry {
 
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
         $(#[$about])*
-        #[allow(missing_docs)] // The parameters' own documentation is that of the variant.
+        #[allow(missing_docs)] // The documentation of `Spec` is that of the variant.
         pub enum $spec { $($(#[$attribute])* $variant($module::Spec),)+ }
 
         impl $spec {
-            /// The parameters, whichever policy they are of.
+            /// Returns the parameters.
             fn parameters(&self) -> &dyn $trait {
                 match self { $(Self::$variant(spec) => spec,)+ }
             }
@@ -39,7 +38,7 @@ macro_rules! registry {
     };
 }
 
-/// What [`registry`] adds for a room that lists its policies.
+/// Adds the list of policies to a [`registry`].
 macro_rules! listed {
     ([] $spec:ident: $($variant:ident => $module:ident,)+) => {};
     ([$(#[$about:meta])* $list:ident: $policy:ty] $spec:ident: $($variant:ident => $module:ident,)+) => {
@@ -47,28 +46,28 @@ macro_rules! listed {
         pub const $list: &[$policy] = &[$($module::POLICY,)+];
 
         impl $spec {
-            /// The policy's line in the list.
+            /// Returns the policy's entry in the list.
             const fn policy(&self) -> &'static $policy {
                 match self { $(Self::$variant(_) => &$module::POLICY,)+ }
             }
 
-            /// The policy's name: its key in scenarios.
+            /// Returns the policy's name, which is its key in scenarios.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 self.policy().name
             }
 
-            /// Checks the parameters against the ranges that they are declared with.
+            /// Checks the parameters against their declared ranges.
             ///
             /// # Errors
-            /// Every parameter outside its range.
+            /// All parameters outside their ranges.
             pub fn validate(&self) -> Result<(), $crate::fault::Faults> {
                 match self { $(Self::$variant(spec) => $crate::registry::check_ranges(spec),)+ }
             }
         }
 
         impl Default for $spec {
-            /// The first of the list, with its default parameters.
+            /// Returns the first policy of the list, with default parameters.
             fn default() -> Self {
                 $list[0].default.clone()
             }
@@ -76,7 +75,7 @@ macro_rules! listed {
     };
 }
 
-/// Declares the `Spec` of a policy without parameters, with its meaning and what its room's trait makes of it.
+/// Declares the `Spec` of a policy without parameters, and its implementation of a trait.
 macro_rules! no_parameters {
     ($(#[$about:meta])* $trait:ident: $($making:tt)+) => {
         $(#[$about])*
@@ -91,11 +90,11 @@ macro_rules! no_parameters {
 
 pub(crate) use {listed, no_parameters, registry};
 
-/// Checks the numbers among parameters against the ranges in their declarations.
+/// Checks numeric parameters against their declared ranges.
 pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Faults> {
     let mut found = Vec::new();
     let schema = schema_for!(S).to_value();
-    // Unlike JSON, TOML has numbers that are not finite, and leaves out what is absent.
+    // Unlike JSON, TOML has non-finite numbers, and omits absent values.
     let values = toml::Table::try_from(spec).expect("parameters are a table");
     for (parameter, declared) in schema["properties"].as_object().into_iter().flatten() {
         let bound = |key: &str| declared[key].as_f64();
@@ -112,7 +111,7 @@ pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Fa
         let range = Range { whole: declared["type"] == "integer" || declared["type"][0] == "integer", ..range };
         let mut fault = Fault::out_of_range(parameter.as_str(), number, range);
         if !number.is_finite() {
-            // JSON, in which a fault keeps its value, has no such number.
+            // The value of a fault is JSON, which has no such number.
             fault.value = None;
             fault = fault.says(format!(", not {number}"));
         }

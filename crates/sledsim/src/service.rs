@@ -1,76 +1,75 @@
-//! What a device says of a served request: when, in which phases, for how many joules.
+//! The result of serving a request: times, phases and energy; and totals of time and energy by state.
 
 use std::ops::{AddAssign, Sub};
 
 use crate::time::Time;
 
-/// What a mechanism does at an instant; every nanosecond of a run is in exactly one.
+/// The state of a mechanism. Each nanosecond of a run belongs to exactly one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 pub enum State {
     /// Stopped to save power.
     Inactive,
-    /// On the way from inactive to ready.
+    /// Starting up from inactive to ready.
     Startup,
     /// Positioning, before and between passes.
     Seek,
-    /// Waiting on track for the platter to bring the first sector round.
+    /// Waiting on track for the rotational position of the first sector.
     Rotation,
     /// Servo bursts pass under the tips.
     Servo,
     /// Data bits pass under the tips.
     Data,
-    /// Ready, with nothing to do (bus transfers included).
+    /// Ready and idle, including bus transfers.
     Idle,
 }
 
 /// Names of the states, in the order of [`State`].
 pub const STATES: [&str; 7] = ["inactive", "startup", "seek", "rotation", "servo", "data", "idle"];
 
-/// Most idle modes of a device, the one in which it is ready included.
+/// Most idle modes of a device, including the ready mode.
 pub const MODES: usize = 6;
 
-/// What a device spent in one of its idle modes.
+/// Totals of a device in one of its idle modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spell {
-    /// Nanoseconds.
+pub struct ModeTotals {
+    /// Time, ns.
     pub time_ns: u64,
-    /// Joules.
+    /// Energy, J.
     pub energy_j: f64,
-    /// How often it was entered.
+    /// Number of entries.
     pub entered: u64,
 }
 
-/// Time and energy by state.
+/// Totals of time and energy by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EnergyLedger {
-    /// Nanoseconds in each state, in the order of [`State`].
+    /// Time in each state, ns, in the order of [`State`].
     pub time_ns: [u64; STATES.len()],
-    /// Joules in each state, in the order of [`State`].
+    /// Energy in each state, J, in the order of [`State`].
     pub energy_j: [f64; STATES.len()],
-    /// How often each state was entered, in the order of [`State`].
+    /// Number of entries of each state, in the order of [`State`].
     pub entered: [u64; STATES.len()],
-    /// The idle modes, from the ready one down: the first is [`State::Idle`], the others together are [`State::Inactive`].
-    pub modes: [Spell; MODES],
-    /// Joules that the best choice with hindsight would have saved in the idle periods of the run: no spin-down policy could
-    /// have spent less in them than what was spent less this.
+    /// The idle modes, from the ready mode to the deepest: the first is [`State::Idle`], the others together are [`State::Inactive`].
+    pub modes: [ModeTotals; MODES],
+    /// Energy in idle intervals above that of the ideal policy, which knows the lengths of all idle intervals, J.
     pub regret_j: f64,
 }
 
 impl EnergyLedger {
-    /// Joules over all states.
+    /// Returns the energy in all states, J.
     #[must_use]
     pub fn total_j(&self) -> f64 {
         self.energy_j.iter().sum()
     }
 
-    /// Number of start-ups.
+    /// Returns the number of start-ups.
     #[must_use]
     pub fn startups(&self) -> u64 {
         self.entered[State::Startup as usize]
     }
 
-    /// Nanoseconds over all states.
+    /// Returns the time in all states, ns.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
         self.time_ns.iter().sum()
@@ -84,10 +83,10 @@ impl AddAssign<&Self> for EnergyLedger {
             self.energy_j[i] += other.energy_j[i];
             self.entered[i] += other.entered[i];
         }
-        for (spell, others) in self.modes.iter_mut().zip(&other.modes) {
-            spell.time_ns += others.time_ns;
-            spell.energy_j += others.energy_j;
-            spell.entered += others.entered;
+        for (mode, others) in self.modes.iter_mut().zip(&other.modes) {
+            mode.time_ns += others.time_ns;
+            mode.energy_j += others.energy_j;
+            mode.entered += others.entered;
         }
         self.regret_j += other.regret_j;
     }
@@ -95,7 +94,7 @@ impl AddAssign<&Self> for EnergyLedger {
 
 impl Sub for &EnergyLedger {
     type Output = EnergyLedger;
-    /// What was booked since `earlier`, an older reading of the same ledger.
+    /// Returns the totals since `earlier`, an older copy of the same ledger.
     fn sub(self, earlier: Self) -> EnergyLedger {
         let mut since =
             EnergyLedger { regret_j: (self.regret_j - earlier.regret_j).max(0.0), ..EnergyLedger::default() };
@@ -104,39 +103,39 @@ impl Sub for &EnergyLedger {
             since.energy_j[i] = (self.energy_j[i] - earlier.energy_j[i]).max(0.0);
             since.entered[i] = self.entered[i] - earlier.entered[i];
         }
-        for (i, spell) in since.modes.iter_mut().enumerate() {
+        for (i, mode) in since.modes.iter_mut().enumerate() {
             let (now, then) = (&self.modes[i], &earlier.modes[i]);
-            spell.time_ns = now.time_ns - then.time_ns;
-            spell.energy_j = (now.energy_j - then.energy_j).max(0.0);
-            spell.entered = now.entered - then.entered;
+            mode.time_ns = now.time_ns - then.time_ns;
+            mode.energy_j = (now.energy_j - then.energy_j).max(0.0);
+            mode.entered = now.entered - then.entered;
         }
         since
     }
 }
 
-/// Calls a macro with every phase of a service: what it is, its key, its field, what people call it, the phase that it is a
-/// part of, and the mechanisms that always show it, with their own word for it where they have one.
+/// Calls a macro with every phase of a service: description, key, field, label, enclosing phase, and the mechanisms that always
+/// report it, with their own label if they have one.
 macro_rules! each_phase {
     ($then:ident) => {
         $then! {
             /// Start-up after inactivity.
             startup startup_ns "start-up" "" [mems];
-            /// Command processing within the service: overheads of a drive that nothing mechanical covers.
+            /// Command processing during the service: overheads of a drive that do not overlap with mechanical work.
             command command_ns "command" "" [disk];
-            /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead. Of a request served
-            /// in parts also the time in which the part that ended last was not under way.
+            /// Waiting for background work of the drive: write-behind and read-ahead. For a request served in parts, also the time
+            /// before the last part was dispatched.
             background background_ns "waiting for the drive's own work" "" [disk];
             /// Positioning before the first pass: the longer of `seek_x` and `seek_y`.
             seek seek_ns "seek" "" [mems disk];
             /// Positioning along X, settling included.
             seek_x seek_x_ns "along X" "seek" [mems];
-            /// Positioning along Y, reversals included, and settling where a sled goes on along X.
+            /// Positioning along Y, including reversals, and settling if the sled continues along X.
             seek_y seek_y_ns "along Y" "seek" [mems];
             /// Settling within `seek_x`.
             settle settle_ns "settling" "seek_x" [mems];
-            /// Reversals within `seek_y`; 0 where the seek model does not tell them apart.
+            /// Reversals within `seek_y`; 0 if the seek model does not distinguish them.
             seek_turnaround seek_turnaround_ns "turnarounds" "seek_y" [mems];
-            /// Waiting on track for the platter to bring the first sector round.
+            /// Waiting on track for the rotational position of the first sector.
             rotation rotation_ns "rotation" "" [disk];
             /// Positioning between the passes of a request.
             turnaround turnaround_ns "turnarounds between rows" "" [mems disk "between tracks"];
@@ -144,23 +143,23 @@ macro_rules! each_phase {
             servo servo_ns "servo" "" [mems];
             /// Data bits passing under the tips.
             transfer transfer_ns "transfer" "" [mems disk];
-            /// Bus transfer that nothing else covers.
+            /// Bus transfer that does not overlap with other phases.
             bus bus_ns "bus" "" [mems disk];
         }
     };
 }
 pub(crate) use each_phase;
 
-/// What is known of a phase besides its length.
+/// Description of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseFacts {
-    /// Its key in results; columns of logs add `_ns`.
+    /// Key in results; the column of a log has the suffix `_ns`.
     pub name: &'static str,
-    /// What people call it.
+    /// Label for people.
     pub label: &'static str,
     /// The phase that it is a part of; empty where it is one of those that add up to the service.
     pub within: &'static str,
-    /// Kinds of mechanisms that always show it, with what they call it.
+    /// Kinds of mechanisms that always report it, with their label.
     pub mechanisms: &'static [(&'static str, &'static str)],
 }
 
@@ -175,7 +174,7 @@ macro_rules! last {
 
 macro_rules! declare_phases {
     ($($(#[$what:meta])+ $name:ident $field:ident $label:literal $within:literal [$($mechanism:ident $($other:literal)?)+];)+) => {
-        /// What is known of each phase, in the order of [`Phases::values_ns`].
+        /// Descriptions of the phases, in the order of [`Phases::values_ns`].
         pub const PHASES: [PhaseFacts; [$(stringify!($name)),+].len()] = [$(PhaseFacts {
             name: stringify!($name),
             label: $label,
@@ -183,22 +182,22 @@ macro_rules! declare_phases {
             mechanisms: &[$((stringify!($mechanism), last!($label $($other)?))),+],
         }),+];
 
-        /// Phases of one request, in nanoseconds. Those that are no part of another add up to the service time. Parts run in
-        /// parallel: `seek` is the longer of `seek_x` and `seek_y`.
+        /// Phases of one request, ns. The phases without an enclosing phase add up to the service time. Enclosed phases can overlap:
+        /// `seek` is the longer of `seek_x` and `seek_y`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Phases {
             $($(#[$what])+ pub $field: u64,)+
         }
 
         impl Phases {
-            /// Each phase, in the order of [`PHASES`].
+            /// Returns the phases in the order of [`PHASES`], ns.
             #[inline]
             #[must_use]
             pub const fn values_ns(&self) -> [u64; PHASES.len()] {
                 [$(self.$field),+]
             }
 
-            /// From dispatch to completion.
+            /// Returns the time from dispatch to completion, ns.
             #[inline]
             #[must_use]
             pub const fn service_ns(&self) -> u64 {
@@ -209,7 +208,7 @@ macro_rules! declare_phases {
 }
 each_phase!(declare_phases);
 
-/// Joules spent on one request, by what the mechanism did. Idle and inactive time before it is nobody's.
+/// Energy of one request by activity. The energy of idle and inactive time before it belongs to no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestEnergy {
     /// Starting up.
@@ -227,19 +226,19 @@ pub struct RequestEnergy {
 }
 
 impl RequestEnergy {
-    /// Joules in all.
+    /// Returns the total energy, J.
     #[must_use]
     pub fn total_j(&self) -> f64 {
         self.startup_j + self.seek_j + self.rotation_j + self.servo_j + self.data_j + self.idle_j
     }
 
-    /// Joules for positioning, rotation, servo and data.
+    /// Returns the energy of positioning, rotation, servo and data, J.
     #[must_use]
     pub fn servicing_j(&self) -> f64 {
         self.seek_j + self.rotation_j + self.servo_j + self.data_j
     }
 
-    /// A share of it.
+    /// Returns a fraction of each energy.
     #[must_use]
     pub fn share(&self, fraction: f64) -> Self {
         Self {
@@ -264,17 +263,17 @@ impl AddAssign for RequestEnergy {
     }
 }
 
-/// Outcome of one request at a device.
+/// The service of one request by a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Service {
-    /// When the request was dispatched.
+    /// Time of dispatch.
     pub start: Time,
-    /// When the host has everything: the completion.
+    /// Time of completion, when all data has been transferred.
     pub end: Time,
-    /// When the mechanism can begin the next request: not after `end`, but for members of a batch that end early.
+    /// Time at which the mechanism can start the next request; not after `end`, except for members of a batch that end early.
     pub free: Time,
-    /// Where the time went.
+    /// Phases.
     pub phases: Phases,
-    /// Joules spent on this request.
+    /// Energy.
     pub energy: RequestEnergy,
 }

@@ -19,30 +19,30 @@ pub struct Time(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens in a run.
+    /// Later than all events of a run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The instant `ns` nanoseconds after the start.
+    /// Returns the instant `ns` nanoseconds after the start.
     #[inline]
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns nanoseconds since the start.
     #[inline]
     #[must_use]
     pub const fn ns(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start.
+    /// Returns seconds since the start.
     #[must_use]
     pub fn seconds(self) -> f64 {
         ns_to_s(self.0)
     }
 
-    /// Nanoseconds from `earlier` to `self`, 0 if `earlier` is in fact later.
+    /// Returns the nanoseconds from `earlier` to `self`, or 0 if `earlier` is later.
     #[inline]
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> u64 {
@@ -73,7 +73,7 @@ impl Sub for Time {
     }
 }
 
-/// Seconds (non-negative, finite) to the nearest nanosecond.
+/// Converts seconds (non-negative, finite) to nanoseconds, to the nearest.
 #[inline]
 #[must_use]
 pub fn s_to_ns(seconds: f64) -> u64 {
@@ -82,13 +82,13 @@ pub fn s_to_ns(seconds: f64) -> u64 {
     trunc_to_u64(seconds * 1e9 + 0.5)
 }
 
-/// Milliseconds (non-negative, finite) to the nearest nanosecond.
+/// Converts milliseconds (non-negative, finite) to nanoseconds, to the nearest.
 #[must_use]
 pub fn ms_to_ns(ms: f64) -> u64 {
     trunc_to_u64((ms * NS_PER_MS).round())
 }
 
-/// Nanoseconds to seconds.
+/// Converts nanoseconds to seconds.
 #[inline]
 #[must_use]
 pub fn ns_to_s(ns: u64) -> f64 {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_and_sums_agree() {
+    fn difference_undoes_sum() {
         let t = Time::from_ns(5) + 7;
         assert_eq!(t - Time::from_ns(2), 10);
         assert_eq!(Time::ZERO.saturating_since(t), 0);

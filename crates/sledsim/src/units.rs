@@ -1,4 +1,4 @@
-//! Factors between the units people read and the SI units of the core.
+//! Unit conversions, and numbers with units as text.
 
 /// Metres in a nanometre.
 pub const M_PER_NM: f64 = 1e-9;
@@ -9,20 +9,38 @@ pub const NS_PER_MS: f64 = 1e6;
 /// Bytes in a (decimal) megabyte.
 pub const BYTES_PER_MB: f64 = 1e6;
 
-/// Milliseconds from nanoseconds.
+/// Converts nanoseconds to milliseconds.
 #[inline]
 #[must_use]
 pub fn ns_to_ms(ns: f64) -> f64 {
     ns / NS_PER_MS
 }
 
-/// A number of things for people: `1 member`, `2 members`.
+/// Returns a count with its noun: `1 member`, `2 members`.
 #[must_use]
 pub fn plural(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A number of bytes for people: whole MiB or GiB as such, anything else in decimal units, to a thousandth.
+/// Returns a rate as text: `2,761/s`, `87.3/s`.
+#[must_use]
+pub fn shown_rate(per_s: f64) -> String {
+    if per_s < 99.95 {
+        let decimals = if per_s < 0.9995 { 3 } else { 1 };
+        return format!("{per_s:.decimals$}/s");
+    }
+    let digits = format!("{per_s:.0}");
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + "/s"
+}
+
+/// Returns a number of bytes as text: whole KiB, MiB or GiB as such, other numbers in decimal units with up to three decimals.
 #[must_use]
 pub fn shown_bytes(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
@@ -46,7 +64,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_shown_as_people_write_them() {
+    fn rates_are_grouped_by_thousands() {
+        let shown = [0.25, 87.34, 100.0, 2761.4, 1_234_567.0].map(shown_rate);
+        assert_eq!(shown, ["0.250/s", "87.3/s", "100/s", "2,761/s", "1,234,567/s"]);
+    }
+
+    #[test]
+    fn bytes_have_binary_units_only_if_whole() {
         let shown = [256 << 20, 4 << 30, 3_456_000_000, 10_000_000_000, 65_536, 6000, 512].map(shown_bytes);
         assert_eq!(shown, ["256 MiB", "4 GiB", "3.456 GB", "10 GB", "64 KiB", "6000 B", "512 B"]);
     }

@@ -289,10 +289,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _sledsim(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Simulate storage that moves: how fast, and for how many joules, a device serves a workload."""
+    """Simulate MEMS storage, disks and systems of them under your workload."""
 
 
 runs.register(app)

@@ -59,14 +59,14 @@ def hit_ratio(
     ] = None,
     pages: Annotated[
         list[str] | None,
-        typer.Option("--pages", metavar="N[,N…]", help="Sizes of the cache in pages, 1000 by default. Repeatable."),
+        typer.Option("--pages", metavar="N[,N…]", help="Cache sizes in pages (default: 1000). Repeatable."),
     ] = None,
-    page_bytes: Annotated[int, typer.Option("--page-bytes", metavar="N", min=1, help="Size of a page.")] = 4096,
+    page_bytes: Annotated[int, typer.Option("--page-bytes", metavar="N", min=1, help="Bytes of a page.")] = 4096,
     reading: Reading,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Send a trace through caches and count the hits; no device is simulated.
+    """Compute the hit ratio of caches under a trace, without a device.
 
     Every request references the pages that it touches. Reads and writes count alike, and what is missed is brought in.
     """

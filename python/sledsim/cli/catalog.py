@@ -61,7 +61,9 @@ Examples:
 
 NamedDevice = Annotated[
     str,
-    typer.Argument(metavar="DEVICE", help="A device of the catalogue, or a file (.toml).", autocompletion=device_names),
+    typer.Argument(
+        metavar="DEVICE", help="Device of the catalogue, or a device file (.toml).", autocompletion=device_names
+    ),
 ]
 
 
@@ -80,25 +82,26 @@ def devices(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Show the values of this one: a name, or a device file (.toml).",
+            help="Device to show: a name or a device file (.toml).",
             autocompletion=device_names,
         ),
     ] = None,
     as_json: AsJson = False,
     as_toml: Annotated[
-        bool, typer.Option("--toml", help="Print a device file that is based on this one, to be changed.")
+        bool, typer.Option("--toml", help="Print a device file based on this device, for you to edit.")
     ] = False,
 ) -> None:
     """List the devices, or all values of one with their sources."""
     from sledsim._core import mechanisms
     from sledsim.devices import catalog
     from sledsim.devices.entries import catalog_tables, device_entry
+    from sledsim.show.fitting import visible_in_strings
 
     if as_toml:
         if name is None or as_json:
             wrong = "leave out --json" if as_json else "name the device to start from: sledsim devices g2 --toml"
             raise typer.BadParameter(wrong, param_hint="--toml")
-        say(device_entry(name).to_toml(), end="")
+        say(visible_in_strings(device_entry(name).to_toml()), end="")
         return
     _list(name, device_entry, catalog, catalog_tables, as_json=as_json, parts=mechanisms)
 
@@ -139,13 +142,13 @@ def workloads(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Show what this one was matched to: a name, or a workload file (.toml).",
+            help="Workload to show: a name or a workload file (.toml).",
             autocompletion=workload_names,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the workloads of the catalogue, or what one was matched to."""
+    """List the workloads of the catalogue, or show the statistics of one."""
     from sledsim.workloads import catalog
     from sledsim.workloads.entries import workload_entry, workloads_table
 
@@ -155,13 +158,13 @@ def workloads(
 def seek(
     device: NamedDevice,
     seek_model: SeekModel = None,
-    surface: Annotated[bool, typer.Option("--surface", help="MEMS storage: time over the X-Y plane.")] = False,
+    surface: Annotated[bool, typer.Option("--surface", help="MEMS storage: seek time over the X-Y plane.")] = False,
     plot: Plot = None,
     out: Out = None,
     sets: Sets = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how long a device's seeks take, against distance or over the plane."""
+    """Show the seek times of a device, by distance or over the plane."""
     from sledsim.devices.entries import device_of
 
     chosen = device_of("device", device, set=sets or [], **({"seek_model": seek_model} if seek_model else {}))
@@ -190,7 +193,7 @@ def break_even(
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Show the idle time past which a device saves energy by stopping; nothing is run."""
+    """Show the idle time beyond which stopping a device saves energy."""
     from sledsim.devices.entries import device_of
 
     check_picture(plot)

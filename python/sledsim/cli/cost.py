@@ -31,16 +31,14 @@ File = Annotated[
 ]
 Workload = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="In place of a scenario: a stand-in.", autocompletion=workload_names),
+    typer.Option(metavar="NAME", help="Stand-in workload, instead of a scenario.", autocompletion=workload_names),
 ]
-Trace = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="In place of a scenario: a block trace, compressed or not.")
-]
+Trace = Annotated[Path | None, typer.Option(metavar="FILE", help="Block trace, instead of a scenario.")]
 Disk = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The disk of a stand-in or a trace, atlas10k-50mb by default.",
+        help="Disk for --workload or --trace (default: atlas10k-50mb).",
         autocompletion=device_names,
     ),
 ]
@@ -68,30 +66,30 @@ def cost(
     disk: Disk = None,
     mems: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The MEMS device, hong2006 by default.", autocompletion=device_names),
+        typer.Option(metavar="NAME", help="MEMS device (default: hong2006).", autocompletion=device_names),
     ] = None,
     mems_size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Size of the MEMS cache, 256 MiB by default.")
+        str | None, typer.Option(metavar="SIZE", help="Size of the MEMS cache (default: 256 MiB).")
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(metavar="MONEY", help="What may be spent on a cache, in place of its size.")
+        float | None, typer.Option(metavar="MONEY", help="Budget for a cache, instead of its size.")
     ] = None,
     mems_price: Annotated[
-        float | None, typer.Option(metavar="MONEY", help="What a GB (10⁹ bytes) of MEMS costs, 1 by default.")
+        float | None, typer.Option(metavar="MONEY", help="Price of a GB (10⁹ bytes) of MEMS (default: 1).")
     ] = None,
     nvram_price: Annotated[
-        str | None, typer.Option(metavar="MONEY,…", help="What a GB of NVRAM may cost, as 5,10,20.")
+        str | None, typer.Option(metavar="MONEY,…", help="Prices of a GB of NVRAM, such as 5,10,20.")
     ] = None,
     ratio: Annotated[
-        str | None, typer.Option(metavar="X,…", help="The same, in multiples of what MEMS costs; 1 to 10 by default.")
+        str | None, typer.Option(metavar="X,…", help="The same as multiples of the price of MEMS (default: 1 to 10).")
     ] = None,
     segment: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="What moves between disk and MEMS at once, 64 KiB by default.")
+        str | None, typer.Option(metavar="SIZE", help="Segment that moves between disk and MEMS (default: 64 KiB).")
     ] = None,
     controller: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Volatile cache of the controller above either cache, 4 MiB by default; none for none."
+            metavar="SIZE", help="Volatile controller cache above either cache (default: 4 MiB; none for no cache)."
         ),
     ] = None,
     replications: Replications = None,
@@ -99,7 +97,7 @@ def cost(
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
+    """Compare a MEMS cache of a disk with NVRAM caches of equal cost.
 
     For each price of NVRAM the disk is run with as much of it as the money of the MEMS cache buys; printed are the
     response times, and the ratio of prices above which MEMS is faster.

@@ -32,22 +32,25 @@ def design(
         typer.Argument(metavar="DRAWING|-", help="g1, g2 or g3, or a file (TOML, YAML, JSON); - for stdin."),
     ] = "g2",
     sensitive: Annotated[
-        bool, typer.Option("--sensitivity", help="Show by how much each value moves each figure.")
+        bool, typer.Option("--sensitivity", help="Show how much each value changes each figure.")
     ] = False,
     step: Annotated[
         float | None,
-        typer.Option("--step", metavar="X", help="Of --sensitivity and the picture: fraction of a value; else 0.1."),
+        typer.Option(
+            "--step", metavar="X", help="Fraction by which --sensitivity and --plot change a value (default: 0.1)."
+        ),
     ] = None,
-    as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file, which every command takes.")] = False,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file for other commands.")] = False,
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Make a device from a drawing: materials and dimensions in, accelerations, capacity, bandwidth and power out.
+    """Derive a device (acceleration, capacity, bandwidth, power) from a drawing.
 
     Printed are the parameters beside those of the catalogue's device, and what follows. The picture is that of
     --sensitivity.
     """
+    from sledsim.show.fitting import visible_in_strings
     from sledsim.studies.design import design as made_of
 
     check_picture(plot)
@@ -58,7 +61,7 @@ def design(
     found = made_of(file, set=sets or [])
     moves = found.sensitivity(TENTH if step is None else step) if sensitive or plot else None
     if as_toml:
-        say(found.to_toml(), end="")
+        say(visible_in_strings(found.to_toml()), end="")
     else:
         print_found(moves if moves and sensitive else found, as_json=as_json)
     if moves and plot:

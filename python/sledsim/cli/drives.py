@@ -29,14 +29,14 @@ def validate_drive(
         str,
         typer.Argument(
             metavar="SPECS",
-            help="The drive: DiskSim's parameters (.parv, .diskspecs), a device file (.toml) or a device's name.",
+            help="DiskSim parameters (.parv, .diskspecs), a device file (.toml) or the name of a device.",
             autocompletion=device_names,
         ),
     ],
     trace: Annotated[
         Path,
         typer.Argument(
-            metavar="TRACE", help="What was measured: R|W Hit|Miss lbn blocks us us, or CSV with response_us."
+            metavar="TRACE", help="Measurements: lines of R|W Hit|Miss lbn blocks us us, or CSV with response_us."
         ),
     ],
     sets: Sets = None,
@@ -45,7 +45,7 @@ def validate_drive(
     skip_bad: SkipBad = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a drive's model with service times measured on the drive.
+    """Compare a drive's model with measured service times.
 
     The trace is replayed closed: each request the recorded gap after the completion of the one before; one with
     arrivals and responses, such as a served device's log, at its times. The demerit is the root mean square horizontal

@@ -64,7 +64,7 @@ def example(
             autocompletion=example_names,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over files that are there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write an example into the working folder: a scenario, a sweep, a trace.

@@ -13,7 +13,7 @@ __all__ = ["app"]
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Take over devices and scenarios from files of other simulators.",
+    help="Import devices and scenarios from other simulators.",
     epilog="""\b
 Examples:
   sledsim import disksim atlas10k.parv -o atlas10k.toml
@@ -31,28 +31,28 @@ Examples:
 
 @app.callback()
 def _imports() -> None:
-    """Take over devices and scenarios from files of other simulators."""
+    """Import devices and scenarios from other simulators."""
 
 
 @app.command(epilog=DISKSIM_EXAMPLES)
 def disksim(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Parameter file: .parv, .diskspecs and the like.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Parameter file, such as .parv or .diskspecs.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write (.toml); else standard output.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="File to write (.toml; default: standard output)."),
     ] = None,
-    scenario: Annotated[
-        bool, typer.Option("--scenario", help="Write a scenario with workload and scheduler, not only the device.")
-    ] = False,
+    scenario: Annotated[bool, typer.Option("--scenario", help="Write a whole scenario, not only the device.")] = False,
     device: Annotated[
-        str | None, typer.Option("--device", "-d", metavar="NAME", help="Which device, where the file has several.")
+        str | None, typer.Option("--device", "-d", metavar="NAME", help="Device to import, if the file has several.")
     ] = None,
 ) -> None:
-    """Write what a parameter file of DiskSim 4.0 describes as a device file or a scenario.
+    """Convert a DiskSim 4.0 parameter file to a device file or a scenario.
 
     Every value comes with its file and line. What cannot be carried over is listed on standard error and in the file.
     """
     from sledsim.scenario.disksim import import_disksim
     from sledsim.show.files import write_atomically
+    from sledsim.show.fitting import visible_in_strings
 
     check_target(out, (".toml",))
     found = import_disksim(file, device=device, scenario=scenario)
@@ -60,7 +60,7 @@ def disksim(
     for line in found.listing:
         print_text(line, err=True)
     if out is None:
-        say(text, end="")
+        say(visible_in_strings(text), end="")
     else:
         write_atomically(out, text)
         print_text(f"{out}: {found.name}")

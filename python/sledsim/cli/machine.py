@@ -33,36 +33,40 @@ The exit status is 1 where the program failed; its own is told."""
 
 Jobs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[JOBS | -- COMMAND]", help="The jobs of fio; or a command, for the machine's shell."),
+    typer.Argument(metavar="[JOBS | -- COMMAND]", help="Job files of fio, or a command for the shell of the machine."),
 ]
 Named = Annotated[
     str | None, typer.Option("--program", metavar="NAME", help="postmark, andrew, link, tpch, browse or fio.")
 ]
 Size = Annotated[
     list[str] | None,
-    typer.Option("--size", metavar="KEY=N", help="How much a program has to do: files=2000. Repeatable."),
+    typer.Option("--size", metavar="KEY=N", help="Size of a program: files=2000. Repeatable."),
 ]
 Lies = Annotated[
     list[Path] | None,
-    typer.Option("--file", metavar="PATH", help="A file or folder that is to lie on the device. Repeatable."),
+    typer.Option("--file", metavar="PATH", help="File or folder to copy to the device. Repeatable."),
 ]
 Each = Annotated[
     list[str] | None,
     typer.Option(
-        "--device", "-d", metavar="NAME", autocompletion=device_names, help="In its place: a run on each. Repeatable."
+        "--device",
+        "-d",
+        metavar="NAME",
+        autocompletion=device_names,
+        help="Run once on each of these devices. Repeatable.",
     ),
 ]
-Memory = Annotated[int, typer.Option("--memory-mib", metavar="N", help="Memory of the program and the caches.")]
-Cpu = Annotated[float, typer.Option("--cpu", metavar="N", help="Instructions a nanosecond: 1 is 1 GHz.")]
+Memory = Annotated[int, typer.Option("--memory-mib", metavar="N", help="Memory of the guest, in MiB.")]
+Cpu = Annotated[float, typer.Option("--cpu", metavar="N", help="Instructions per nanosecond: 1 is 1 GHz.")]
 FileSystem = Annotated[str, typer.Option("--file-system", metavar="NAME", help="ext4, ext2 or xfs.")]
-Mount = Annotated[str, typer.Option("--mount", metavar="OPTIONS", help="Options of the mount: dirsync,noatime.")]
-ReadAhead = Annotated[int | None, typer.Option("--read-ahead-kib", metavar="N", help="Else the kernel's 128.")]
-Cache = Annotated[str, typer.Option("--cache", metavar="STATE", help="cold, or warm: all files were read.")]
-TraceFile = Annotated[
-    Path | None, typer.Option("--trace", metavar="FILE", help="Write the requests as a trace, in CSV.")
+Mount = Annotated[str, typer.Option("--mount", metavar="OPTIONS", help="Mount options, such as dirsync,noatime.")]
+ReadAhead = Annotated[
+    int | None, typer.Option("--read-ahead-kib", metavar="N", help="Read-ahead of the kernel (default: 128).")
 ]
-Limit = Annotated[float, typer.Option("--limit-s", metavar="N", help="Seconds after which a guest is given up.")]
-Folder = Annotated[Path | None, typer.Option("--machine", metavar="FOLDER", help="What `make machine` has made.")]
+Cache = Annotated[str, typer.Option("--cache", metavar="STATE", help="cold, or warm (all files read before).")]
+TraceFile = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write the requests as a CSV trace.")]
+Limit = Annotated[float, typer.Option("--limit-s", metavar="N", help="Stop a guest after this many seconds.")]
+Folder = Annotated[Path | None, typer.Option("--machine", metavar="FOLDER", help="Folder made by `make machine`.")]
 
 
 @app.command(epilog=RUN_EXAMPLES)

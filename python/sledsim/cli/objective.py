@@ -41,7 +41,7 @@ class Tested:
         str,
         typer.Argument(
             metavar="ROLE",
-            help="A scenario with MEMS storage in its system, a scheduler or a layout; or a file that names one.",
+            help="Scenario with MEMS storage, scheduler or layout; or a file that names one.",
             autocompletion=scheduler_names,
         ),
     ]
@@ -50,35 +50,39 @@ class Tested:
         typer.Option(
             "--without",
             metavar="BASE",
-            help="What there is without it: a scenario, scheduler (clook) or layout (pages).",
+            help="Baseline: a scenario, scheduler (default: clook) or layout (default: pages).",
         ),
     ] = None
     device: Annotated[
         str | None,
         typer.Option(
-            "--device", "-d", metavar="NAME", help="For a policy: the MEMS device (g2).", autocompletion=device_names
+            "--device",
+            "-d",
+            metavar="NAME",
+            help="MEMS device for a policy (default: g2).",
+            autocompletion=device_names,
         ),
     ] = None
     rate_per_s: Annotated[
         float | None,
         typer.Option(
-            "--rate", metavar="PER_S", help="For a scheduler: arrivals in a second; else 95 % busy under fcfs."
+            "--rate", metavar="PER_S", help="Arrivals per second for a scheduler (default: 95 % busy under fcfs)."
         ),
     ] = None
     replications: Replications = None
     requests: Annotated[
-        int | None, typer.Option("--requests", metavar="N", help="Requests of a run; else as the scenario has it.")
+        int | None, typer.Option("--requests", metavar="N", help="Requests of a run (default: those of the scenario).")
     ] = None
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run; else 1.")] = (
-        None
-    )
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run (default: 1).")
+    ] = None
     metric: Annotated[
         str | None,
         typer.Option(
             "--metric",
             "-m",
             metavar="KEY",
-            help="What is measured: a figure of the result of which less is better; response.mean_ms by default.",
+            help="Metric to minimise (default: response.mean_ms).",
         ),
     ] = None
     sets: Sets = None
@@ -118,13 +122,11 @@ def specificity(
     tested: Tested,
     disk: Annotated[
         str | None,
-        typer.Option(
-            "--disk", metavar="NAME", help="The disk that is fitted, uberdisk by default.", autocompletion=device_names
-        ),
+        typer.Option("--disk", metavar="NAME", help="Disk to fit (default: uberdisk).", autocompletion=device_names),
     ] = None,
     fit_bytes: Annotated[
         int | None,
-        typer.Option("--fit-bytes", metavar="N", min=1, help="Size of the reads that it is fitted to; else 4096."),
+        typer.Option("--fit-bytes", metavar="N", min=1, help="Bytes of the reads it is fitted to (default: 4096)."),
     ] = None,
     as_json: AsJson = False,
     plot: Plot = None,

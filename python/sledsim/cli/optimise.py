@@ -37,18 +37,19 @@ def optimise(
         typer.Option(
             "--store",
             metavar="FOLDER",
-            help="Where the runs go; NAME.sweep if not given. What is there is not run again.",
+            help="Store for the runs (default: NAME.sweep). Finished runs are not repeated.",
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option("--trials", metavar="N", min=1, help="Designs to try, instead of the file's.")
+        int | None,
+        typer.Option("--trials", metavar="N", min=1, help="Number of designs to try (default: that of the file)."),
     ] = None,
     threads: Threads = None,
     cluster: Cluster = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Search the parameters of a device or a policy for the best designs, by one or several objectives.
+    """Search for Pareto-optimal designs of a device or a policy.
 
     --set replaces values of the scenario, and with search. in front those of the file itself.
     """

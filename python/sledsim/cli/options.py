@@ -79,45 +79,49 @@ ScenarioFile = Annotated[
 System = Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or name of a device.")]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", metavar="PATH=VALUE", help="Replace a value: device.settle_constants=0. Repeatable."),
+    typer.Option(
+        "--set", "-s", metavar="PATH=VALUE", help="Set a key of the scenario: device.settle_constants=0. Repeatable."
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
-Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw what is found: .html, .png or .svg.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a chart: .html, .png or .svg.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it as a table: .csv, .parquet or .json.")
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a table: .csv, .parquet or .json.")
 ]
-Resolved = Annotated[bool, typer.Option("--resolved", help="Print the scenario with every key explicit; run nothing.")]
+Resolved = Annotated[bool, typer.Option("--resolved", help="Print the scenario with every key and run nothing.")]
 Full = Annotated[bool, typer.Option("--full", help="Print every figure: percentiles, phases, states, components.")]
 OfDevice = Annotated[
     str,
     typer.Option(
-        "--device", "-d", metavar="NAME", help="A device of the catalogue, or a file.", autocompletion=device_names
+        "--device", "-d", metavar="NAME", help="Device of the catalogue, or a device file.", autocompletion=device_names
     ),
 ]
 SeekModel = Annotated[
     str | None,
-    typer.Option("--seek-model", metavar="NAME", help="MEMS storage: first-order, decomposed or time-optimal."),
+    typer.Option(
+        "--seek-model", metavar="NAME", help="Seek model of MEMS storage: first-order, decomposed or time-optimal."
+    ),
 ]
 SkipBad = Annotated[
-    int, typer.Option("--skip-bad", metavar="N", min=0, help="Pass over up to N malformed records, and count them.")
+    int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip and count up to N malformed records.")
 ]
 Metric = Annotated[
     str,
-    typer.Option("--metric", "-m", metavar="KEY", help="What is drawn: a number of the summary."),
+    typer.Option("--metric", "-m", metavar="KEY", help="Metric to draw, such as response.mean_ms."),
 ]
 Records = Annotated[
-    int | None, typer.Option("--records", "-n", metavar="N", min=1, help="So many records of the trace.")
+    int | None, typer.Option("--records", "-n", metavar="N", min=1, help="Use only the first N records of the trace.")
 ]
 Replications = Annotated[
-    int | None, typer.Option("--replications", metavar="N", help="Runs of each kind, each with a seed of its own.")
+    int | None, typer.Option("--replications", metavar="N", help="Runs of each kind, each with its own seed.")
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", metavar="N", min=1, help="Runs at a time; else as many as there are processors."),
+    typer.Option("--threads", metavar="N", min=1, help="Number of parallel runs (default: all processors)."),
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option("--cluster", metavar="local|ADDRESS", help="Run on a Dask cluster: local, or tcp://host:port."),
+    typer.Option("--cluster", metavar="local|ADDRESS", help="Run on a Dask cluster: local or tcp://host:port."),
 ]
 
 
@@ -126,7 +130,7 @@ Catalog = Annotated[
     typer.Option(
         "--catalog",
         metavar="FOLDER",
-        help="A folder of your own, with devices/*.toml and workloads/*.toml; or name it in SLEDSIM_CATALOG.",
+        help="Folder with your devices/*.toml and workloads/*.toml (or set SLEDSIM_CATALOG).",
     ),
 ]
 
@@ -201,24 +205,31 @@ class Reading:
     trace_format: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="Format of the trace (see `sledsim trace formats`); else detected."
+            "--format", metavar="NAME", help="Format of the trace (default: detected; see `sledsim trace formats`)."
         ),
     ] = None
     skip_bad: SkipBad = 0
     sector_bytes: Annotated[
-        int | None, typer.Option("--sector-bytes", metavar="N", min=1, help="Size of the trace's sectors, if unusual.")
+        int | None,
+        typer.Option(
+            "--sector-bytes", metavar="N", min=1, help="Bytes of a sector in the trace, if not the usual of its format."
+        ),
     ] = None
     columns: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: where to find what. Repeatable."),
+        typer.Option(
+            "--column",
+            metavar="MEANING=COLUMN",
+            help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable.",
+        ),
     ] = None
     event: Annotated[
         str | None,
-        typer.Option("--event", metavar="NAME", help="Of blkparse: what is the arrival, queued or dispatched."),
+        typer.Option("--event", metavar="NAME", help="blkparse event that counts as arrival: queued or dispatched."),
     ] = None
     time_unit: Annotated[
         str | None,
-        typer.Option("--time-unit", metavar="UNIT", help="Of fio's iolog: unit of its times, if not ms; fio has us."),
+        typer.Option("--time-unit", metavar="UNIT", help="Timestamp unit of a fio v3 iolog, if not us."),
     ] = None
 
     def keys(self) -> dict[str, Any]:

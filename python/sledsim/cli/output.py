@@ -77,8 +77,8 @@ def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
 
 
 def _without(option: str, typed: Sequence[str]) -> list[str]:
-    """Leave out what was typed of an option that is given anew; ``--set`` may come more than once."""
-    if option == "--set":
+    """Leave out what was typed of an option that is given anew; ``--set`` and ``--column`` may come more than once."""
+    if option in ("--set", "--column"):
         return list(typed)
     kept, is_value = list[str](), False
     for word in typed:
@@ -107,6 +107,9 @@ def words_of(command: Any) -> "Words":
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
             return f"{options[name]} {listed}".rstrip()
+        table, _, key = name.rpartition(".")
+        if table == "columns" and table in options:
+            return f"{options[table]} {key}={text or 'VALUE'}"
         if path == "set" and "set" in options:
             return f"--set {text}".rstrip()
         if "set" in options and text and "." in path:
@@ -196,10 +199,11 @@ def _named(option: Any) -> tuple[str, str]:
 
 
 def print_json(value: Any) -> None:
-    """Print a value, or a text that is JSON already, and nothing else."""
+    """Print a value as JSON, or a text that is JSON already."""
+    from sledsim.show.fitting import visible_in_strings
     from sledsim.show.shown import json_text
 
-    text = value if isinstance(value, str) else json_text(value)
+    text = visible_in_strings(value if isinstance(value, str) else json_text(value))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -236,7 +240,7 @@ def print_tables(tables: "Iterable[Table]") -> None:
         return
     for i, table in enumerate(tables):
         lines = [typer.style(line.text, **_style(line.kind)) for line in table.lines(width)]
-        say("\n".join(["", *lines] if i else lines))
+        say("\n".join(["", *lines] if i else lines), styled=True)
 
 
 def _style(kind: str) -> dict[str, bool]:

@@ -31,13 +31,11 @@ def register(app: typer.Typer) -> None:
 def check_policy(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="POLICY", help="A class, as MODULE:CLASS; a policy by its name; or a table as a scenario has it."
-        ),
+        typer.Argument(metavar="POLICY", help="MODULE:CLASS, the name of a policy, or a table as in a scenario."),
     ],
     parameters: Annotated[
         list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the policy. Repeatable."),
     ] = None,
     role: Annotated[
         str | None,

@@ -33,7 +33,7 @@ def power(
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Run a scenario with each power strategy alone and with all, and print what they save and cost.
+    """Run a scenario with each power strategy and with all; print savings and costs.
 
     The strategies are spin-down, request merging and subsector access; the scenario's own settings of them are used, or
     else the simplest (spin-down immediate, adjacent sequential reads merged in pairs). `sledsim break-even` says from

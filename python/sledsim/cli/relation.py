@@ -37,13 +37,16 @@ def relation(
         typer.Option(
             "--layout",
             metavar="NAME",
-            help="row-major, column-major, tip-subset, equivalent or two-axes. Repeatable; else all.",
+            help="row-major, column-major, tip-subset, equivalent or two-axes (default: all). Repeatable.",
         ),
     ] = None,
     fetches: Annotated[
-        int, typer.Option("--fetches", metavar="N", min=0, max=10_000_000, help="Random rows to fetch; 0 for none.")
+        int,
+        typer.Option(
+            "--fetches", metavar="N", min=0, max=10_000_000, help="Number of random rows to fetch (0 for none)."
+        ),
     ] = 2000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the choice of rows.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the choice of rows.")] = 1,
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Plot = None,

@@ -51,7 +51,7 @@ def reliability(
         typer.Argument(metavar="FILE…|-", help="Description of an enclosure (TOML, YAML, JSON); - for standard input."),
     ],
     compare: Annotated[
-        bool, typer.Option("--compare", help="Put several enclosures side by side; ratios are to the first.")
+        bool, typer.Option("--compare", help="Compare several enclosures; ratios are to the first.")
     ] = False,
     figure: Annotated[
         str | None,
@@ -63,27 +63,25 @@ def reliability(
         ),
     ] = None,
     years: Annotated[
-        str | None, typer.Option("--years", metavar="N,N,…", help="Times to look at, in years; else 1,3,5.")
+        str | None, typer.Option("--years", metavar="N,N,…", help="Years to report (default: 1,3,5).")
     ] = None,
     sets: Sets = None,
     simulate: Annotated[
         bool,
-        typer.Option("--simulate", help="Simulate lifetimes too; done by itself for what Markov chains cannot say."),
+        typer.Option("--simulate", help="Simulate lifetimes even where a Markov chain would do."),
     ] = False,
     lifetimes: Annotated[
-        int | None, typer.Option("--lifetimes", metavar="N", help="Lifetimes to simulate; else 200,000.")
+        int | None, typer.Option("--lifetimes", metavar="N", help="Lifetimes to simulate (default: 200,000).")
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option(
-            "--precision", metavar="X", help="Simulate until the intervals are ±X of the estimates, such as 0.1."
-        ),
+        typer.Option("--precision", metavar="X", help="Simulate until intervals are ±X of the estimates, such as 0.1."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Chooses the random numbers; else 1.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed (default: 1).")] = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
-    """Say how long an enclosure lasts, how likely it loses data, and how often it is repaired.
+    """Compute lifetime, probability of data loss and repairs of an enclosure.
 
     An enclosure is made of devices with redundancy and on-line spares; docs/how-to/reliability.md describes it.
     """

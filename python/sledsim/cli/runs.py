@@ -97,12 +97,12 @@ class Wanted:
         typer.Option(
             "--timeline",
             metavar="FILE",
-            help="Write what each mechanism did along time, at what power: .parquet, .csv or .json.",
+            help="Write states and power of each mechanism over time: .parquet, .csv or .json.",
         ),
     ] = None
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the simulator's own rules on the way: slower, and changes nothing.")
-    ] = False
+    check: Annotated[bool, typer.Option("--check", help="Check invariants during the run (slower, same results).")] = (
+        False
+    )
     resolved: Resolved = False
 
     def __post_init__(self) -> None:
@@ -150,10 +150,10 @@ def run(
     *,
     wanted: Wanted,
     accept_missing: Annotated[
-        bool, typer.Option("--accept-missing", help="Run though an import lacks what decides results.")
+        bool, typer.Option("--accept-missing", help="Run even if an import lacks values that affect results.")
     ] = False,
 ) -> None:
-    """Run a scenario and print what it found."""
+    """Run a scenario and print the result."""
     from sledsim.scenario.reading import from_argument, resolve
 
     accepted = ["accept_missing=true"] if accept_missing else []
@@ -172,7 +172,7 @@ def replay(
     reading: Reading,
     wanted: Wanted,
 ) -> None:
-    """Replay a block trace on a device and print what it found."""
+    """Replay a block trace on a device and print the result."""
     from sledsim.runs.replaying import replay_scenario, require_effect
     from sledsim.scenario.reading import resolve, set_list
 
@@ -194,7 +194,7 @@ def compare(
     plot: Plot = None,
     metric: Metric = "response.mean_ms",
 ) -> None:
-    """Run several scenarios and print their results side by side."""
+    """Run several scenarios and compare their results."""
     from sledsim.runs.comparison import compare as compare_runs
     from sledsim.runs.summary_tables import require_metric
     from sledsim.scenario.reading import from_argument
@@ -216,7 +216,7 @@ def validate(
     sets: Sets = None,
     resolved: Resolved = False,
 ) -> None:
-    """Say whether scenarios are right, and what is wrong with all those that are not."""
+    """Check scenarios and print every error."""
     from sledsim._core import ScenarioError, error_of
     from sledsim.scenario.reading import from_argument, resolve
 
@@ -241,7 +241,7 @@ def explain(
     sets: Sets = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the components of a scenario's system as a tree, with their sizes and parameters."""
+    """Print the component tree of a scenario's system with sizes and parameters."""
     from sledsim.scenario.explanation import explain as explained
     from sledsim.scenario.reading import from_argument
 
@@ -264,7 +264,7 @@ def schema(
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="scenario, sweep, search, enclosure, cost or role.")
     ] = "scenario",
-    result: Annotated[bool, typer.Option("--result", help="The schema of what `run --json` prints.")] = False,
+    result: Annotated[bool, typer.Option("--result", help="Print the schema of `run --json`.")] = False,
 ) -> None:
     """Print the JSON Schema of scenarios, of other documents, or of results.
 

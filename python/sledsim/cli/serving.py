@@ -28,29 +28,27 @@ def serve(
     system: System,
     sets: Sets = None,
     socket: Annotated[
-        str | None, typer.Option("--socket", metavar="FILE", help="Unix socket; sledsim.sock if none is given.")
+        str | None, typer.Option("--socket", metavar="FILE", help="Unix socket (default: sledsim.sock).")
     ] = None,
     tcp: Annotated[
         str | None,
-        typer.Option("--tcp", metavar="[ADDRESS:]PORT", help="TCP instead, on 127.0.0.1 if only a port is given."),
+        typer.Option("--tcp", metavar="[ADDRESS:]PORT", help="Use TCP (default address: 127.0.0.1)."),
     ] = None,
     remote: Annotated[
-        bool, typer.Option("--remote", help="Let --tcp take an address that other machines reach.")
+        bool, typer.Option("--remote", help="Allow --tcp addresses that other machines can reach.")
     ] = False,
     image: Annotated[
-        str | None, typer.Option("--image", metavar="FILE", help="Keep data in this file; in memory otherwise.")
+        str | None, typer.Option("--image", metavar="FILE", help="Keep data in this file (default: in memory).")
     ] = None,
-    drop: Annotated[bool, typer.Option("--drop", help="Remove that file at the end.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the image at the end.")] = False,
     dilation: Annotated[
-        float, typer.Option("--dilation", metavar="N", help="Let time run N times slower for the device.")
+        float, typer.Option("--dilation", metavar="N", help="Run the device N times slower than real time.")
     ] = 1.0,
-    log: Annotated[
-        str | None, typer.Option("--log", metavar="FILE", help="Write the requests as a trace, in CSV.")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="End when the last client has gone.")] = False,
+    log: Annotated[str | None, typer.Option("--log", metavar="FILE", help="Write the requests as a CSV trace.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Exit when the last client disconnects.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve a system as a network block device: programs are its workload.
+    """Serve a system as a network block device (NBD).
 
     Requests are answered when the simulated system would have done them, and what is written is kept. SIGTERM or Ctrl-C
     ends it; then it says whether answers came when they should, and what the system did.

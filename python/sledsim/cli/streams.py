@@ -50,17 +50,19 @@ def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def say(text: str, *, err: bool = False, end: str = "\n") -> None:
-    """Print a text.
+def say(text: str, *, err: bool = False, end: str = "\n", styled: bool = False) -> None:
+    """Print a text, with characters that a terminal would act on as escapes.
 
     Parameters
     ----------
     text
         The text.
     err
-        To standard error. Where that can't be written nobody can be told, and what is done goes on.
+        Print to standard error. Errors of that stream are ignored.
     end
-        What follows it.
+        Text that follows it.
+    styled
+        The text has styles for a terminal, and such characters in its content have been escaped.
 
     Raises
     ------
@@ -69,6 +71,10 @@ def say(text: str, *, err: bool = False, end: str = "\n") -> None:
     BrokenPipeError
         Where nobody reads it any more.
     """
+    if not styled:
+        from sledsim.show.fitting import visible
+
+        text = visible(text)
     if not err:
         with _output():
             typer.echo(f"{text}{end}", nl=False)

@@ -62,7 +62,7 @@ Examples:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Run a scenario along axes into a store, and look at what came out.",
+    help="Run a scenario along axes into a store, and inspect the results.",
 )
 
 Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the store.")]
@@ -71,14 +71,12 @@ SweepName = Annotated[
     typer.Option(
         "--sweep",
         metavar="NAME",
-        help="Which sweep of the store, where there are several; NAME@HASH for one that was changed since.",
+        help="Sweep of the store, if it has several; NAME@HASH for an earlier version.",
     ),
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(
-        "--metric", "-m", metavar="KEY", help="A number of the summary, such as response.mean_ms. Repeatable."
-    ),
+    typer.Option("--metric", "-m", metavar="KEY", help="Metric, such as response.mean_ms. Repeatable."),
 ]
 
 
@@ -89,14 +87,14 @@ def run(
     ],
     sets: Sets = None,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="FOLDER", help="Where results go; else NAME.sweep.")
+        Path | None, typer.Option("--store", metavar="FOLDER", help="Folder of the store (default: NAME.sweep).")
     ] = None,
     threads: Threads = None,
     cluster: Cluster = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try again what failed.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run what the store does not have yet of a sweep.
+    """Run the missing runs of a sweep.
 
     docs/how-to/sweep.md describes sweep files. --set replaces values of the scenario, and with sweep. in front
     those of the file itself. What was interrupted goes on with the same command.
@@ -147,7 +145,7 @@ def _said(report: "SweepReport") -> str:
 
 @app.command(epilog=STATUS_EXAMPLES)
 def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> None:
-    """Say how far the sweeps of a store are, and what failed why."""
+    """Print the progress of the sweeps in a store, with failures and their reasons."""
     from sledsim.sweep import Store
     from sledsim.sweep import status as standing
     from sledsim.sweep.sweep_status import status_tables, status_to_json
@@ -179,10 +177,10 @@ def plot(
     store: Folder,
     picture: Annotated[Path, typer.Option("--plot", metavar="FILE", help="Picture: .html, .png or .svg.")],
     metric: Metric = "response.mean_ms",
-    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis to the right.")] = None,
-    colour: Annotated[str | None, typer.Option("--colour", metavar="AXIS", help="The axis that colours show.")] = None,
-    facet: Annotated[str | None, typer.Option("--facet", metavar="AXIS", help="The axis with a panel a value.")] = None,
-    log_scale: Annotated[bool, typer.Option("--log-scale", help="A logarithmic axis for the metric.")] = False,
+    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="Axis on X.")] = None,
+    colour: Annotated[str | None, typer.Option("--colour", metavar="AXIS", help="Axis shown as colours.")] = None,
+    facet: Annotated[str | None, typer.Option("--facet", metavar="AXIS", help="Axis with one panel per value.")] = None,
+    log_scale: Annotated[bool, typer.Option("--log-scale", help="Use a logarithmic scale for the metric.")] = False,
     sweep: SweepName = None,
 ) -> None:
     """Draw a metric along an axis, with bands of 95 % confidence."""
@@ -230,12 +228,12 @@ def compare(
     ] = None,
     sweeps: Annotated[
         list[str] | None,
-        typer.Option("--sweep", metavar="NAME", help="Which sweep; twice to compare two."),
+        typer.Option("--sweep", metavar="NAME", help="Sweep; repeat to compare two."),
     ] = None,
     metrics: Metrics = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two sides run by run, where they have the same random numbers, with 95 % confidence intervals."""
+    """Compare two sweeps, or two values of an axis, in pairs of equal seeds."""
     from sledsim.sweep import compare as compare_sides
     from sledsim.sweep import results
 

@@ -13,7 +13,7 @@ __all__ = ["app"]
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Look into block traces, and convert them.",
+    help="Inspect and convert block traces.",
     epilog="""\b
 Examples:
   sledsim trace info trace.srt
@@ -48,7 +48,7 @@ def info(
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Read a trace and say what is in it: totals, lengths, times between arrivals, and the devices that it fits."""
+    """Summarise a trace: totals, sizes, interarrival times, devices that it fits."""
     from sledsim.devices.entries import capacities
     from sledsim.traces.info_tables import info_tables
     from sledsim.traces.trace import open_trace
@@ -91,11 +91,13 @@ def convert(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="NAME", help="csv, parquet, disksim-ascii or mqsim; else by the file's name."),
+        typer.Option(
+            "--to", metavar="NAME", help="csv, parquet, disksim-ascii or mqsim (default: from the name of the file)."
+        ),
     ] = None,
     reading: Reading,
 ) -> None:
-    """Write a trace in another format."""
+    """Convert a trace to another format."""
     from sledsim.show.naming import counted
     from sledsim.traces.trace import WITH_FLUSHES, open_trace, written_as
 

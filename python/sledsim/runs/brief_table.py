@@ -5,7 +5,7 @@ from typing import Any
 
 from sledsim.runs.labels import workload_of_run
 from sledsim.runs.phases import phases_of
-from sledsim.runs.summary_tables import ENDS, recorded_rows
+from sledsim.runs.summary_tables import ENDS, measured_notes, recorded_rows
 from sledsim.show.naming import counted, label_of
 from sledsim.show.tables import Table, number
 
@@ -19,24 +19,27 @@ COLUMNS = ("mean_ms", "p50_ms", "p99_ms", "max_ms")
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """Say in two lines what a run was and what came out; in a third, above them, if it was interrupted.
+    """Return two lines: what was run, and the main figures; a third above them if the run was interrupted.
 
     Parameters
     ----------
     summary
         What the run reports.
     """
-    run, requests, energy = summary["run"], summary["requests"], summary["energy"]
+    run, energy = summary["run"], summary["energy"]
     subject = f"{label_of(summary['device']['name'])}, {summary['scheduler']}"
     flushes = summary.get("flushes")
     flushed = f", flushes: {flushes['response']['count']:,}" if flushes else ""
-    measured = f"{counted(requests['measured'], 'request')}{flushed}, {_length(summary)}"
+    measured = f"{_counted_requests(summary)}{flushed}, {_length(summary)}"
     lines = [" · ".join(each for each in (summary["title"], subject, workload_of_run(summary), measured) if each)]
-    response = summary["response"]
+    response, found = summary["response"], []
     if response:
         share = _half_width(response) / response["mean_ms"] if _has_interval(response) and response["mean_ms"] else None
         interval = "" if share is None else f" ± {_percent(share)}"
         found = [f"response {number(response['mean_ms'])} ms{interval}, p99 {number(response['p99_ms'])} ms"]
+    elif summary["in_system"]["completed"]:
+        found = [f"throughput {number(summary['throughput']['requests_per_s'])} requests/s"]
+    if found:
         found.append(f"{_percent(summary['utilisation']['fraction'], 3)} busy")
         found += [f"{number(energy['per_request_mj'])} mJ per request"] if energy else []
         lines.append(" · ".join(found))
@@ -100,11 +103,19 @@ def _half_width(stats: Mapping[str, Any]) -> float:
     return float(stats["ci95_high_ms"] - stats["ci95_low_ms"]) / 2
 
 
+def _counted_requests(summary: Mapping[str, Any]) -> str:
+    """Return the number of requests that have response times; of those completed where none has."""
+    measured, completed = summary["requests"]["measured"], summary["in_system"]["completed"]
+    return f"{counted(completed, 'request')} completed" if completed and not measured else counted(measured, "request")
+
+
 def _length(summary: Mapping[str, Any]) -> str:
-    """Say whether a run was long enough for its mean."""
-    response = summary["response"]
+    """Say whether a run was long enough for its mean, or that the system cannot keep up with its load."""
+    response, overload = summary["response"], summary["overload"]
+    if overload:
+        return str(overload["note"])
     if not response:
-        return "nothing to measure"
+        return "no response times" if summary["in_system"]["completed"] else "nothing to measure"
     if not _has_interval(response):
         return "not long enough"
     known = _half_width(response) <= LONG_ENOUGH * response["mean_ms"]
@@ -124,10 +135,9 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     parts = [key.replace("_", " ") for key in ("components", "power_cuts") if summary.get(key)]
     notes += [f"note: the full tables tell of {' and '.join(parts)}"] if parts else []
     notes += [f"note: {run['note']}"] if run["note"] and run["complete"] else []
+    notes += measured_notes(summary)
     response = summary["response"]
-    if response and response["ci95_note"]:
-        notes.append(f"no 95 % interval: {response['ci95_note']}")
-    elif response and _length(summary) != "long enough":
+    if not summary["overload"] and response and not response["ci95_note"] and _length(summary) != "long enough":
         notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; a longer run would tell")
     return notes
 

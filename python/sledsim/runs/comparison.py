@@ -60,7 +60,9 @@ class Comparison(OneTable, Shown):
                 cells += [number(value), f"×{ratio:.3f}" if ratio is not None else "–"]
             rows.append([metric["label"], *cells])
         headers = ["", names[0], *(header for name in names[1:] for header in (name, "ratio"))]
-        return Table(headers, rows)
+        overloads = ((name, result["overload"]) for name, result in self.results.items())
+        notes = [f"{name}: {overload['note']}" for name, overload in overloads if overload]
+        return Table(headers, rows, notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the runs' summaries and their comparison as plain values."""

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
-from typing import TYPE_CHECKING
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import SledsimError
+from sledsim.show.arguments import require_kind, require_several
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -66,11 +68,10 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
     >>> round(found.mean, 3), round(found.low, 3), round(found.high, 3)
     (2.0, -0.484, 4.484)
     """
-    numbers = list(values)
-    count = len(numbers)
-    if count < 2:
-        says = f"a confidence interval takes at least 2 values; there are {count}"
-        raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
+    numbers = require_several(SledsimError, "values", values, "a sequence of numbers")
+    for each in numbers:
+        require_kind(SledsimError, "values", each, Real, "a sequence of numbers")
+    count = _require_two(numbers)
     if not 0 < confidence < 1:
         raise wrong(SledsimError, "out-of-range", path="confidence", value=confidence, allowed={"above": 0, "below": 1})
     mean = fsum(numbers) / count
@@ -92,7 +93,13 @@ def batched_interval(
         In order; at least two.
     figure
         Another figure of the sequence and of each batch in place of the mean, such as its deviation.
+
+    Raises
+    ------
+    SledsimError
+        If there are fewer than two values.
     """
+    _require_two(require_several(SledsimError, "values", values, "a sequence of numbers"))
     figure = figure or (lambda part: sum(part) / len(part))
     batches = BATCHES if len(values) >= 2 * BATCHES else len(values)
     starts = [i * (len(values) // batches) + min(i, len(values) % batches) for i in range(batches + 1)]
@@ -124,14 +131,11 @@ def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]
     >>> round(found.mean, 6), round(found.high - found.low, 6)
     (2.0, 0.0)
     """
-    counts = {len(column) for column in columns}
+    counts = {len(require_several(SledsimError, "values", column, "a sequence of numbers")) for column in columns}
     if len(counts) != 1:
         says = f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}"
         raise wrong(SledsimError, "misfit", says, path="values", value=sorted(counts))
-    count = counts.pop()
-    if count < 2:
-        says = f"a confidence interval takes at least 2 values; there are {count}"
-        raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
+    count = _require_two(columns[0])
     sums = [sum(column) for column in columns]
     whole = estimate(*(total / count for total in sums))
     left_out = [
@@ -140,3 +144,12 @@ def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]
     ]
     around = mean_interval(count * whole - (count - 1) * each for each in left_out)
     return Interval(whole, whole + around.low - around.mean, whole + around.high - around.mean)
+
+
+def _require_two(values: Sequence[Any]) -> int:
+    """Return how many values there are, at least two."""
+    count = len(values)
+    if count < 2:
+        says = f"a confidence interval takes at least 2 values; there are {count}"
+        raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
+    return count

@@ -1,7 +1,7 @@
 """The outcome of a run: numbers, tables, the log of its requests, and pictures."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sledsim.show.tables import Table
+
+    #: Edges of the bins in milliseconds, and the requests in each.
+    Histogram = tuple[NDArray[np.float64], NDArray[np.uint64]]
 
 __all__ = ["Result"]
 
@@ -53,10 +56,20 @@ class Result(Section, Framed, Shown):
     ) -> None:
         super().__init__(summary)
         self._output = output
+        self._histogram: Callable[[str, str], Histogram] = output.histogram
         self._logged = logged
         self._timed = timed
         self._timeline: Timeline | None = None
         self._log: dict[str, NDArray[np.generic]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The core's object cannot be pickled, so everything is taken out of it.
+        kept = {
+            "_histogram": _Histograms(self._histogram),
+            "_log": self.log if self._logged else None,
+            "_timeline": self.timeline if self._timed else None,
+        }
+        return {key: value for key, value in self.__dict__.items() if key != "_output"} | kept
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -85,9 +98,7 @@ class Result(Section, Framed, Shown):
         mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
         return f"<Result: {counted(count, 'request')} on {name}{mean}>"
 
-    def histogram(
-        self, quantity: str = "response", op: str = "all"
-    ) -> "tuple[NDArray[np.float64], NDArray[np.uint64]]":
+    def histogram(self, quantity: str = "response", op: str = "all") -> "Histogram":
         """Return how often each time occurred.
 
         Parameters
@@ -104,7 +115,7 @@ class Result(Section, Framed, Shown):
         """
         _one_of("quantity", quantity, QUANTITIES)
         _one_of("op", op, OPERATIONS)
-        return self._output.histogram(quantity, op)
+        return self._histogram(quantity, op)
 
     @property
     def log(self) -> "dict[str, NDArray[np.generic]]":
@@ -171,6 +182,16 @@ class Result(Section, Framed, Shown):
         from sledsim.runs.charts import result_chart
 
         return result_chart(self, kind)
+
+
+class _Histograms:
+    """Histograms by quantity and operation, as a pickled result holds them."""
+
+    def __init__(self, histogram: "Callable[[str, str], Histogram]") -> None:
+        self._found = {(quantity, op): histogram(quantity, op) for quantity in QUANTITIES for op in OPERATIONS}
+
+    def __call__(self, quantity: str, op: str) -> "Histogram":
+        return self._found[quantity, op]
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

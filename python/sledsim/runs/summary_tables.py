@@ -13,7 +13,7 @@ from sledsim.show.faults import wrong
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
-__all__ = ["ENDS", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
+__all__ = ["ENDS", "measured_notes", "metric_rows", "recorded_rows", "require_metric", "summary_tables"]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -111,6 +111,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
         f"{counted(requests['measured'], 'request')} measured",
         f"flushes: {flushes['response']['count']:,}" if (flushes := summary.get("flushes")) else None,
         f"{number(run['simulated_s'])} s simulated",
+        summary["overload"]["note"] if summary["overload"] else None,
     ]
     line = " · ".join(part for part in parts if part)
     if not run["complete"]:
@@ -166,7 +167,7 @@ def _phases(summary: Mapping[str, Any]) -> Table:
 
 
 def _load(summary: Mapping[str, Any]) -> Table:
-    requests, run = summary["requests"], summary["run"]
+    requests, run, in_system = summary["requests"], summary["run"], summary["in_system"]
     counts = ("submitted", "completed", "failed", "in_flight")
     rows = [[f"requests {key.replace('_', ' ')}", number(requests[key]), ""] for key in counts]
     for label, key in (("requests of the warm-up", "warmup"), ("bad records skipped", "skipped_records")):
@@ -179,19 +180,49 @@ def _load(summary: Mapping[str, Any]) -> Table:
     rows += [
         ["reads", _percent(summary["reads"]["share"] if summary["reads"] else 0.0), "%"],
         ["measured", number(run["measured_s"]), "s"],
+        ["  arrived", number(in_system["arrived"]), "requests"],
+        ["  completed", number(in_system["completed"]), "requests"],
         ["throughput", number(summary["throughput"]["requests_per_s"]), "requests/s"],
         ["bandwidth", number(summary["bandwidth"]["mb_per_s"]), "MB/s"],
         ["utilisation", _percent(summary["utilisation"]["fraction"]), "%"],
+        ["service demand", number(summary["utilisation"]["demand_ms"]), "ms"],
+        ["in the system, mean", number(in_system["mean"]), "requests"],
+        ["time in the system", number(in_system["time_ms"]), "ms"],
         ["queue, mean", number(summary["queue"]["mean"]), "requests"],
         ["queue, max", number(summary["queue"]["max"]), "requests"],
     ]
     notes = [f"end of the run: {ENDS.get(run['end'], run['end'])}"]
     if run["note"] and run["complete"]:
         notes.append(f"note: {run['note']}")
-    response = summary["response"] or {"ci95_note": None}
-    if response["ci95_note"]:
-        notes.append(f"no 95 % interval: {response['ci95_note']}")
+    notes += measured_notes(summary)
     return Table(["load", "", "unit"], rows, left=frozenset({2}), notes=notes)
+
+
+def measured_notes(summary: Mapping[str, Any]) -> list[str]:
+    """Return notes on which requests the figures are of, and on why the mean response has no confidence interval.
+
+    Parameters
+    ----------
+    summary
+        What the run reports.
+    """
+    notes, in_system = [], summary["in_system"]
+    completed, measured = in_system["completed"], summary["requests"]["measured"]
+    if measured and completed != measured:
+        notes.append(
+            f"note: times are of the {counted(measured, 'request')} that arrived and completed in the measured "
+            f"{number(summary['run']['measured_s'])} s; throughput, bandwidth and energy count the {completed:,} "
+            "completed"
+        )
+    response = summary["response"]
+    if summary["overload"]:
+        notes.append(
+            f"{summary['overload']['note']}; requests queue for as long as they arrive, so response and wait times "
+            "depend on the length of the run and have no 95 % interval"
+        )
+    elif response and response["ci95_note"]:
+        notes.append(f"no 95 % interval: {response['ci95_note']}")
+    return notes
 
 
 def _percent(fraction: float | None) -> str:

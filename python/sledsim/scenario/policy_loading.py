@@ -19,7 +19,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
-from sledsim._guarding import in_time
+from sledsim._guarding import call_with_timeout
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
 from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Policy, Replacement, SpinDown
 from sledsim.scenario.rules import Wrong, told
@@ -141,7 +141,7 @@ def found_class(named: str) -> object:
     if match is None:
         return None
     folders = [Path.cwd()]
-    module = in_time(
+    module = call_with_timeout(
         f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named)
     ).module
     return _named(module, match["name"])
@@ -160,7 +160,7 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
     if match is None:
         expected = "a module and a class of it, such as my_module:MyPolicy"
         raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
-    found = in_time(f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named))
+    found = call_with_timeout(f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named))
     kind = _class(role, found.module, match["name"], named)
     limit_s = _limit_of(kind, named)
     parameters = _Parameters(kind)
@@ -170,7 +170,7 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
         _try(kind, parameters, given)
         return given
 
-    given = in_time(f"{named}.__init__", limit_s, tried)
+    given = call_with_timeout(f"{named}.__init__", limit_s, tried)
     return Loaded(
         folder=found.folder,
         source=found.source or _source_of(kind),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
-__all__ = ["Line", "fitted", "folded", "terminal_width", "visible"]
+__all__ = ["Line", "fitted", "folded", "terminal_width", "visible", "visible_in_strings"]
 
-#: What would act on a terminal rather than show: control characters, turns of the direction, halves of characters.
+#: Characters that act on a terminal: control and bidirectional control characters; and lone surrogates.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 #: What stands between columns.
 GAP = "  "
@@ -77,14 +77,25 @@ def fitted(table: "Table", width: int | None) -> list[Line]:
 
 
 def visible(text: str) -> str:
-    """Write what would act on a terminal as escapes, such as the character with which colours begin.
+    r"""Return a text with characters that a terminal would act on as escapes, such as ``\x1b``.
 
     Parameters
     ----------
     text
-        The text; its line breaks and tabs stay.
+        The text; its line breaks and tabs are kept.
     """
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def visible_in_strings(document: str) -> str:
+    r"""Return JSON or TOML with characters that a terminal would act on as escapes of its strings, such as ``\u001b``.
+
+    Parameters
+    ----------
+    document
+        The document.
+    """
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def folded(text: str, width: int | None, hanging: str = "") -> list[str]:

@@ -9,7 +9,15 @@ from sledsim.show.faults import Sentence, brief, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.parts import StoreError
-from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
+from sledsim.sweep.results import (
+    Estimate,
+    Results,
+    common_values,
+    estimate,
+    metric_label,
+    require_axis,
+    without_interval,
+)
 
 __all__ = ["Difference", "PairedComparison", "Side", "compare"]
 
@@ -39,6 +47,9 @@ class Difference:
         Mean of the second.
     difference
         Of the pairs, second less first, with its 95 % confidence interval by Student's t.
+    overloaded
+        The sides, of ``"A"`` and ``"B"``, that cannot keep up with their load where the metric grows with the length of
+        the runs; there is no interval then.
     """
 
     values: dict[str, str] | None
@@ -46,10 +57,13 @@ class Difference:
     a: float
     b: float
     difference: Estimate
+    overloaded: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
-        """What the interval says: the second side is lower, higher, the same, or nobody can tell."""
+        """What the interval shows: B is lower, B is higher, the same, may be chance; or why there is no interval."""
+        if self.overloaded:
+            return f"{' and '.join(self.overloaded)} cannot keep up"
         low, high = self.difference.low, self.difference.high
         if low is None or high is None:
             return "one pair: no interval"
@@ -171,15 +185,18 @@ class PairedComparison(OneTable, Plain):
         for metric in metrics or self._known():
             first, second = self.a.results.values(metric), self.b.results.values(metric)
             by_point: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+            overloaded: set[str] = set()
             for values, pairs in self.pairs.items():
                 measured = [(first[one], second[other]) for one, other in pairs if one in first and other in second]
                 if measured:
                     by_point[values] = measured
                     named = dict(zip(self.shared, values, strict=True))
-                    found.append(_difference(named, metric, measured))
+                    overloads = self._overloaded(metric, pairs)
+                    found.append(_difference(named, metric, measured, overloads))
+                    overloaded |= overloads
             whole = self._over_all(by_point)
             if whole:
-                found.append(_difference(None, metric, whole))
+                found.append(_difference(None, metric, whole, overloaded))
         if not found:
             says = (
                 f"{self.a.name} and {self.b.name}: no two runs that make a pair have both been done; "
@@ -191,6 +208,11 @@ class PairedComparison(OneTable, Plain):
                 says,
             )
         return found
+
+    def _overloaded(self, metric: str, pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> set[str]:
+        """Return the sides that cannot keep up with their load at some of the pairs, if the metric grows then."""
+        sides = zip("AB", (self.a, self.b), zip(*pairs, strict=True), strict=True)
+        return {name for name, side, places in sides if any(side.results.grows(metric, point) for point, _ in places)}
 
     def _known(self) -> list[str]:
         known = set(self.a.results.metrics()) & set(self.b.results.metrics())
@@ -246,10 +268,14 @@ class PairedComparison(OneTable, Plain):
         }
 
 
-def _difference(values: dict[str, str] | None, metric: str, pairs: Sequence[tuple[float, float]]) -> Difference:
+def _difference(
+    values: dict[str, str] | None, metric: str, pairs: Sequence[tuple[float, float]], overloaded: set[str]
+) -> Difference:
     count = len(pairs)
     a, b = (sum(side) / count for side in zip(*pairs, strict=True))
-    return Difference(values, metric, a, b, estimate([second - first for first, second in pairs]))
+    differences = [second - first for first, second in pairs]
+    found = without_interval(differences) if overloaded else estimate(differences)
+    return Difference(values, metric, a, b, found, tuple(sorted(overloaded)))
 
 
 def compare(

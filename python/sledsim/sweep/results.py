@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs.confidence import mean_interval
@@ -10,6 +12,7 @@ from sledsim.runs.summary_tables import METRICS
 from sledsim.show.arguments import require_kind
 from sledsim.show.faults import Sentence, wrong
 from sledsim.show.frames import quoted
+from sledsim.show.naming import counted
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
@@ -20,12 +23,28 @@ from sledsim.sweep.tables import Definition
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["DEFAULT_METRICS", "Estimate", "Results", "estimate", "metric_label", "results"]
+__all__ = [
+    "DEFAULT_METRICS",
+    "Estimate",
+    "Overload",
+    "Results",
+    "estimate",
+    "metric_label",
+    "results",
+    "without_interval",
+]
 
 #: What tables show unless something else is asked for, as far as it was measured.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
 
 LABELS = {key: label for label, key in METRICS}
+
+#: Metrics that grow with the length of a run in which the system cannot keep up with its load.
+GROWING = tuple(f"{of}{time}." for of in ("", "reads.", "writes.") for time in ("response", "wait"))
+GROWING += ("queue.", "in_system.")
+
+#: Overloaded points that a note lists at most.
+MOST_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,8 @@ class Estimate:
     mean
         The mean.
     low
-        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications.
+        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications, and where the system
+        cannot keep up with its load and the metric grows with the length of the run.
     high
         Upper end.
     count
@@ -65,9 +85,39 @@ def estimate(values: Sequence[float]) -> Estimate:
     """
     count = len(values)
     if count < 2:
-        return Estimate(float(values[0]), None, None, count)
+        return without_interval(values)
     around = mean_interval(values)
     return Estimate(around.mean, around.low, around.high, count)
+
+
+def without_interval(values: Sequence[float]) -> Estimate:
+    """Return the mean of values that say nothing of where it would lie in other runs.
+
+    Parameters
+    ----------
+    values
+        At least one.
+    """
+    return Estimate(fmean(values), None, None, len(values))
+
+
+@dataclass(frozen=True)
+class Overload:
+    """Open arrivals that come faster than they are served.
+
+    Parameters
+    ----------
+    offered_per_s
+        Requests that arrived per second, on average over the overloaded replications.
+    served_per_s
+        Requests completed per second.
+    """
+
+    offered_per_s: float
+    served_per_s: float
+
+    def __str__(self) -> str:
+        return f"{number(self.offered_per_s)}/s offered, {number(self.served_per_s)}/s served"
 
 
 def metric_label(metric: str) -> str:
@@ -173,6 +223,30 @@ class Results(OneTable, Plain):
                 raise _unknown_metric(metric, known, self.store.path)
         return values
 
+    @cached_property
+    def overloads(self) -> dict[int, Overload]:
+        """The points at which the system cannot keep up with its load in at least one replication."""
+        names = ("overload.offered_per_s", "overload.served_per_s")
+        rows = self.store.rows("SELECT key, metric, value FROM metrics WHERE metric IN (?, ?)", list(names))
+        found = {(key, metric): value for key, metric, value in rows}
+        by_point: dict[int, list[tuple[float, ...]]] = {}
+        for (point, _), key in self.keys.items():
+            if (key, names[0]) in found:
+                by_point.setdefault(point, []).append(tuple(found[key, name] for name in names))
+        return {point: Overload(*map(fmean, zip(*rates, strict=True))) for point, rates in sorted(by_point.items())}
+
+    def grows(self, metric: str, point: int) -> bool:
+        """Return true if a metric grows with the length of the runs at a point, as the system cannot keep up there.
+
+        Parameters
+        ----------
+        metric
+            Its path in the summary.
+        point
+            The number of the point.
+        """
+        return metric.startswith(GROWING) and point in self.overloads
+
     def estimates(self, metric: str) -> dict[int, Estimate]:
         """Return a metric's mean over the replications of each point, with its confidence interval.
 
@@ -184,10 +258,13 @@ class Results(OneTable, Plain):
         by_point: dict[int, list[float]] = {}
         for (point, _), value in sorted(self.values(metric).items()):
             by_point.setdefault(point, []).append(value)
-        return {point: estimate(values) for point, values in by_point.items()}
+        return {
+            point: without_interval(values) if self.grows(metric, point) else estimate(values)
+            for point, values in by_point.items()
+        }
 
     def rows(self, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Return a row for each point: what the axes say, and every metric's mean and interval.
+        """Return a row for each point: values of the axes, overload, and every metric's mean and interval.
 
         Parameters
         ----------
@@ -199,6 +276,7 @@ class Results(OneTable, Plain):
             {
                 "point": point,
                 "values": values,
+                "overload": self.overloads[point].__dict__ if point in self.overloads else None,
                 "replications": sum(place[0] == point for place in self.keys),
                 "metrics": {
                     metric: found[point].__dict__ if point in found else None for metric, found in wanted.items()
@@ -238,7 +316,17 @@ class Results(OneTable, Plain):
                     cells.append(number(mean.half_width, 2) if mean else "–")
             rows.append(cells)
         left = frozenset(i for i, parameter in enumerate(self.parameters) if not self.is_numeric(parameter))
-        return Table(headers, rows, title=self._heading(), left=left, names=max(len(self.parameters), 1))
+        names = max(len(self.parameters), 1)
+        return Table(headers, rows, title=self._heading(), left=left, names=names, notes=self._overload_notes())
+
+    def _overload_notes(self) -> list[str]:
+        """List points at which the system cannot keep up with its load."""
+        notes = []
+        for point, overload in list(self.overloads.items())[:MOST_LISTED]:
+            named = ", ".join(f"{name} = {value}" for name, value in self._points[point].items()) or f"point {point}"
+            notes.append(f"cannot keep up: {overload} ({named})")
+        others = len(self.overloads) - len(notes)
+        return [*notes, f"cannot keep up: {counted(others, 'more point')}"] if others else notes
 
     def _heading(self) -> str:
         text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"

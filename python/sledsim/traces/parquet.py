@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["copied", "is_parquet", "parquet_as_csv", "require_other", "told_of"]
 
 
+#: Keys of a column map that name a column, and those that every trace needs.
+NEEDED_KEYS = frozenset({"time", "offset", "bytes", "op"})
+MAPPED_KEYS = NEEDED_KEYS | {"device"}
+
+
 def is_parquet(path: Path) -> bool:
     """Tell by its first bytes whether a file is Parquet."""
     try:
@@ -132,13 +137,14 @@ def _of_parquet(fault: _core.Fault, path: Path) -> _core.Fault:
 
 
 def _wanted(connection: "duckdb.DuckDBPyConnection", source: str, columns: Mapping[str, str] | None) -> str:
-    """Say in SQL which columns to copy: those named, where all of them are there, so that the core judges the rest.
+    """Say in SQL which columns to copy: those mapped, where all that are needed are, else every column.
 
     Whole numbers that floating-point columns hold are written as such, not as ``1.28e17``.
     """
     types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    named = [name for meaning, name in (columns or {}).items() if meaning != "time_unit"]
-    wanted = dict.fromkeys(named if named and types.keys() >= set(named) else types)
+    mapped = {key: name for key, name in (columns or {}).items() if key in MAPPED_KEYS}
+    is_complete = mapped.keys() >= NEEDED_KEYS and types.keys() >= set(mapped.values())
+    wanted = dict.fromkeys(mapped.values() if is_complete else types)
     return ", ".join(_exactly(name, types[name]) for name in wanted)
 
 

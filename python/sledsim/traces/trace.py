@@ -286,11 +286,14 @@ def open_trace(
     sector_bytes
         Bytes in a sector, where it is not what the format says.
     columns
-        For CSV and Parquet: which column holds what, where the header does not say it.
+        For CSV and Parquet: the columns ``time``, ``device``, ``offset``, ``bytes`` and ``op`` by name or number (from 0),
+        where the header does not name them as Sledsim does. Units that a column's name does not state: ``time_unit``
+        (``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"filetime"``), ``offset_unit`` and ``length_unit`` (``"bytes"``,
+        ``"sectors"``). Codes of operations: ``read`` and ``write``.
     event
         Of a blkparse trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
     time_unit
-        Of fio's iolog, version 3: the unit of its timestamps, ``"ms"`` when not given; fio itself records ``"us"``.
+        Timestamp unit of a fio iolog, version 3; ``"us"`` when not given, as fio writes them.
 
     Returns
     -------

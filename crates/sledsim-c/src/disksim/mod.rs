@@ -1,11 +1,9 @@
-//! DiskSim 4.0's own interface: what a program links DiskSim for when it is the simulator of a whole system.
+//! DiskSim 4.0's interface for simulators of whole systems. `include/disksim_interface.h` documents the functions.
 //!
-//! `include/disksim_interface.h` says what each function does. A parameter file is imported on the way, by `sledsim-disksim`.
-//! Times are ms in floating point, as in DiskSim; within, they are whole nanoseconds, and the way there and back is exact for the
-//! first 26 days.
+//! `sledsim-disksim` imports the parameter file. Times are milliseconds in floating point, as in DiskSim, and are converted to
+//! integer nanoseconds. The round trip is exact for the first 26 days.
 //!
-//! These functions have no way to answer an error. As in DiskSim, a message goes to standard error and the program ends with
-//! status 1.
+//! These functions can't return an error. As in DiskSim, a message goes to standard error, and the program exits with status 1.
 
 #![allow(missing_docs, non_snake_case)] // The headers document these functions.
 #![allow(unsafe_code)]
@@ -19,11 +17,11 @@ use std::ffi::{c_char, c_int, c_long, c_short, c_ulong, c_void};
 use sledsim::time::Time;
 use sledsim_disksim::Override;
 
-use crate::codes::{guarded, Code, Refusal};
+use crate::codes::{catch_panic, Code, Error};
 use crate::memory;
 use interface::{instant, ms, Interface, Model, Step, INTERFACES};
 
-/// A request, as `disksim_interface.h` has it. Programs may have more behind it, which stays theirs.
+/// `struct disksim_request` of `disksim_interface.h`. Programs may append their own data to it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Request {
@@ -37,7 +35,7 @@ pub struct Request {
     reqctx: *mut c_void,
 }
 
-/// DiskSim's size of a block, whatever the device has.
+/// Block size of the interface, whatever the device's, bytes.
 const BLOCK_BYTES: c_int = 512;
 const READ: c_int = 1;
 
@@ -50,7 +48,7 @@ type Deschedule = unsafe extern "C" fn(f64, *mut c_void);
 /// The program's callbacks. The caller of [`disksim_interface_initialize`] guarantees that they can be called until the interface is
 /// freed.
 #[derive(Clone, Copy)]
-struct Calls {
+struct Callbacks {
     complete: Option<Complete>,
     schedule: Option<Schedule>,
     deschedule: Option<Deschedule>,
@@ -58,42 +56,43 @@ struct Calls {
     context: usize,
 }
 
-/// The number behind what a program takes for an address.
+/// Returns the number in a handle, which C sees as an address.
 fn number(handle: Handle) -> u64 {
     handle as usize as u64
 }
 
-/// Does the work of a call, or ends the program with a message.
-fn done<T>(call: &str, work: impl FnOnce() -> Result<T, Refusal>) -> T {
-    guarded(work).and_then(|done| done).unwrap_or_else(|refusal| {
-        eprintln!("{call}: {}", refusal.text());
+/// Runs the body of a call. On an error, prints it and ends the program.
+fn run_or_exit<T>(call: &str, work: impl FnOnce() -> Result<T, Error>) -> T {
+    catch_panic(work).and_then(|result| result).unwrap_or_else(|error| {
+        eprintln!("{call}: {}", error.text());
         std::process::exit(1)
     })
 }
 
-/// Lets everything happen that is due by an instant, one event after the other, and tells the program of what comes back. The
-/// program may hand in more meanwhile.
-fn let_pass(handle: Handle, until: Time) -> Result<(), Refusal> {
+/// Advances the session to `until`, one event at a time, and calls the program for each completion. The program may submit further
+/// requests in these calls.
+fn advance(handle: Handle, until: Time) -> Result<(), Error> {
     loop {
         match INTERFACES.with(number(handle), |interface| interface.step(until))? {
-            Step::Back { at_ms, request, calls } => {
-                if let Some(complete) = calls.complete {
-                    // SAFETY: the callback can be called, see `Calls`; the request is the one that the program handed in.
-                    unsafe { complete(at_ms, request as *mut Request, calls.context as *mut c_void) };
+            Step::Completed { at_ms, request, callbacks } => {
+                if let Some(complete) = callbacks.complete {
+                    // SAFETY: the callback can be called, see `Callbacks`; the request is the one that the program handed in.
+                    unsafe { complete(at_ms, request as *mut Request, callbacks.context as *mut c_void) };
                 }
             }
-            Step::Further => {}
-            Step::There => return Ok(()),
+            Step::Event => {}
+            Step::Done => return Ok(()),
         }
     }
 }
 
-/// Asks to be called when something happens next.
-fn schedule(handle: Handle) -> Result<(), Refusal> {
-    let (calls, next) = INTERFACES.with(number(handle), |interface| Ok((interface.calls, interface.next_event())))?;
-    if let (Some(schedule), Some(next)) = (calls.schedule, next) {
-        // SAFETY: the callback can be called, see `Calls`.
-        unsafe { schedule(disksim_interface_internal_event, ms(next), calls.context as *mut c_void) };
+/// Asks the program for a call at the time of the next event.
+fn schedule(handle: Handle) -> Result<(), Error> {
+    let (callbacks, next) =
+        INTERFACES.with(number(handle), |interface| Ok((interface.callbacks, interface.next_event())))?;
+    if let (Some(schedule), Some(next)) = (callbacks.schedule, next) {
+        // SAFETY: the callback can be called, see `Callbacks`.
+        unsafe { schedule(disksim_interface_internal_event, ms(next), callbacks.context as *mut c_void) };
     }
     Ok(())
 }
@@ -112,23 +111,24 @@ pub unsafe extern "C" fn disksim_interface_initialize(
     argc: c_int,
     argv: *const *const c_char,
 ) -> Handle {
-    done("disksim_interface_initialize", || {
+    run_or_exit("disksim_interface_initialize", || {
         // SAFETY: as the caller guarantees.
         let (parameters, output) = unsafe { (memory::path(pfile, "pfile")?, memory::path(ofile, "ofile")?) };
         // SAFETY: as the caller guarantees.
         let words = unsafe { memory::texts(argv, usize::try_from(argc).unwrap_or(0), "argv") }?;
         if words.len() % 3 != 0 {
-            let says = format!("argc = {argc}: expected a component, a parameter and a value for each override");
-            return Err(Refusal::new(Code::Argument, says));
+            let says = format!("argc = {argc}: expected three words for each override: component, parameter and value");
+            return Err(Error::new(Code::Argument, says));
         }
         let overrides: Vec<Override> = words
             .chunks(3)
             .map(|each| Override { component: each[0].clone(), parameter: each[1].clone(), value: each[2].clone() })
             .collect();
-        let calls = Calls { complete, schedule, deschedule, context: context as usize };
-        let interface = Interface::open(&parameters, &output, &overrides, calls)?;
-        let number = INTERFACES.put(interface)?;
-        let handle = usize::try_from(number).map_err(|_| Refusal::new(Code::Full, "addresses have 32 bits here"))?;
+        let callbacks = Callbacks { complete, schedule, deschedule, context: context as usize };
+        let interface = Interface::open(&parameters, &output, &overrides, callbacks)?;
+        let number = INTERFACES.insert(interface)?;
+        let handle = usize::try_from(number)
+            .map_err(|_| Error::new(Code::Full, "too many sessions were opened for 32-bit addresses"))?;
         Ok(handle as Handle)
     })
 }
@@ -137,61 +137,61 @@ pub unsafe extern "C" fn disksim_interface_initialize(
 /// `request` is null, or points to a request that the program keeps until it has been completed.
 #[no_mangle]
 pub unsafe extern "C" fn disksim_interface_request_arrive(handle: Handle, time: f64, request: *mut Request) {
-    done("disksim_interface_request_arrive", || {
+    run_or_exit("disksim_interface_request_arrive", || {
         // SAFETY: as the caller guarantees.
         let Request { flags, devno, blkno, bytecount, .. } = unsafe { memory::read(request, "requestdesc") }?;
-        let asked = interface::Asked {
+        let access = interface::Access {
             device: devno,
             block: blkno,
             blocks: bytecount / BLOCK_BYTES,
             is_read: flags & READ != 0,
         };
-        let (calls, was_due, at) = INTERFACES.with(number(handle), |interface| {
-            Ok((interface.calls, interface.next_event().is_some(), interface.arrival(instant(time)?)?))
+        let (callbacks, was_due, at) = INTERFACES.with(number(handle), |interface| {
+            Ok((interface.callbacks, interface.next_event().is_some(), interface.arrival(instant(time)?)?))
         })?;
-        if let Some(deschedule) = calls.deschedule.filter(|_| was_due) {
-            // SAFETY: the callback can be called, see `Calls`.
-            unsafe { deschedule(0.0, calls.context as *mut c_void) };
+        if let Some(deschedule) = callbacks.deschedule.filter(|_| was_due) {
+            // SAFETY: the callback can be called, see `Callbacks`.
+            unsafe { deschedule(0.0, callbacks.context as *mut c_void) };
         }
-        // What is due by then happens before it arrives.
-        let_pass(handle, at)?;
-        INTERFACES.with(number(handle), |interface| interface.submit(&asked, at, request as usize))?;
-        let_pass(handle, at)?;
+        // Events up to the arrival come first.
+        advance(handle, at)?;
+        INTERFACES.with(number(handle), |interface| interface.submit(&access, at, request as usize))?;
+        advance(handle, at)?;
         self::schedule(handle)
     });
 }
 
 #[no_mangle]
 pub extern "C" fn disksim_interface_internal_event(handle: Handle, time: f64, _unused: *mut c_void) {
-    done("disksim_interface_internal_event", || {
-        let until = INTERFACES.with(number(handle), |interface| Ok(interface.reach(instant(time)?)))?;
-        let_pass(handle, until)?;
+    run_or_exit("disksim_interface_internal_event", || {
+        let until = INTERFACES.with(number(handle), |interface| Ok(interface.advance_time(instant(time)?)))?;
+        advance(handle, until)?;
         schedule(handle)
     });
 }
 
 #[no_mangle]
 pub extern "C" fn disksim_interface_dump_stats(handle: Handle, time: f64) {
-    done("disksim_interface_dump_stats", || {
+    run_or_exit("disksim_interface_dump_stats", || {
         INTERFACES.with(number(handle), |interface| interface.write_statistics(instant(time)?))
     });
 }
 
 #[no_mangle]
 pub extern "C" fn disksim_interface_shutdown(handle: Handle, time: f64) {
-    done("disksim_interface_shutdown", || {
+    run_or_exit("disksim_interface_shutdown", || {
         INTERFACES.with(number(handle), |interface| interface.write_statistics(instant(time)?))
     });
 }
 
 #[no_mangle]
 pub extern "C" fn disksim_free_disksim(handle: Handle) {
-    done("disksim_free_disksim", || INTERFACES.take(number(handle)).map(drop));
+    run_or_exit("disksim_free_disksim", || INTERFACES.remove(number(handle)).map(drop));
 }
 
 #[no_mangle]
 pub extern "C" fn disksim_getdiskmodel(handle: Handle, device: c_int) -> *const Model {
-    done("disksim_getdiskmodel", || INTERFACES.with(number(handle), |interface| interface.model(device.into())))
+    run_or_exit("disksim_getdiskmodel", || INTERFACES.with(number(handle), |interface| interface.model(device.into())))
 }
 
 #[no_mangle]

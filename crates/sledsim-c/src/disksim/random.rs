@@ -1,5 +1,4 @@
-//! DiskSim's random numbers, which programs draw from it although they should not: those of POSIX's `rand48`, for each thread
-//! its own.
+//! DiskSim's random numbers: POSIX `rand48`, one sequence for each thread.
 
 use std::cell::Cell;
 
@@ -11,7 +10,7 @@ thread_local! {
     static STATE: Cell<u64> = const { Cell::new(0x1234_abcd_330e) };
 }
 
-/// Begins the sequence that a seed stands for.
+/// Starts the sequence of a seed.
 pub fn seed(seed: u32) {
     STATE.set(u64::from(seed) << 16 | 0x330e);
 }
@@ -22,12 +21,12 @@ fn next() -> u64 {
     next
 }
 
-/// The next number's highest bits, so many.
+/// Returns the `count` highest bits of the next number.
 pub fn bits(count: u32) -> u64 {
     next() >> (48 - count)
 }
 
-/// The next number, from 0 up to but not 1.
+/// Returns the next number in [0, 1).
 pub fn fraction() -> f64 {
     next() as f64 / (1_u64 << 48) as f64
 }

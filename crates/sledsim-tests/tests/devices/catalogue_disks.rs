@@ -33,7 +33,7 @@ fn close(ours: f64, printed: f64, tolerance: f64) -> bool {
 
 fn capacity_bytes(parameters: &DiskParameters) -> f64 {
     let device = scenario::device(&DeviceSpec::Disk(Box::new(parameters.clone()))).expect("a drive of the catalogue");
-    device.capacity_blocks() as f64 * f64::from(device.block_bytes())
+    device.dimensions().capacity_blocks as f64 * f64::from(device.dimensions().block_bytes)
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn the_uberdisk_streams_as_fast_as_its_bus() {
     let spec = DeviceSpec::Disk(Box::new(disk("uberdisk")));
     for share in [0.0, 0.5, 0.99] {
         let mut device = scenario::device(&spec).expect("a drive of the catalogue");
-        let (lbn, blocks) = ((device.capacity_blocks() as f64 * share) as u64, 200_000);
+        let (lbn, blocks) = ((device.dimensions().capacity_blocks as f64 * share) as u64, 200_000);
         let request = Request::read(lbn, blocks);
         let service = device.serve(Time::ZERO, &request);
         let mb_per_s = f64::from(blocks) * 512.0 * 1e-6 / (service.end - service.start) as f64 * 1e9;

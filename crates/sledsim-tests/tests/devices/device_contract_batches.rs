@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters, Transfer};
-use sledsim::devices::{Mechanism, Planner, Service, State, STATES};
+use sledsim::devices::{BatchAccess, Mechanism, Service, State, Together, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::limits::{BATCH_BLOCKS, BATCH_POSITIONS};
 use sledsim::request::{Op, Request};
@@ -71,7 +71,7 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
         let requests = batch(&geometry, &mut random);
         let before = device.ledger(now);
         let mut services = Vec::new();
-        device.serve_batch(now, &requests, &mut services);
+        device.serve_together(now, &requests, Together::Batch, &mut services);
         assert_eq!(services.len(), requests.len(), "each is served once");
         let free = services[0].free;
         let spent = &device.ledger(free) - &before;
@@ -127,14 +127,14 @@ fn check_batch_of_one(parameters: &MemsParameters) {
     for _ in 0..40 {
         let request = batch(&geometry, &mut random)[0];
         let mut services = Vec::new();
-        batched.serve_batch(now, &[request], &mut services);
+        batched.serve_together(now, &[request], Together::Batch, &mut services);
         let service = single.serve(now, &request);
         assert_eq!(services, [service]);
         now = service.free + random.below(2) * 900_000;
     }
     assert_eq!(single.ledger(now), batched.ledger(now));
     let mut services = Vec::new();
-    batched.serve_batch(now, &[], &mut services);
+    batched.serve_together(now, &[], Together::Batch, &mut services);
     assert!(services.is_empty());
     assert_eq!(single.ledger(now), batched.ledger(now), "an empty batch changes nothing");
 }
@@ -171,7 +171,7 @@ fn equivalent_blocks_cost_one_pass() {
         assert_eq!(requests.len() as u32, geometry.blocks_per_row);
         let alone = one.serve(Time::ZERO, &requests[0]);
         let mut services = Vec::new();
-        many.serve_batch(Time::ZERO, &requests, &mut services);
+        many.serve_together(Time::ZERO, &requests, Together::Batch, &mut services);
         for service in services {
             assert_eq!(service.free, alone.free, "{name}");
             assert_eq!(service.phases.seek_ns, alone.phases.seek_ns, "{name}");
@@ -202,7 +202,7 @@ fn check_nearest_first(parameters: &MemsParameters, random: &mut Stream) {
     let begun = Time::ZERO + 1_000_000_000;
     let requests: Vec<Request> = wanted.values().copied().collect();
     let (mut together, mut now) = (Vec::new(), begun);
-    device.clone().serve_batch(begun, &requests, &mut together);
+    device.clone().serve_together(begun, &requests, Together::Batch, &mut together);
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&place| together[place].end);
     let mut one_by_one = Vec::new();
@@ -241,7 +241,7 @@ fn a_batch_of_positions_by_the_thousand_goes_by_cylinder() {
             let order = |requests: &[Request]| {
                 let (mut device, mut services) = (device.clone(), Vec::new());
                 let free = device.serve(Time::ZERO, &Request::read(at, 1)).free;
-                device.serve_batch(free, requests, &mut services);
+                device.serve_together(free, requests, Together::Batch, &mut services);
                 let mut order: Vec<usize> = (0..requests.len()).collect();
                 order.sort_by_key(|&place| services[place].end);
                 order.iter().map(|&place| geometry.place(requests[place].lbn).cylinder).collect::<Vec<u32>>()
@@ -261,14 +261,14 @@ fn a_batch_of_positions_by_the_thousand_goes_by_cylinder() {
 fn a_batch_of_all_blocks_that_there_may_be_ends() {
     for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {
         let device = device(&MemsParameters { transfer, active_tips, ..mems_parameters("g2") });
-        let distance = device.capacity_blocks() / BATCH_BLOCKS.most;
+        let distance = device.dimensions().capacity_blocks / BATCH_BLOCKS.most;
         let scattered: Vec<Request> =
             (0..BATCH_BLOCKS.most).map(|id| Request { id, ..Request::read(id * distance, 1) }).collect();
         let blocks = (BATCH_BLOCKS.most / 2) as u32;
-        let half = Request { id: 1, ..Request::read(device.capacity_blocks() / 2, blocks) };
+        let half = Request { id: 1, ..Request::read(device.dimensions().capacity_blocks / 2, blocks) };
         for requests in [&scattered, &vec![Request::read(0, blocks), half]] {
             let (begun, mut services) = (std::time::Instant::now(), Vec::new());
-            device.clone().serve_batch(Time::ZERO, requests, &mut services);
+            device.clone().serve_together(Time::ZERO, requests, Together::Batch, &mut services);
             assert_eq!(services.len(), requests.len());
             assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
         }

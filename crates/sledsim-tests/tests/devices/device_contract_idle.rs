@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sledsim::devices::mems::motion::{exact_turnaround_s, y_seek, Axis};
 use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, StopAt, Timeout};
-use sledsim::devices::{Mechanism, State};
+use sledsim::devices::{Coordinates, Mechanism, State};
 use sledsim::power::SpinDownSpec;
 use sledsim::request::Request;
 use sledsim::time::Time;
@@ -18,7 +18,7 @@ const POSITION_TOLERANCE_M: f64 = 1e-14;
 fn idling(parameters: &MemsParameters, idle: Idle, inactive_after_ms: Timeout) -> (MemsDevice, Time) {
     let mut device = MemsDevice::new(&MemsParameters { idle, inactive_after_ms, ..parameters.clone() })
         .unwrap_or_else(|error| panic!("{error}"));
-    let service = device.serve(Time::ZERO, &read(device.capacity_blocks() / 3));
+    let service = device.serve(Time::ZERO, &read(device.dimensions().capacity_blocks / 3));
     (device, service.free)
 }
 
@@ -52,11 +52,11 @@ fn check_sweep(parameters: &MemsParameters) {
     let speed_m_s = parameters.bit_rate_kbit_s * 1e3 * parameters.bit_nm * 1e-9;
     let period_ns = sweep_s(parameters, bottom_m, top_m) * 1e9;
     let step_ns = (period_ns / 200.0).ceil().max(1.0) as u64;
-    let (x_m, mut last_m) = device.position_m(free);
+    let Coordinates { x_m, y_m: mut last_m } = device.position_m(free);
     let (mut lowest_m, mut highest_m) = (last_m, last_m);
     for step in 1..=250 {
         let now = free + step * step_ns;
-        let (x_now_m, y_m) = device.position_m(now);
+        let Coordinates { x_m: x_now_m, y_m } = device.position_m(now);
         assert_eq!(x_now_m, x_m, "the sled stays in its column");
         assert!(y_m >= bottom_m - POSITION_TOLERANCE_M && y_m <= top_m + POSITION_TOLERANCE_M);
         let reach_m = speed_m_s * (step_ns as f64 + 1.0) * 1e-9 + POSITION_TOLERANCE_M;
@@ -64,13 +64,13 @@ fn check_sweep(parameters: &MemsParameters) {
         (lowest_m, highest_m) = (lowest_m.min(y_m), highest_m.max(y_m));
         last_m = y_m;
         // A sled that repeats itself to a nanosecond in position repeats itself in what it can reach.
-        let again_m = device.position_m(now + period_ns.round() as u64).1;
+        let again_m = device.position_m(now + period_ns.round() as u64).y_m;
         assert!((again_m - y_m).abs() <= 2e-9 * speed_m_s + POSITION_TOLERANCE_M, "the period is {period_ns} ns");
     }
     let step_m = speed_m_s * step_ns as f64 * 1e-9;
     assert!(lowest_m - bottom_m <= step_m && top_m - highest_m <= step_m, "the sweep goes from end to end");
     let now = free + 77 * step_ns + 13;
-    let request = read(device.capacity_blocks() - 1);
+    let request = read(device.dimensions().capacity_blocks - 1);
     let expected_ns = device.positioning_ns(now, device.locate(&request));
     assert_eq!(device.serve(now, &request).phases.seek_ns, expected_ns);
 }
@@ -79,7 +79,7 @@ fn check_inactivity(parameters: &MemsParameters) {
     let timeout_ns = 2_000_000;
     let (mut device, free) = idling(parameters, parameters.idle, Timeout::AfterMs(2.0));
     let startup_ns = (parameters.startup_ms * 1e6).round() as u64;
-    let lbn = device.capacity_blocks() / 3;
+    let lbn = device.dimensions().capacity_blocks / 3;
     let (still, stopped) = (free + timeout_ns, free + timeout_ns + 1);
     assert!(device.ledger(still).time_ns[State::Inactive as usize] == 0);
     assert_eq!(device.ledger(stopped + 9).time_ns[State::Inactive as usize], 10);
@@ -87,7 +87,7 @@ fn check_inactivity(parameters: &MemsParameters) {
     match parameters.stop_at {
         StopAt::Centre => {
             assert_eq!(device.cylinder(stopped), device.geometry().centre_cylinder());
-            assert_eq!(device.position_m(stopped).1, 0.0, "the sled rests at the centre");
+            assert_eq!(device.position_m(stopped).y_m, 0.0, "the sled rests at the centre");
             assert!(device.positioning_ns(stopped, there) >= startup_ns);
         }
         StopAt::InPlace => {
@@ -154,11 +154,11 @@ fn a_sled_that_stops_in_place_starts_from_there() {
             (SpinDownSpec::Offline {}, 0),
         ] {
             let mut device = MemsDevice::with_spin_down(&parameters, Some(&policy), 0).expect("they fit");
-            let first = device.capacity_blocks() / 7;
+            let first = device.dimensions().capacity_blocks / 7;
             let free = device.serve(Time::ZERO, &read(first)).free;
             let late = free + 9_000_000;
-            let (_, y0_m) = device.position_m(late);
-            assert_eq!(y0_m, device.position_m(free + moves_ns).1, "{idle:?} {policy:?}");
+            let y0_m = device.position_m(late).y_m;
+            assert_eq!(y0_m, device.position_m(free + moves_ns).y_m, "{idle:?} {policy:?}");
             assert!(y0_m != 0.0);
             // Another row of the same cylinder, from either of its ends.
             let next = read(first + 45);

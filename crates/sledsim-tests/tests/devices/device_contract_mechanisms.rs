@@ -59,7 +59,7 @@ struct Walk {
 impl Walk {
     fn new(device: &dyn Mechanism, seed: u64) -> Self {
         let last = Request::read(0, 1);
-        Self { random: Stream::new(seed, "walk"), capacity: device.capacity_blocks(), last }
+        Self { random: Stream::new(seed, "walk"), capacity: device.dimensions().capacity_blocks, last }
     }
 
     /// Idle time before a request: mostly none or short, now and then beyond every timeout and any read-ahead.
@@ -99,11 +99,14 @@ fn check_services(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, began: Time,
     for _ in 0..requests {
         let now = free + walk.gap_ns();
         let request = walk.request();
-        check_ledger(device.as_ref(), &mut before, [free, now], |at| device.ledger_before(at, now));
+        check_ledger(device.as_ref(), &mut before, [free, now], |at| {
+            device.powered().map_or_else(|| device.ledger(at), |powered| powered.ledger_before(at, now))
+        });
         check_bounds(device.as_ref(), now, &mut walk.random);
         let location = device.locate(&request);
-        assert!(location.cylinder < device.cylinders());
-        let (expected_ns, wake_ns) = (device.positioning_ns(now, location), device.wake_ns(now));
+        assert!(location.cylinder < device.dimensions().cylinders);
+        let (expected_ns, wake_ns) =
+            (device.positioning_ns(now, location), device.powered().map_or(0, |powered| powered.wake_ns(now)));
         let service = device.serve(now, &request);
         check_service(&service, now, &request);
         assert_eq!(service.phases.startup_ns, wake_ns, "it wakes in another time than it says");
@@ -148,11 +151,11 @@ fn check_positioning(known: Known, op: Op, expected_ns: u64, service: &Service) 
 /// The bound of a cylinder is below every positioning time there, and rises outwards; what turns bounds them too.
 fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
     let here = device.cylinder(now);
-    assert!(here < device.cylinders());
+    assert!(here < device.dimensions().cylinders);
     let bound = |cylinder| device.cylinder_bound_ns(now, cylinder);
-    let platter = device.platter(now);
+    let rotating = device.rotating().and_then(|rotating| Some((rotating, rotating.platter(now)?)));
     for _ in 0..4 {
-        let lbn = random.below(device.capacity_blocks());
+        let lbn = random.below(device.dimensions().capacity_blocks);
         let op = if random.chance(0.5) { Op::Read } else { Op::Write };
         let request = Request { arrival: now, op, ..Request::read(lbn, 1) };
         let location = device.locate(&request);
@@ -160,8 +163,8 @@ fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
         let positioning_ns = device.positioning_ns(now, location);
         assert_eq!(positioning_ns, device.positioning_ns(now, location), "asking changes nothing");
         assert!(bound(cylinder) <= positioning_ns, "{location:?}: {} > {positioning_ns}", bound(cylinder));
-        if let Some(platter) = &platter {
-            let turned_ns = platter.passes_ns(device.angle(location), bound(cylinder));
+        if let Some((rotating, platter)) = &rotating {
+            let turned_ns = platter.passes_ns(rotating.angle(location), bound(cylinder));
             assert!(turned_ns <= positioning_ns, "{location:?}: {turned_ns} > {positioning_ns}");
         }
         let nearer = if cylinder < here { cylinder + 1 } else { cylinder.saturating_sub(1).max(here) };
@@ -174,9 +177,9 @@ fn check_bounds(device: &dyn Mechanism, now: Time, random: &mut Stream) {
 
 /// The first coordinate depends on the cylinder alone and never turns back.
 fn check_coordinates(device: &dyn Mechanism, location: Location, other: u32) {
-    let x_m = |cylinder, slot| device.coordinates_m(Location { cylinder, slot }).0;
+    let x_m = |cylinder, slot| device.coordinates_m(Location { cylinder, slot }).x_m;
     assert_eq!(x_m(location.cylinder, location.slot), x_m(location.cylinder, 0));
-    let last = device.cylinders() - 1;
+    let last = device.dimensions().cylinders - 1;
     let mut on_the_way = [0, location.cylinder, other, last];
     on_the_way.sort_unstable();
     let passed_m = on_the_way.map(|cylinder| x_m(cylinder, 0));
@@ -213,7 +216,7 @@ fn check_ledger(
 
 /// The meter has heard of everything, and of the joules in the ledger.
 fn check_meter(device: &dyn Mechanism, now: Time, total_j: f64) {
-    let Some(meter) = device.meter(now) else { return };
+    let Some(meter) = device.powered().map(|powered| powered.meter(now)) else { return };
     assert_eq!(meter.at(), now);
     // The one sums products, the other has products of sums.
     assert!((meter.energy_j() - total_j).abs() <= 1e-9 * total_j, "{} J, not {total_j} J", meter.energy_j());
@@ -251,7 +254,7 @@ fn check_determinism(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, requests:
             services.push(device.serve(now, &request));
             free = services[services.len() - 1].free;
         }
-        let end = device.capacity_blocks();
+        let end = device.dimensions().capacity_blocks;
         for blocks in [1, end.min(700)] {
             services.push(device.serve(free, &Request { lbn: end - blocks, blocks: blocks as u32, ..walk.request() }));
             free = services[services.len() - 1].free;

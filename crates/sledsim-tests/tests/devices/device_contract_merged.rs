@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
-use sledsim::devices::{are_contiguous, as_one, Mechanism, Planner, Service, State, Trial};
+use sledsim::devices::{are_contiguous, merged_request, BatchAccess, Estimate, Mechanism, Service, State, Together};
 use sledsim::request::{Op, Request};
 use sledsim::service::EnergyLedger;
 use sledsim::time::Time;
@@ -36,9 +36,9 @@ fn tried_and_done(
     device: &mut MemsDevice,
     first: &Request,
     pause_ns: u64,
-    attempt: impl Fn(&MemsDevice, Time) -> Trial,
+    attempt: impl Fn(&MemsDevice, Time) -> Estimate,
     serve: impl Fn(&mut MemsDevice, Time) -> Time,
-) -> (Trial, f64, Time) {
+) -> (Estimate, f64, Time) {
     let now = device.serve(Time::ZERO, first).free + pause_ns;
     let before_j = servicing_j(&device.ledger(now));
     let trial = attempt(device, now);
@@ -75,7 +75,7 @@ fn check_ways(parameters: &MemsParameters, subsector: bool, mix: &Mix, pause_ns:
         &mut fresh(),
         first,
         pause_ns,
-        |device, now| device.try_serve(now, None, &merged[0]),
+        |device, now| device.estimate(now, None, &merged[0]),
         |device, now| device.serve(now, &merged[0]).free,
     );
     let trial = alone.0;
@@ -86,24 +86,24 @@ fn check_ways(parameters: &MemsParameters, subsector: bool, mix: &Mix, pause_ns:
     let ways = probe.plans(now, merged);
     assert!(!ways.is_empty());
     if merged.len() > 1 && are_contiguous(merged) {
-        let one = probe.try_serve(now, None, &as_one(merged)).servicing_j;
-        let least = ways.iter().map(|way| way.trial.servicing_j).fold(f64::INFINITY, f64::min);
+        let one = probe.estimate(now, None, &merged_request(merged)).servicing_j;
+        let least = ways.iter().map(|way| way.estimate.servicing_j).fold(f64::INFINITY, f64::min);
         assert!(least <= one * (1.0 + 1e-12), "{least} J merged, {one} J as one request");
     }
     for plan in &ways {
-        let trial = plan.trial;
+        let trial = plan.estimate;
         let mut device = fresh();
         let mut services = Vec::new();
         let now = device.serve(Time::ZERO, first).free + pause_ns;
         let before_j = servicing_j(&device.ledger(now));
-        device.serve_merged(now, merged, Some(plan), &mut services);
+        device.serve_together(now, merged, Together::Merged(Some(plan)), &mut services);
         let free = services[0].free;
         let energy_j = servicing_j(&device.ledger(free)) - before_j;
         check_services(&device, now, merged, &services, energy_j);
         assert!(close(trial.servicing_j, energy_j), "{trial:?}, {energy_j} J done");
         for next in &all {
             // The sled stands where it was said to.
-            assert_eq!(device.try_serve(free, None, next), device.try_serve(free, Some(trial.to), next));
+            assert_eq!(device.estimate(free, None, next), device.estimate(free, Some(trial.to), next));
         }
     }
 }
@@ -132,7 +132,7 @@ fn trials_on_the_catalogue_come_true() {
 #[test]
 fn a_large_merge_streams_as_one_request() {
     for (name, parameters) in scenarios::mems_devices() {
-        let capacity = device(&parameters, false).capacity_blocks();
+        let capacity = device(&parameters, false).dimensions().capacity_blocks;
         for (seed, blocks) in [(1, 100), (2, 1_000), (3, 5_000)] {
             let mix = Mix {
                 seed,
@@ -149,12 +149,12 @@ fn a_large_merge_streams_as_one_request() {
             run.sort_by_key(|request| request.id * 7 % 30);
             assert!(are_contiguous(&run));
             let mut one = device(&parameters, false);
-            let whole = one.serve(Time::ZERO, &as_one(&run));
+            let whole = one.serve(Time::ZERO, &merged_request(&run));
             let mut merged = device(&parameters, false);
             let mut services = Vec::new();
             let ways = merged.plans(Time::ZERO, &run);
-            let best = ways.iter().min_by(|a, b| a.trial.servicing_j.total_cmp(&b.trial.servicing_j));
-            merged.serve_merged(Time::ZERO, &run, best, &mut services);
+            let best = ways.iter().min_by(|a, b| a.estimate.servicing_j.total_cmp(&b.estimate.servicing_j));
+            merged.serve_together(Time::ZERO, &run, Together::Merged(best), &mut services);
             assert!(services[0].free <= whole.free, "{name}: {} blocks", blocks);
             let mean_ns: u64 = services.iter().map(|service| service.end.ns()).sum::<u64>() / 30;
             assert!(mean_ns < whole.end.ns(), "members complete when their own blocks are done");
@@ -185,7 +185,7 @@ proptest! {
                 .map(|lbn| geometry.place(lbn))
                 .map(|place| (place.cylinder, place.row))
                 .collect();
-            for lbn in (0..device.capacity_blocks()).step_by(device.capacity_blocks() as usize / 300 + 1) {
+            for lbn in (0..device.dimensions().capacity_blocks).step_by(device.dimensions().capacity_blocks as usize / 300 + 1) {
                 let place = geometry.place(lbn);
                 let shares = places.contains(&(place.cylinder, place.row));
                 prop_assert_eq!(ranges.iter().any(|range| range.contains(&lbn)), shares);

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Location, Mechanism, Planner, Service, State};
+use sledsim::devices::{BatchAccess, Location, Mechanism, Service, State, Together};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Op, Request, Spare};
+use sledsim::request::{Op, Padding, Request};
 use sledsim::time::{s_to_ns, Time};
 use sledsim_testing::mems_designs::mems_design;
 use sledsim_testing::scenarios;
@@ -37,9 +37,9 @@ fn partial(geometry: &Geometry, random: &mut Stream) -> Request {
     let first = random.below(bytes);
     match random.below(4) {
         0 => whole,
-        1 => whole.needing(0, 1 + random.below(bytes), geometry.block_bytes),
-        2 => whole.needing(first, bytes - first, geometry.block_bytes),
-        _ => whole.needing(first, 1 + random.below(bytes - first), geometry.block_bytes),
+        1 => whole.with_needed_bytes(0, 1 + random.below(bytes), geometry.block_bytes),
+        2 => whole.with_needed_bytes(first, bytes - first, geometry.block_bytes),
+        _ => whole.with_needed_bytes(first, 1 + random.below(bytes - first), geometry.block_bytes),
     }
 }
 
@@ -48,7 +48,7 @@ fn tips_wanted(geometry: &Geometry, request: &Request) -> BTreeSet<(u64, u32)> {
     let block_bytes = u64::from(geometry.block_bytes);
     let sector_bytes = geometry.block_bytes / geometry.tips_per_block;
     let all = u64::from(request.blocks) * block_bytes;
-    let needed = u64::from(request.spare.front_bytes)..all - u64::from(request.spare.back_bytes);
+    let needed = u64::from(request.padding.front_bytes)..all - u64::from(request.padding.back_bytes);
     needed.map(|byte| (request.lbn + byte / block_bytes, (byte % block_bytes) as u32 / sector_bytes)).collect()
 }
 
@@ -140,7 +140,7 @@ fn check_whole_blocks(parameters: &MemsParameters, requests: usize) {
     let mut now = Time::ZERO;
     for _ in 0..requests {
         let with_spare = partial(devices[0].geometry(), &mut random);
-        let plain = Request { spare: Spare::NONE, ..with_spare };
+        let plain = Request { padding: Padding::NONE, ..with_spare };
         assert_eq!(devices[0].locate(&with_spare), devices[2].locate(&plain));
         let [first, rest @ ..] = &mut devices;
         let service = first.serve(now, &with_spare);
@@ -167,10 +167,10 @@ fn check_never_more(parameters: &MemsParameters, requests: usize) {
     let geometry = device(parameters).geometry().clone();
     let mut random = Stream::new(13, "less");
     for _ in 0..requests {
-        let before = Request { spare: Spare::NONE, ..partial(&geometry, &mut random) };
+        let before = Request { padding: Padding::NONE, ..partial(&geometry, &mut random) };
         let request = partial(&geometry, &mut random);
         let (whole, part) = both(parameters, &before, &request, random.below(3) * 700_000);
-        let plain = Request { spare: Spare::NONE, ..request };
+        let plain = Request { padding: Padding::NONE, ..request };
         let rows = |request| passes_wanted(&geometry, request);
         let (all, some) = (rows(&plain), rows(&request));
         assert!(some.len() <= all.len());
@@ -220,8 +220,8 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
         let requests = partial_batch(&geometry, &mut random);
         let before = [&part, &whole].map(|device| device.ledger(now));
         let (mut services, mut others) = (Vec::new(), Vec::new());
-        part.serve_batch(now, &requests, &mut services);
-        whole.serve_batch(now, &requests, &mut others);
+        part.serve_together(now, &requests, Together::Batch, &mut services);
+        whole.serve_together(now, &requests, Together::Batch, &mut others);
         let free = services[0].free;
         let spent = &part.ledger(free) - &before[0];
         let passes = spent.time_ns[State::Data as usize] / data_ns;
@@ -267,7 +267,7 @@ fn a_part_costs_no_more_than_the_whole_on_published_devices() {
         let geometry = device(&parameters).geometry().clone();
         let mut random = Stream::new(14, &name);
         for _ in 0..3000 {
-            let before = Request { spare: Spare::NONE, ..partial(&geometry, &mut random) };
+            let before = Request { padding: Padding::NONE, ..partial(&geometry, &mut random) };
             let request = partial(&geometry, &mut random);
             let (whole, part) = both(&parameters, &before, &request, random.below(3) * 700_000);
             assert!(part.energy.total_j() <= whole.energy.total_j(), "{name} {request:?} {part:?} {whole:?}");

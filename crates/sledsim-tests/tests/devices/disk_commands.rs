@@ -12,8 +12,8 @@ const SECTOR_MS: f64 = 10.0 / SECTORS as f64;
 /// First block of cylinder 10.
 const CYLINDER_10: u64 = 10 * 2 * SECTORS;
 
-/// Milliseconds that a request takes that comes to a new drive as sector 0 comes by.
-fn served_ms(values: &Value, op: Op, lbn: u64, blocks: u32) -> f64 {
+/// Returns a drive of 50 cylinders with those values.
+fn drive(values: &Value) -> DiskDevice {
     let mut drive = json!({
         "name": "small", "surfaces": 2, "cylinders": 50,
         "zones": [{"first_cylinder": 0, "last_cylinder": 49, "sectors_per_track": SECTORS,
@@ -24,9 +24,13 @@ fn served_ms(values: &Value, op: Op, lbn: u64, blocks: u32) -> f64 {
     for (key, value) in values.as_object().expect("a table") {
         drive[key] = value.clone();
     }
-    let mut drive = DiskDevice::new(&serde_json::from_value(drive).expect("parameters")).expect("a drive");
+    DiskDevice::new(&serde_json::from_value(drive).expect("parameters")).expect("a drive")
+}
+
+/// Returns the service time of a request to a new drive, ms; sector 0 passes at its arrival.
+fn served_ms(values: &Value, op: Op, lbn: u64, blocks: u32) -> f64 {
     let request = Request { op, ..Request::read(lbn, blocks) };
-    drive.serve(Time::ZERO, &request).end.ns() as f64 / 1e6
+    drive(values).serve(Time::ZERO, &request).end.ns() as f64 / 1e6
 }
 
 #[track_caller]
@@ -53,19 +57,71 @@ fn a_drive_that_keeps_the_bus_hands_over_whole_passes_where_it_reads_in_any_orde
     }
 }
 
+/// Overheads of writes to the medium after a read and after a write, and of reads from the medium after a write, ms.
+fn overheads(after_read: f64, after_write: f64, read: f64) -> Value {
+    json!({
+        "write_miss_after_read_ms": after_read, "write_miss_after_write_ms": after_write, "read_miss_after_write_ms": read,
+    })
+}
+
 #[test]
-fn the_arm_sets_off_for_a_write_as_soon_after_a_read_as_after_a_write() {
-    let write = |after_read_ms: f64, after_write_ms: f64, lbn: u64| {
-        let values = json!({"write_miss_after_read_ms": after_read_ms, "write_miss_after_write_ms": after_write_ms});
-        served_ms(&values, Op::Write, lbn, 1)
+fn a_drive_that_releases_the_bus_overlaps_the_command_of_a_write_after_a_read_with_the_seek() {
+    let write = |after_read: f64, after_write: f64, lbn: u64| {
+        served_ms(&overheads(after_read, after_write, 0.0), Op::Write, lbn, 1)
     };
     // A sector 4.5 ms away, behind a seek of 3 ms; a new drive counts as one that has read.
     let sector = CYLINDER_10 + 54;
     assert_close(write(2.0, 1.0, sector), 55.0 * SECTOR_MS);
     assert_close(write(2.0, 2.0, sector), 55.0 * SECTOR_MS + 10.0);
-    // The longer time after writes is theirs alone.
+    // A longer time after a write does not count after a read.
     assert_close(write(1.0, 2.0, sector), 55.0 * SECTOR_MS);
-    // The data come no sooner: on the track it is on, the drive misses a sector that passes before them.
+    // The data arrives no sooner: on its present track, the drive misses a sector that passes before the data.
     assert_close(write(2.0, 1.0, 18), 19.0 * SECTOR_MS + 10.0);
     assert_close(write(2.0, 1.0, 30), 31.0 * SECTOR_MS);
+}
+
+#[test]
+fn a_drive_that_holds_the_bus_seeks_after_the_whole_command_of_a_write() {
+    for holds in ["hold_bus_reading", "never_disconnect"] {
+        let mut values = overheads(2.0, 1.0, 0.0);
+        values[holds] = true.into();
+        assert_close(served_ms(&values, Op::Write, CYLINDER_10 + 54, 1), 55.0 * SECTOR_MS + 10.0);
+        assert_close(served_ms(&values, Op::Write, CYLINDER_10 + 62, 1), 63.0 * SECTOR_MS);
+    }
+}
+
+/// Returns the service time of the second of two writes of one block, ms. The first is of block 0; the second arrives `gap_ms`
+/// after its end, when the head has just passed sector 0 and `gap_ms` more.
+fn second_write_ms(values: &Value, gap_ms: f64, lbn: u64) -> f64 {
+    let mut drive = drive(values);
+    let write = |lbn: u64| Request { op: Op::Write, ..Request::read(lbn, 1) };
+    let arrival = drive.serve(Time::ZERO, &write(0)).end + (gap_ms * 1e6) as u64;
+    (drive.serve(arrival, &write(lbn)).end - arrival) as f64 / 1e6
+}
+
+#[test]
+fn a_write_elsewhere_after_a_write_takes_the_overhead_of_one_after_a_read() {
+    let mut values = overheads(2.0, 1.0, 0.0);
+    values["hold_bus_reading"] = true.into();
+    // 4.5 ms from sector 1 to sector 55, 3 ms of which the seek takes.
+    assert_close(second_write_ms(&values, 0.0, CYLINDER_10 + 55), 55.0 * SECTOR_MS + 10.0);
+    // A write that continues the first takes the overhead after a write: its sector passes 1.5 ms after its arrival.
+    assert_close(second_write_ms(&values, 8.5, 1), 1.5 + SECTOR_MS);
+    // Where the drive releases the bus, the difference overlaps the seek.
+    values["hold_bus_reading"] = false.into();
+    assert_close(second_write_ms(&values, 0.0, CYLINDER_10 + 55), 55.0 * SECTOR_MS);
+}
+
+#[test]
+fn a_write_in_a_stream_takes_at_least_the_overhead_of_a_read() {
+    // The sector passes 1.5 ms after the arrival.
+    let second = |after_write: f64, read: f64| second_write_ms(&overheads(9.0, after_write, read), 8.5, 1);
+    assert_close(second(1.0, 0.0), 1.5 + SECTOR_MS);
+    assert_close(second(1.0, 1.4), 1.5 + SECTOR_MS);
+    assert_close(second(1.0, 2.0), 11.5 + SECTOR_MS);
+    // With fast write, a write does not wait for the medium.
+    let mut fast = overheads(9.0, 0.0, 2.0);
+    fast["fast_write"] = "full".into();
+    fast["write_hit_after_write_ms"] = 0.5.into();
+    assert_close(second_write_ms(&fast, 8.5, 1), 0.5);
 }

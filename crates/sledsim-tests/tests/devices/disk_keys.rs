@@ -19,7 +19,7 @@ const DESIGNS: usize = 1500;
 /// When requests are over that continue, repeat or overlap each other, or lie anywhere, with gaps of all sizes.
 fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
     let mut device = DiskDevice::new(drive).ok()?;
-    let capacity = device.capacity_blocks();
+    let capacity = device.dimensions().capacity_blocks;
     let mut random = Stream::new(3, "walk");
     let (mut now, mut last) = (Time::ZERO, 0);
     let mut ends = Vec::new();

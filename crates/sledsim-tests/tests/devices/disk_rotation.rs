@@ -149,7 +149,7 @@ fn check_in_turn(drive: &DiskParameters, began: Time, requests: usize) {
     let mut random = Stream::new(23, "requests");
     let mut now = began;
     for _ in 0..requests {
-        let request = request(&mut random, device.capacity_blocks());
+        let request = request(&mut random, device.dimensions().capacity_blocks);
         now = platter.check(&mut device, now, &request) + random.below(4) * random.below(30_000_000);
     }
 }
@@ -161,7 +161,7 @@ fn check_alone(drive: &DiskParameters, requests: usize) {
     let mut random = Stream::new(29, "requests");
     for _ in 0..requests {
         let mut device = DiskDevice::new(drive).unwrap_or_else(|error| panic!("{error}"));
-        let request = request(&mut random, new.capacity_blocks());
+        let request = request(&mut random, new.dimensions().capacity_blocks);
         let taken_at_once = request.op == Op::Write && drive.fast_write != FastWrite::None;
         if !taken_at_once {
             platter.check(&mut device, Time::from_ns(random.below(20 * YEAR_NS)), &request);

@@ -1,7 +1,7 @@
 //! Data that pass as a stream: every block at the rate of all tips, no borders of rows, reversals where tracks end.
 
 use sledsim::devices::mems::{MemsDevice, MemsParameters, Transfer};
-use sledsim::devices::Mechanism;
+use sledsim::devices::{Mechanism, Together};
 use sledsim::request::Request;
 use sledsim::service::Service;
 use sledsim::time::Time;
@@ -20,7 +20,7 @@ fn device(parameters: &MemsParameters) -> MemsDevice {
 fn middle(device: &MemsDevice) -> (u64, u64) {
     let geometry = device.geometry();
     let track = u64::from(geometry.rows) * u64::from(geometry.blocks_per_row);
-    (track, device.capacity_blocks() / 2 / track * track)
+    (track, device.dimensions().capacity_blocks / 2 / track * track)
 }
 
 /// Serves requests one behind the other.
@@ -55,7 +55,7 @@ fn a_block_takes_its_share_of_a_row() {
 #[test]
 fn capacity_and_a_whole_track_are_those_of_rows() {
     let [mut stream, mut rows] = [Transfer::Fluid, Transfer::Rows].map(|transfer| device(&g1(transfer)));
-    assert_eq!(stream.capacity_blocks(), rows.capacity_blocks());
+    assert_eq!(stream.dimensions().capacity_blocks, rows.dimensions().capacity_blocks);
     let (track, lbn) = middle(&stream);
     assert_eq!((track, lbn), middle(&rows));
     let request = Request::read(lbn, track as u32);
@@ -117,12 +117,12 @@ fn batches_are_served_one_after_the_other_and_merges_as_one() {
     let lbn = middle(&fresh()).1;
     let requests = [Request::read(lbn, 4), Request::read(lbn + 4, 4)];
     let (mut batch, mut merged) = (Vec::new(), Vec::new());
-    fresh().serve_batch(Time::ZERO, &requests, &mut batch);
+    fresh().serve_together(Time::ZERO, &requests, Together::Batch, &mut batch);
     assert_eq!(batch, serve(&mut fresh(), &requests));
-    fresh().serve_merged(Time::ZERO, &requests, None, &mut merged);
+    fresh().serve_together(Time::ZERO, &requests, Together::Merged(None), &mut merged);
     let whole = fresh().serve(Time::ZERO, &Request::read(lbn, 8));
     assert!(merged.iter().all(|service| (service.end, service.phases) == (whole.end, whole.phases)));
-    assert!(fresh().planner().is_none());
+    assert!(fresh().batch_access().is_none());
     assert!(!fresh().access_subsectors(), "tips are never on for less than a block");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Idle, MemsDevice, MemsParameters, Place, SeekModel, Transfer};
-use sledsim::devices::{Mechanism, Planner, Service, State};
+use sledsim::devices::{BatchAccess, Coordinates, Mechanism, Service, State, Together};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::{s_to_ns, Time};
@@ -41,7 +41,7 @@ fn serve_line(device: &mut MemsDevice, now: Time, along_x: bool, across: u32, al
     let place = |index| if along_x { lbn(device, index, across) } else { lbn(device, across, index) };
     let requests: Vec<Request> = along.map(|index| Request::read(place(index), 1)).collect();
     let mut services = Vec::new();
-    device.serve_batch(now, &requests, &mut services);
+    device.serve_together(now, &requests, Together::Batch, &mut services);
     assert!(services.iter().all(|service| service.free == services[0].free));
     services[0]
 }
@@ -70,7 +70,7 @@ fn both_axes_have_tip_sectors_between_servo_bursts() {
     // (100 µm / 40 nm − 10) / 90 = 27 tip sectors of 80 bits along either axis, a block at each point of them.
     assert_eq!((geometry.cylinders, geometry.rows), (27 * 80, 27 * 80));
     assert_eq!((geometry.tracks, geometry.blocks_per_row, geometry.tips_per_block), (1, 1, 5120));
-    assert_eq!(device.capacity_blocks(), 2160 * 2160);
+    assert_eq!(device.dimensions().capacity_blocks, 2160 * 2160);
     let most = MemsParameters { tips: 3 * 5120 + 5119, active_tips: 12_000, ..g2() };
     assert_eq!(Geometry::new(&most).expect("it fits").tracks, 3, "one block works at a time, however many tips could");
 }
@@ -130,7 +130,7 @@ fn upward(device: &mut MemsDevice, along_x: bool, across: u32, along: std::ops::
     let mut service = serve_line(device, Time::ZERO, along_x, across, along.clone());
     let end_m = device.geometry().x_m(along.end);
     for _ in 0..2 {
-        let (x_m, y_m) = device.position_m(service.free);
+        let Coordinates { x_m, y_m } = device.position_m(service.free);
         if ((if along_x { x_m } else { y_m }) - end_m).abs() < 1e-12 {
             return service;
         }
@@ -220,7 +220,7 @@ fn a_block_of_a_batch_goes_with_the_longer_line() {
     let requests: Vec<Request> =
         across.chain(upward).map(|(cylinder, row)| Request::read(lbn(&device, cylinder, row), 1)).collect();
     let mut services = Vec::new();
-    device.serve_batch(Time::ZERO, &requests, &mut services);
+    device.serve_together(Time::ZERO, &requests, Together::Batch, &mut services);
     let mut ends: Vec<Time> = services[..41].iter().map(|service| service.end).collect();
     ends.dedup();
     assert_eq!(ends.len(), 1, "the row is one line: {ends:?}");
@@ -237,7 +237,7 @@ fn what_is_near_on_a_line_is_passed_by_without_a_stop() {
         let requests: Vec<Request> =
             points.iter().step_by(step).map(|&cylinder| Request::read(lbn(&device, cylinder, 1200), 1)).collect();
         let mut services = Vec::new();
-        device.serve_batch(Time::ZERO, &requests, &mut services);
+        device.serve_together(Time::ZERO, &requests, Together::Batch, &mut services);
         services[0].free
     });
     assert!(some <= all + 100, "{some:?} with gaps, {all:?} without");
@@ -251,9 +251,9 @@ fn a_batch_joins_what_lies_near_on_a_line() {
     // Settling takes as long as 134 points.
     assert!(near(1000, 1030) && near(1000, 770) && near(1130, 900) && near(870, 900));
     assert!(!near(1000, 1040) && !near(1140, 900) && !near(1001, 901) && !near(860, 900));
-    assert!(!device.planner().expect("blocks share lines").merges());
+    assert!(!device.batch_access().expect("blocks share lines").plans_merges());
     let edge = Request::read(lbn(&device, 0, 0), 1);
-    device.for_each_companion(&edge, &mut |range| assert!(range.end <= device.capacity_blocks()));
+    device.for_each_companion(&edge, &mut |range| assert!(range.end <= device.dimensions().capacity_blocks));
 }
 
 #[test]
@@ -297,7 +297,7 @@ proptest! {
             let requests = batch(&geometry, &mut random);
             let before = device.ledger(now);
             let mut services = Vec::new();
-            device.serve_batch(now, &requests, &mut services);
+            device.serve_together(now, &requests, Together::Batch, &mut services);
             let free = services[0].free;
             let spent = &device.ledger(free) - &before;
             let wanted: BTreeSet<u64> = requests.iter().flat_map(|request| request.lbn..request.end_lbn()).collect();

@@ -5,8 +5,8 @@
 
 use serde_json::{json, Value};
 use sledsim::devices::mems::{IdleTips, MemsDevice, MemsParameters, Place};
-use sledsim::devices::{Mechanism, Service, State};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::devices::{Mechanism, Service, State, Together};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
 
@@ -67,13 +67,13 @@ fn metadata_switches_on_as_many_tips_as_hold_it() {
     for (name, servo_ns, data_ns) in DEVICES {
         // Inode, access time, the mean of both; with what lies on both sides of a tip sector's border.
         for (first, bytes, tips) in [(0, 128, 16), (384, 128, 16), (128, 4, 1), (128, 66, 9), (6, 4, 2), (0, 512, 64)] {
-            let request = Request::read(1_000_000, 1).needing(first, bytes, 512);
+            let request = Request::read(1_000_000, 1).with_needed_bytes(first, bytes, 512);
             assert_passes(&served(name, true, &request), servo_ns, data_ns, &[tips]);
             assert_passes(&served(name, false, &request), servo_ns, data_ns, &[64]);
         }
     }
     // An inode on G3: 116 mW for 90 microseconds; a block: 164 mW.
-    let inode = served("g3", true, &Request::read(1_000_000, 1).needing(256, 128, 512)).energy;
+    let inode = served("g3", true, &Request::read(1_000_000, 1).with_needed_bytes(256, 128, 512)).energy;
     assert_same_j(inode.servo_j + inode.data_j, 10.44e-6);
     let block = served("g3", false, &Request::read(1_000_000, 1)).energy;
     assert_same_j(block.servo_j + block.data_j, 14.76e-6);
@@ -86,7 +86,8 @@ fn a_last_block_used_in_part_saves_a_thirty_second_of_the_tips_of_8_kb() {
         let whole = served(name, false, &Request::read(lbn, 16));
         let mut tips_j = 0.0;
         for k in 1..=64_u32 {
-            let part = served(name, true, &Request::read(lbn, 16).needing(0, 15 * 512 + 8 * u64::from(k), 512));
+            let part =
+                served(name, true, &Request::read(lbn, 16).with_needed_bytes(0, 15 * 512 + 8 * u64::from(k), 512));
             assert_passes(&part, servo_ns, data_ns, &[15 * 64 + k]);
             assert_eq!((part.phases, part.end), (whole.phases, whole.end), "times are those of whole blocks");
             tips_j += part.energy.servo_j + part.energy.data_j - SLED_W * (servo_ns + data_ns) as f64 * 1e-9;
@@ -104,19 +105,19 @@ fn rows_without_needed_bytes_are_not_visited() {
         let row_bytes = u64::from(row) * 512;
         // Three rows of a track; the last 5 bytes of its first row, all of the second, the first 9 bytes of the third.
         let lbn = u64::from(row) * 4000;
-        let across = Request::read(lbn, 3 * row).needing(row_bytes - 5, 5 + row_bytes + 9, 512);
+        let across = Request::read(lbn, 3 * row).with_needed_bytes(row_bytes - 5, 5 + row_bytes + 9, 512);
         let part = served(name, true, &across);
         assert_passes(&part, servo_ns, data_ns, &[1, 64 * row, 2]);
         let whole = served(name, false, &across);
         assert_eq!((part.phases.seek_ns, part.free), (whole.phases.seek_ns, whole.free));
 
-        let middle = Request::read(lbn, 3 * row).needing(row_bytes + 512, 8, 512);
+        let middle = Request::read(lbn, 3 * row).with_needed_bytes(row_bytes + 512, 8, 512);
         let second = lbn + u64::from(row) + 1;
         let (mut device, free) = awake(name, true);
         assert_eq!(device.locate(&middle), device.locate(&Request::read(second, 1)));
         let part = device.serve(free, &middle);
         assert_passes(&part, servo_ns, data_ns, &[1]);
-        assert_eq!(part, served(name, true, &Request::read(second, 1).needing(0, 8, 512)));
+        assert_eq!(part, served(name, true, &Request::read(second, 1).with_needed_bytes(0, 8, 512)));
         // One needed block crosses the bus, not the row's 20 or 50.
         assert_eq!(
             (part.phases.bus_ns, served(name, false, &Request::read(lbn, row)).phases.bus_ns),
@@ -132,7 +133,7 @@ fn cylinders_without_needed_bytes_are_not_visited() {
         let border = device.geometry().lbn(&Place { cylinder: 1000, track: 0, row: 0, slot: 0 });
         assert_eq!(device.geometry().place(border - 1).cylinder, 999);
         // 40 blocks on either side; needed are 100 bytes from the border on.
-        let request = Request::read(border - 40, 80).needing(40 * 512, 100, 512);
+        let request = Request::read(border - 40, 80).with_needed_bytes(40 * 512, 100, 512);
         assert_eq!(device.locate(&request).cylinder, 1000);
         let service = device.serve(free, &request);
         assert_passes(&service, servo_ns, data_ns, &[13]);
@@ -148,7 +149,7 @@ fn the_tips_that_can_work_limit_a_pass() {
         let turn = device.geometry().lbn(&Place { cylinder: 1000, track: 1, row: device.geometry().rows - 1, slot: 0 });
         let all = Request::read(turn - 10, row(name) + 1);
         for (spare, passes) in [(0, 2), (31, 2), (32, 1), (63, 1)] {
-            let request = Request { spare: Spare { front_bytes: 8 * spare, back_bytes: 8 * spare }, ..all };
+            let request = Request { padding: Padding { front_bytes: 8 * spare, back_bytes: 8 * spare }, ..all };
             let tips = if passes == 1 {
                 vec![64 * (row(name) + 1) - 2 * spare]
             } else {
@@ -173,10 +174,10 @@ fn more_requests_share_a_pass() {
             blocks.push(20 * 4000);
             assert_eq!(blocks.len(), 100);
             let requests: Vec<Request> =
-                blocks[..wanted].iter().map(|&lbn| Request::read(lbn, 1).needing(128, bytes, 512)).collect();
+                blocks[..wanted].iter().map(|&lbn| Request::read(lbn, 1).with_needed_bytes(128, bytes, 512)).collect();
             let mut services = Vec::new();
             let before = device.ledger(free);
-            device.serve_batch(free, &requests, &mut services);
+            device.serve_together(free, &requests, Together::Batch, &mut services);
             let spent = &device.ledger(services[0].free) - &before;
             assert_eq!(spent.time_ns[State::Data as usize], passes * data_ns);
             assert_eq!(spent.time_ns[State::Servo as usize], passes * servo_ns);
@@ -189,11 +190,15 @@ fn members_that_want_the_same_tips_share_them() {
     for (name, servo_ns, data_ns) in DEVICES {
         let block = Request::read(20 * 4000, 1);
         // Tips 0 to 15, 8 to 23, and 32 to 40: 33 of them.
-        let requests = [block.needing(0, 128, 512), block.needing(64, 128, 512), block.needing(256, 66, 512)];
+        let requests = [
+            block.with_needed_bytes(0, 128, 512),
+            block.with_needed_bytes(64, 128, 512),
+            block.with_needed_bytes(256, 66, 512),
+        ];
         let (mut device, free) = awake(name, true);
         let before = device.ledger(free);
         let mut services = Vec::new();
-        device.serve_batch(free, &requests, &mut services);
+        device.serve_together(free, &requests, Together::Batch, &mut services);
         let spent = &device.ledger(services[0].free) - &before;
         let pass_j = (SLED_W + 33.0 * TIP_W) * (servo_ns + data_ns) as f64 * 1e-9;
         let spent_j = spent.energy_j[State::Servo as usize] + spent.energy_j[State::Data as usize];
@@ -211,7 +216,7 @@ fn fewer_tips_idle_after_a_subsector_access() {
         let parameters = MemsParameters { idle_tips: IdleTips::LastAccess, ..scenarios::mems_parameters(name) };
         for (subsector, tips) in [(true, 16.0), (false, 64.0)] {
             let mut device = device(&parameters, subsector);
-            let free = device.serve(Time::ZERO, &Request::read(1_000_000, 1).needing(0, 128, 512)).free;
+            let free = device.serve(Time::ZERO, &Request::read(1_000_000, 1).with_needed_bytes(0, 128, 512)).free;
             let idle_j = device.ledger(free + 1_000_000).energy_j[State::Idle as usize];
             let duty = servo_ns as f64 / (servo_ns + data_ns) as f64;
             assert_same_j(idle_j, 1e-3 * (SLED_W + tips * TIP_W * duty));
@@ -247,7 +252,7 @@ fn runs_with_last_blocks_in_part_take_the_same_time() {
         let mut saved = 0;
         for ((request, whole), (other, part)) in whole.iter().zip(&part) {
             assert_eq!((request, whole.phases, whole.end), (other, part.phases, part.end));
-            let spare_tips = request.spare.back_bytes / 8;
+            let spare_tips = request.padding.back_bytes / 8;
             let last_pass_j = TIP_W * f64::from(spare_tips) * (servo_ns + data_ns) as f64 * 1e-9;
             let saved_j = whole.energy.total_j() - part.energy.total_j();
             assert!((saved_j - last_pass_j).abs() < 1e-12 * whole.energy.total_j(), "{request:?}");

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Characteristics, FailedTips, Geometry, MemsDevice, MemsParameters, Transfer};
-use sledsim::devices::{Condition, Mechanism};
+use sledsim::devices::{Condition, Defects, Mechanism};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
@@ -22,7 +22,7 @@ fn served(parameters: &MemsParameters, count: u64, most_blocks: u64) -> Vec<(Req
     let mut now = Time::ZERO;
     let mut serve = |id| {
         let blocks = 1 + random.below(most_blocks);
-        let lbn = random.below(device.capacity_blocks() - blocks + 1);
+        let lbn = random.below(device.dimensions().capacity_blocks - blocks + 1);
         let op = if random.chance(0.5) { Op::Read } else { Op::Write };
         let request = Request { id, op, ..Request::read(lbn, blocks as u32) };
         let service = device.serve(now, &request);
@@ -65,8 +65,8 @@ fn a_code_costs_room_and_writing() {
     let (data, check) = (64, 16);
     let g2 = device(&whole);
     assert_eq!(device(&coded).geometry().blocks_per_row, whole.active_tips / (data + check));
-    assert_eq!(device(&coded).capacity_blocks() * u64::from(g2.geometry().blocks_per_row), {
-        g2.capacity_blocks() * u64::from(whole.active_tips / (data + check))
+    assert_eq!(device(&coded).dimensions().capacity_blocks * u64::from(g2.geometry().blocks_per_row), {
+        g2.dimensions().capacity_blocks * u64::from(whole.active_tips / (data + check))
     });
     // One tip of every block of the first track has failed.
     let failed = (0..whole.active_tips / (data + check)).map(|block| block * (data + check) + 7).collect();
@@ -131,7 +131,7 @@ proptest! {
         let under = |tip: &u32| (tip % active_tips) < geometry.blocks_per_row * geometry.tips_per_block;
         let working = (tips - spare_tips..tips).filter(|tip| !broken.contains(tip)).count();
         let left: Vec<u32> = broken.iter().copied().filter(|tip| *tip < tips - spare_tips && under(tip)).skip(working).collect();
-        let capacity = device.capacity_blocks().min(4000);
+        let capacity = device.dimensions().capacity_blocks.min(4000);
         let mut lost = 0;
         let conditions: Vec<Condition> = (0..capacity).map(|lbn| {
             let expected = match failed_under(geometry, &parameters, lbn, &left) {
@@ -144,7 +144,7 @@ proptest! {
             expected
         }).collect();
         let figures = Characteristics::of(&parameters).expect("it can be built");
-        if capacity == device.capacity_blocks() {
+        if capacity == device.dimensions().capacity_blocks {
             prop_assert_eq!(figures.capacity_bytes - figures.readable_bytes, lost * u64::from(parameters.block_bytes));
         }
         for _ in 0..50 {
@@ -172,7 +172,7 @@ fn a_block_is_passed_over_until_it_is_read() {
         let count = size(1_500, 30_000);
         let (mut passes, mut squares, mut now) = (0.0, 0.0, Time::ZERO);
         for place in 0..count {
-            let service = device.serve(now, &Request::read(place * 977 % device.capacity_blocks(), 1));
+            let service = device.serve(now, &Request::read(place * 977 % device.dimensions().capacity_blocks, 1));
             assert_eq!(service.phases.service_ns(), service.end - service.start);
             assert_eq!(service.phases.transfer_ns % pass_ns, 0);
             let passed = (service.phases.transfer_ns / pass_ns) as f64;

@@ -104,12 +104,12 @@ proptest! {
         let from_lbn = ((capacity as f64 * from) as u64).min(capacity - 1);
         let now = device.serve(Time::ZERO, &Request::read(from_lbn, 1)).free;
         let here = device.cylinder(now);
-        prop_assert!(here < device.cylinders());
+        prop_assert!(here < device.dimensions().cylinders);
         let mut seen = Vec::new();
         for share in shares {
             let lbn = ((capacity as f64 * share) as u64).min(capacity - 1);
             let at = device.locate(&Request::read(lbn, 1));
-            prop_assert!(at.cylinder < device.cylinders());
+            prop_assert!(at.cylinder < device.dimensions().cylinders);
             let positioning_ns = device.positioning_ns(now, at);
             prop_assert!(device.cylinder_bound_ns(now, at.cylinder) <= positioning_ns);
             // The farthest is the whole device away: 1.9 ms over it, to the nearest nanosecond.
@@ -121,7 +121,7 @@ proptest! {
         for (lbn, at) in &seen {
             prop_assert!(seen.iter().all(|(other, there)| (other == lbn) == (there == at)));
         }
-        let outwards: [Vec<u32>; 2] = [(here..device.cylinders()).collect(), (0..=here).rev().collect()];
+        let outwards: [Vec<u32>; 2] = [(here..device.dimensions().cylinders).collect(), (0..=here).rev().collect()];
         for cylinders in outwards {
             let bounds: Vec<u64> = cylinders.iter().map(|&c| device.cylinder_bound_ns(now, c)).collect();
             prop_assert!(bounds.windows(2).all(|pair| pair[0] <= pair[1]));
@@ -132,8 +132,9 @@ proptest! {
 #[test]
 fn coordinates_rise_with_the_cylinder() {
     let device = linear(1_000_000, 0.1, 2.0);
-    let x_m: Vec<f64> =
-        (0..device.cylinders()).map(|cylinder| device.coordinates_m(Location { cylinder, slot: 5 }).0).collect();
+    let x_m: Vec<f64> = (0..device.dimensions().cylinders)
+        .map(|cylinder| device.coordinates_m(Location { cylinder, slot: 5 }).x_m)
+        .collect();
     assert!(x_m.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(x_m[0] >= 0.0 && x_m[x_m.len() - 1] <= 1.0);
 }

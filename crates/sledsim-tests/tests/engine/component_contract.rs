@@ -8,12 +8,15 @@ use sledsim::devices::mems::{MemsDevice, MemsParameters, Timeout};
 use sledsim::devices::Mechanism;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload};
+use sledsim::engine::{
+    run, Completion, Component, ComponentId, EndReason, Next, Observer, RunLimits, System, Workload,
+};
 use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
-    AnticipationSpec, Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition,
-    PartitionSpec, RamCache, Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec,
+    AnticipationSpec, CachingDisk, CachingDiskSpec, Child, DelayedStartupSpec, Drive, MergeSpec, Partition,
+    PartitionSpec, RamCache, Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec, WriteBuffer,
+    WriteBufferSpec,
 };
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Op, Request};
@@ -59,7 +62,8 @@ impl Workload for Listed {
         request
     }
 
-    fn completed(&mut self, request: &Request, service: &Service) {
+    fn completed(&mut self, completion: &Completion) {
+        let Completion { request, service, .. } = completion;
         let place = self.under_way.iter().position(|&id| id == request.id);
         self.under_way.swap_remove(place.unwrap_or_else(|| panic!("{} completes without being under way", request.id)));
         assert!(service.end >= self.now, "time runs back");
@@ -247,8 +251,8 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drives = [(); 2].map(|()| add_drive(&mut system, spec, fcfs::POLICY.default, 1));
         let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
-        let buffer = MwbSpec { mems_bytes: Some(4 << 20), ..MwbSpec::default() };
-        let buffer = Mwb::new(&buffer, mems, disk).unwrap_or_else(|error| panic!("{error}"));
+        let buffer = WriteBufferSpec { mems_bytes: Some(4 << 20), ..WriteBufferSpec::default() };
+        let buffer = WriteBuffer::new(&buffer, mems, disk).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(buffer), &drives);
         system
     }),
@@ -256,8 +260,8 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drives = [(); 2].map(|()| add_drive(&mut system, spec, fcfs::POLICY.default, 1));
         let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
-        let cache = McdSpec { mems_bytes: Some(4 << 20), ..McdSpec::default() };
-        let cache = Mcd::new(&cache, mems, disk).unwrap_or_else(|error| panic!("{error}"));
+        let cache = CachingDiskSpec { mems_bytes: Some(4 << 20), ..CachingDiskSpec::default() };
+        let cache = CachingDisk::new(&cache, mems, disk).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(cache), &drives);
         system
     }),
@@ -346,9 +350,9 @@ fn each_request_completes_once_and_time_never_runs_back() {
         let mut workload =
             Listed { requests: requests(count, capacity, 700_000, false), capacity, ..Listed::default() };
         let mut heard = Heard::default();
-        let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).unwrap();
+        let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         assert_eq!((outcome.submitted, outcome.completed, outcome.failed), (count, count, 0));
-        assert_eq!(outcome.end, End::WorkloadEnded);
+        assert_eq!(outcome.end, EndReason::WorkloadEnded);
         assert!(workload.under_way.is_empty() && workload.failed.is_empty());
         for (request, service) in &heard.0 {
             assert!(service.start >= request.arrival && service.end >= service.start);
@@ -366,7 +370,7 @@ fn requests_that_do_not_fit_fail_and_the_others_complete() {
         let capacity = capacity(&system);
         let mut workload = Listed { requests: requests(600, capacity, 900_000, true), capacity, ..Listed::default() };
         let mut heard = Heard::default();
-        let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).unwrap();
+        let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         assert_eq!(outcome.submitted, 600);
         assert_eq!(outcome.completed + outcome.failed, 600);
         assert_eq!(outcome.failed, workload.failed.len() as u64);
@@ -383,7 +387,7 @@ fn time_and_energy_are_accounted_for() {
         let mut workload =
             Listed { requests: requests(size(300, 800), capacity, 4_000_000, false), capacity, ..Listed::default() };
         let mut heard = Heard::default();
-        let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).unwrap();
+        let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         let measured = measured(&system, outcome.finished);
         let elapsed_ns = outcome.finished.ns() * u64::from(measured.mechanisms);
         assert_eq!(measured.ledger.total_ns(), elapsed_ns);
@@ -405,11 +409,11 @@ fn a_run_cut_in_two_equals_the_whole() {
             let mut heard = Heard::default();
             let mut counts = (0, 0);
             for &cut_ns in cuts {
-                let limits = Limits { until: Some(Time::from_ns(cut_ns)), ..Limits::default() };
+                let limits = RunLimits { until: Some(Time::from_ns(cut_ns)), ..RunLimits::default() };
                 let part = run(&mut system, &mut workload, &limits, &mut heard, &mut |_| true).unwrap();
                 counts = (counts.0 + part.submitted, counts.1 + part.completed);
             }
-            let rest = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).unwrap();
+            let rest = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
             assert_eq!((counts.0 + rest.submitted, counts.1 + rest.completed), (count, count));
             (heard.0, rest.finished, measured(&system, rest.finished))
         };
@@ -433,7 +437,7 @@ fn serve_one(mut system: System, request: Request) -> Service {
     let capacity = capacity(&system);
     let mut workload = Listed { requests: [request].into(), capacity, ..Listed::default() };
     let mut heard = Heard::default();
-    run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).unwrap();
+    run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
     heard.0[0].1
 }
 
@@ -456,7 +460,7 @@ fn split_sleds_serve_their_parts_side_by_side() {
     let parameters = scenarios::mems_parameters("g2");
     let system = COMPONENTS[2].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
     let sled = capacity(&system) / 3;
-    assert_eq!(sled, MemsDevice::new(&parameters).unwrap().capacity_blocks());
+    assert_eq!(sled, MemsDevice::new(&parameters).unwrap().dimensions().capacity_blocks);
     let whole = serve_one(system, Request::read(sled - 30, 100));
     check_parts(&whole, &parameters, &[Request::read(sled - 30, 30), Request::read(0, 70)]);
 }
@@ -465,7 +469,7 @@ fn split_sleds_serve_their_parts_side_by_side() {
 fn stripes_are_dealt_round() {
     let parameters = scenarios::mems_parameters("g2");
     let system = COMPONENTS[3].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
-    let sled = MemsDevice::new(&parameters).unwrap().capacity_blocks();
+    let sled = MemsDevice::new(&parameters).unwrap().dimensions().capacity_blocks;
     assert_eq!(capacity(&system), sled / 7 * 7 * 4);
     // Stripe units 10 to 15 of 7 blocks: unit u lies on sled u mod 4 as its unit u / 4.
     let whole = serve_one(system, Request::read(10 * 7 + 3, 4 + 4 * 7 + 2));

@@ -80,7 +80,7 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
                 ground.submit(ground.system.now(), Op::Write, write * 31 % 200, 8, flags);
                 ground.settle();
             }
-            ground.system.cut_after(0);
+            ground.system.cut_power_after(0);
             ground.cut(0, &LOAD, 0);
             wrong += ground.wrong.len();
         }

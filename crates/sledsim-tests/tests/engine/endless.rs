@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use sledsim::engine::{
-    run, Completion, Component, ComponentId, Context, Instrumentation, Limits, Next, Observer, PowerLoss, System,
+    run, Completion, Component, ComponentId, Context, Instrumentation, Next, Observer, PowerLoss, RunLimits, System,
     Workload,
 };
 use sledsim::fault::{Fault, Kind};
 use sledsim::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -94,11 +94,11 @@ impl Workload for Few {
 
     fn take(&mut self) -> Request {
         self.0 -= 1;
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        Request { id: self.0, arrival: Time::from_ns(250_000_000), lbn: 0, blocks: 1, op, flags, origin: 0, spare }
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
+        Request { id: self.0, arrival: Time::from_ns(250_000_000), lbn: 0, blocks: 1, op, flags, origin: 0, padding }
     }
 
-    fn completed(&mut self, _request: &Request, _service: &Service) {}
+    fn completed(&mut self, _completion: &Completion) {}
 }
 
 struct Nobody;
@@ -108,7 +108,7 @@ impl Observer for Nobody {
 }
 
 fn run_on(system: &mut System, requests: u64) -> Result<u64, Fault> {
-    let outcome = run(system, &mut Few(requests), &Limits::default(), &mut Nobody, &mut |_| true)?;
+    let outcome = run(system, &mut Few(requests), &RunLimits::default(), &mut Nobody, &mut |_| true)?;
     Ok(outcome.completed)
 }
 
@@ -130,8 +130,8 @@ fn of_those_who_call_each_other_for_ever_the_one_that_begins_is_named() {
     Restless::over(&mut system, Way::Child, 1, Some(parent));
     let fault = run_on(&mut system, 1).expect_err("it never ends");
     assert_eq!((fault.kind, fault.path.to_string().as_str()), (Kind::Endless, "component 1"));
-    let stuck = system.stuck().expect("it is known who");
-    assert_eq!((stuck.component, stuck.at), (parent, Time::from_ns(250_000_000)));
+    let livelock = system.livelock().expect("it is known who");
+    assert_eq!((livelock.component, livelock.at), (parent, Time::from_ns(250_000_000)));
 }
 
 /// Each request and each completion is something that a run can wait for: what comes before does not count any more.

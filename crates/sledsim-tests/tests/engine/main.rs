@@ -6,6 +6,7 @@ mod endless;
 mod in_order_contract;
 mod metrics_coverage;
 mod metrics_exactness;
+mod operational_laws;
 mod queueing_theory;
 mod random_streams;
 mod run_contract;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::Mechanism;
-use sledsim::engine::{run, Limits, System};
+use sledsim::engine::{run, RunLimits, System};
 use sledsim::hierarchy::{AnticipationSpec, Drive};
 use sledsim::request::{Op, Request};
 use sledsim::scenario;
@@ -30,7 +30,7 @@ fn ran(
     system.add(Box::new(drive(Box::new(witness)).checked()), &[]);
     let mut heard = Heard::default();
     let mut workload = Listed(requests.iter().copied().collect());
-    run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true).expect("it runs");
+    run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).expect("it runs");
     system.component(system.root()).check_invariants(true).expect("everybody keeps to the rules");
     let served = dispatches.lock().expect("one thread").iter().map(|dispatch| dispatch.requests.clone()).collect();
     (heard.0, served)

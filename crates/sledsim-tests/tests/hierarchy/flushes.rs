@@ -91,8 +91,8 @@ fn cut(system: &System, cuts: u64) -> (Option<String>, u64) {
     for seed in 0..cuts {
         let mut ground = Ground::new(system.clone(), seed);
         ground.volatile = ground.system.may_lose_writes();
-        ground.system.cut_after(1 + stream.below(600));
-        while !ground.system.is_cut() {
+        ground.system.cut_power_after(1 + stream.below(600));
+        while !ground.system.is_power_off() {
             ground.operate_lasting(1, &LOAD);
         }
         ground.cut(0, &LOAD, 0);
@@ -150,7 +150,7 @@ fn a_write_that_need_not_last_is_found_wherever_it_is() {
 fn ends(system: &mut System, requests: &[Request]) -> Vec<u64> {
     let mut ends = vec![0; requests.len()];
     let mut hear = |completion: &sledsim::engine::Completion| {
-        assert!(completion.served(), "{completion:?}");
+        assert!(completion.is_served(), "{completion:?}");
         ends[completion.request.id as usize] = completion.service.end.ns();
     };
     for (id, &request) in (0..).zip(requests) {

@@ -3,12 +3,12 @@
 mod anticipation;
 mod arrays;
 mod cache_replacement;
+mod caching_disk;
 mod content_pairs;
 mod failed_sleds;
 mod flushes;
-mod mcd;
 mod merging;
-mod mwb;
 mod ram_cache;
 mod tiers;
 mod volume_moves;
+mod write_buffer;

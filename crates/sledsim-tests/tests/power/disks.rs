@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, ReadAhead};
-use sledsim::devices::{EnergyLedger, Mechanism, Service, State};
+use sledsim::devices::{EnergyLedger, Mechanism, Powered, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::power::{PowerParameters, SpinDownSpec};
 use sledsim::request::{Op, Request};
@@ -210,10 +210,10 @@ fn check_twin(parameters: &DiskParameters, policy: Option<&SpinDownSpec>) {
     let mut random = Stream::new(5, "twin");
     let (mut now, mut last, mut slept_ns) = (Time::ZERO, 0, 0);
     for _ in 0..25 {
-        let blocks = 1 + random.below(60.min(drive.capacity_blocks()));
-        let anywhere = if random.chance(0.4) { last } else { random.below(drive.capacity_blocks()) };
+        let blocks = 1 + random.below(60.min(drive.dimensions().capacity_blocks));
+        let anywhere = if random.chance(0.4) { last } else { random.below(drive.dimensions().capacity_blocks) };
         let op = if random.chance(0.5) { Op::Read } else { Op::Write };
-        let request = request(op, anywhere.min(drive.capacity_blocks() - blocks), blocks as u32);
+        let request = request(op, anywhere.min(drive.dimensions().capacity_blocks - blocks), blocks as u32);
         now += [0, 1, random.below(10_000_000), random.below(4_000_000_000)][random.below(4) as usize];
         let service = drive.serve(now, &request);
         let wake_ns = service.phases.startup_ns;

@@ -352,7 +352,7 @@ fn a_timeline_is_kept_on_demand() {
 
 /// At `now`, in the middle of whatever goes on, the ledger is what the spans until then say.
 fn check_instant(device: &dyn Mechanism, now: Time) {
-    let meter = device.meter(now).expect("known powers");
+    let meter = device.powered().expect("known power").meter(now);
     let ledger = device.ledger(now);
     assert_eq!(meter.at(), now);
     let (mut time_ns, mut energy_j) = ([0; STATES.len()], [0.0; STATES.len()]);
@@ -372,8 +372,8 @@ fn check_instant(device: &dyn Mechanism, now: Time) {
 /// at some of these instants and asked afresh at others.
 fn check_instants(device: &mut dyn Mechanism, seed: u64) {
     let mut random = Stream::new(seed, "instants");
-    device.settle_meter(Time::ZERO).expect("known powers").record(ALL);
-    let capacity = device.capacity_blocks();
+    device.powered_mut().expect("known power").settle_meter(Time::ZERO).record(ALL);
+    let capacity = device.dimensions().capacity_blocks;
     let mut free = Time::ZERO;
     for id in 0..25 {
         let now = free + [0, 1, random.below(5_000_000)][random.below(3) as usize];
@@ -388,7 +388,7 @@ fn check_instants(device: &mut dyn Mechanism, seed: u64) {
         instants.sort_unstable();
         for instant in instants {
             if random.chance(0.3) {
-                device.settle_meter(now + instant);
+                device.powered_mut().expect("known power").settle_meter(now + instant);
             }
             check_instant(device, now + instant);
         }

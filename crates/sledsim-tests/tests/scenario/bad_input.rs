@@ -73,7 +73,7 @@ fn unknown_names_name_the_nearest() {
     let column = changed(|document| document["workload"] = json!({"path": "x", "columns": {"tiem": "t"}}));
     assert_parts(&column, &["unknown key workload.columns.tiem: did you mean \"time\"?"]);
     let unit = changed(|document| document["workload"] = json!({"path": "x", "columns": {"time_unit": "h"}}));
-    assert_parts(&unit, &["workload.columns.time_unit = \"h\" is not known", "s, ms, us, ns"]);
+    assert_parts(&unit, &["workload.columns.time_unit = \"h\" is not known", "s, ms, us, ns, filetime"]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ impl Exhaustive {
                 .least(|it| self.lies_ahead(it.request.lbn).then(|| distance(it)))
                 .or_else(|| self.least(|it| Some(distance(it)))),
             SchedulerSpec::Vscan(vscan::Spec { r }) => self.least(|it| {
-                let penalty = r * sled.capacity_blocks() as f64;
+                let penalty = r * sled.dimensions().capacity_blocks as f64;
                 Some(distance(it) + if self.lies_ahead(it.request.lbn) { 0.0 } else { penalty })
             }),
             SchedulerSpec::Sptf(_) => self.least(|it| Some(positioning_ns(it, now, sled))),
@@ -138,9 +138,9 @@ impl Exhaustive {
                 self.least(|it| Some(positioning_ns(it, now, sled) - weight * (now - it.ready) as f64))
             }
             SchedulerSpec::Sdf(_) => self.least(|it| {
-                let (x_m, y_m) = sled.coordinates_m(sled.locate(&it.request));
-                let (at_x_m, at_y_m) = sled.position_m(now);
-                Some((x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m))
+                let to = sled.coordinates_m(sled.locate(&it.request));
+                let at = sled.position_m(now);
+                Some((to.x_m - at.x_m) * (to.x_m - at.x_m) + (to.y_m - at.y_m) * (to.y_m - at.y_m))
             }),
             SchedulerSpec::Zsptf(zsptf::Spec { zones }) => self.next_in_zone(zones, now, sled),
         }?;
@@ -168,8 +168,8 @@ fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>
         match *step {
             Step::Push { lbn, blocks, after_ns } => {
                 now += after_ns;
-                let lbn = lbn % sled.capacity_blocks();
-                let blocks = blocks.min((sled.capacity_blocks() - lbn) as u32);
+                let lbn = lbn % sled.dimensions().capacity_blocks;
+                let blocks = blocks.min((sled.dimensions().capacity_blocks - lbn) as u32);
                 let request = read(id, now.ns(), lbn, blocks);
                 scheduler.push(now, request, &sled);
                 reference.pending.push(Pending { ready: now, request });
@@ -225,7 +225,7 @@ proptest! {
 
 /// Scattered requests of a sled: the same ones each time.
 fn scattered(count: u64, sled: &Sled) -> Vec<Request> {
-    (0..count).map(|id| read(id, 0, id * 2_654_435_761 % (sled.capacity_blocks() - 8), 8)).collect()
+    (0..count).map(|id| read(id, 0, id * 2_654_435_761 % (sled.dimensions().capacity_blocks - 8), 8)).collect()
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
     let mut sled = Sled { at: Location::default(), ..Sled::mems() };
     let mut scheduler = build(&spec, &sled);
     let mut now = Time::ZERO;
-    let far = sled.capacity_blocks() - 1;
+    let far = sled.dimensions().capacity_blocks - 1;
     scheduler.push(now, read(0, 0, 0, 1), &sled);
     scheduler.push(now, read(1, 0, far, 1), &sled);
     for dispatch in 0..2_000 {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
-use sledsim::devices::{Location, Mechanism, Platter, Service};
+use sledsim::devices::{Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Rotating, Service};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::{asptf, build, sptf, zsptf, SchedulerSpec};
@@ -50,7 +50,7 @@ fn decides(spec: &SchedulerSpec, parameters: &DiskParameters, pending: usize, de
     let mut waiting: Vec<(Time, Request)> = Vec::new();
     let mut now = Time::from_ns(random.below(1 << 40));
     for id in 0..(pending + decisions) as u64 {
-        let new = request(id, &mut random, device.capacity_blocks());
+        let new = request(id, &mut random, device.dimensions().capacity_blocks);
         scheduler.push(now, new, &device);
         waiting.push((now, new));
         if waiting.len() < pending {
@@ -110,19 +110,40 @@ struct Counted {
 }
 
 impl Mechanism for Counted {
-    sledsim_testing::places_as!(disk);
+    fn dimensions(&self) -> Dimensions {
+        self.disk.dimensions()
+    }
+    fn locate(&self, request: &Request) -> Location {
+        self.disk.locate(request)
+    }
+    fn coordinates_m(&self, location: Location) -> Coordinates {
+        self.disk.coordinates_m(location)
+    }
+    fn position_m(&self, now: Time) -> Coordinates {
+        self.disk.position_m(now)
+    }
+    fn cylinder(&self, now: Time) -> u32 {
+        self.disk.cylinder(now)
+    }
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        self.disk.cylinder_bound_ns(now, cylinder)
+    }
 
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         self.asked.set(self.asked.get() + 1);
         self.disk.positioning_ns(now, location)
     }
 
-    fn platter(&self, now: Time) -> Option<Platter> {
-        self.disk.platter(now).filter(|_| self.turns)
-    }
-
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.disk.serve(now, request)
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.disk.ledger(now)
+    }
+
+    fn rotating(&self) -> Option<&dyn Rotating> {
+        self.disk.rotating().filter(|_| self.turns)
     }
 }
 
@@ -136,7 +157,7 @@ fn asked(spec: &SchedulerSpec, name: &str, pending: u64, turns: bool) -> f64 {
     let mut now = Time::ZERO;
     let mut counted = 0;
     for id in 0..pending + DISPATCHES {
-        let lbn = random.below(device.capacity_blocks() - 16);
+        let lbn = random.below(device.dimensions().capacity_blocks - 16);
         scheduler.push(now, Request { id, lbn, blocks: 16, ..read() }, &device);
         if id >= pending {
             let before = device.asked.get();

@@ -33,7 +33,7 @@ fn decides_as(spec: SchedulerSpec, mut device: MemsDevice, cost: impl Fn(&MemsDe
     let mut scheduler = build(&spec, &device);
     let mut pending = Vec::new();
     let mut now = Time::ZERO;
-    for (i, request) in requests(size(600, 1_500), device.capacity_blocks()).into_iter().enumerate() {
+    for (i, request) in requests(size(600, 1_500), device.dimensions().capacity_blocks).into_iter().enumerate() {
         scheduler.push(now, request, &device);
         pending.push((now, request));
         if i < 300 {
@@ -81,9 +81,9 @@ fn asptf_decides_as_an_exhaustive_search() {
 fn sdf_decides_as_an_exhaustive_search() {
     every_device(|device| {
         decides_as(sdf::POLICY.default, device, |device, now, (_, request)| {
-            let (x_m, y_m) = device.coordinates_m(device.locate(request));
-            let (at_x_m, at_y_m) = device.position_m(now);
-            (x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m)
+            let to = device.coordinates_m(device.locate(request));
+            let at = device.position_m(now);
+            (to.x_m - at.x_m) * (to.x_m - at.x_m) + (to.y_m - at.y_m) * (to.y_m - at.y_m)
         });
     });
 }
@@ -92,13 +92,14 @@ fn sdf_decides_as_an_exhaustive_search() {
 fn bounds_hold_and_rise_outwards() {
     every_device(|mut device| {
         let mut now = Time::ZERO;
-        for request in requests(20, device.capacity_blocks()) {
+        for request in requests(20, device.dimensions().capacity_blocks) {
             now = device.serve(now, &request).free;
             let from = device.cylinder(now);
-            let bounds: Vec<u64> = (0..device.cylinders()).map(|it| device.cylinder_bound_ns(now, it)).collect();
+            let bounds: Vec<u64> =
+                (0..device.dimensions().cylinders).map(|it| device.cylinder_bound_ns(now, it)).collect();
             assert!(bounds[from as usize..].is_sorted(), "from cylinder {from} upwards");
             assert!(bounds[..=from as usize].iter().rev().is_sorted(), "from cylinder {from} downwards");
-            for lbn in (0..device.capacity_blocks()).step_by(9_973) {
+            for lbn in (0..device.dimensions().capacity_blocks).step_by(9_973) {
                 let location = device.locate(&Request { lbn, ..request });
                 let positioning_ns = device.positioning_ns(now, location);
                 assert!(bounds[location.cylinder as usize] <= positioning_ns, "from cylinder {from} to {location:?}");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{json, Value};
+use sledsim::engine::Completion;
 use sledsim::request::{Flags, Request};
 use sledsim::scenario;
 use sledsim::service::Service;
@@ -56,7 +57,7 @@ fn drain(workload: &mut dyn Workload, count: usize) -> Vec<Request> {
                 let (end, request) = under_way.pop_front().expect("nobody waits for nothing");
                 now = end;
                 let service = Service { start: request.arrival, end, free: end, ..Service::default() };
-                workload.completed(&request, &service);
+                workload.completed(&Completion::of(request, service));
             }
             Next::Busy | Next::Ended => panic!("a mix always knows, and doesn't end"),
         }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::{json, Value};
-use sledsim::engine::{Next, Workload};
+use sledsim::engine::{Completion, Next, Workload};
 use sledsim::fault::Kind;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::service::Service;
 use sledsim::traces::TraceFormat;
 use sledsim::workloads::{LastBlock, MetadataSpec, Replay, Synthetic, SyntheticSpec, TraceSpec};
@@ -35,7 +35,7 @@ fn needs(request: &Request, block_bytes: u32) -> (u64, u64) {
 
 /// The same requests as without the options that say what is needed.
 fn plain(requests: &[Request]) -> Vec<Request> {
-    requests.iter().map(|&request| Request { spare: Spare::NONE, flags: Flags::NONE, ..request }).collect()
+    requests.iter().map(|&request| Request { padding: Padding::NONE, flags: Flags::NONE, ..request }).collect()
 }
 
 /// Asserts that equally likely outcomes are as frequent as one another: chi-square below its mean plus four standard
@@ -195,7 +195,7 @@ fn replayed_by(seed: u64, trace: &Trace, options: TraceSpec) -> Result<Vec<Reque
             Next::At(end) => {
                 let request = replay.take();
                 requests.push(request);
-                replay.completed(&request, &Service { end, free: end, ..Service::default() });
+                replay.completed(&Completion::of(request, Service { end, free: end, ..Service::default() }));
             }
             Next::Busy | Next::Waiting => {}
         }
@@ -236,9 +236,9 @@ fn replays_draw_as_generators_do() {
 #[test]
 fn a_record_needs_what_it_needs() {
     let trace = records(300);
-    let needs = |options: TraceSpec| -> Vec<(u64, Spare, Flags)> {
+    let needs = |options: TraceSpec| -> Vec<(u64, Padding, Flags)> {
         let requests = replayed(&trace, options).unwrap();
-        requests.iter().map(|request| (request.lbn, request.spare, request.flags)).collect()
+        requests.iter().map(|request| (request.lbn, request.padding, request.flags)).collect()
     };
     let whole = needs(drawn());
     for cut in [1, 100, 299] {

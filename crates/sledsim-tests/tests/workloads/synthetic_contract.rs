@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use sledsim::engine::Completion;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
@@ -116,7 +117,7 @@ fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
         } else {
             let (request, end) = pending.pop_front().expect("it waits, so something is outstanding");
             now = end;
-            workload.completed(&request, &Service { end, free: end, ..Service::default() });
+            workload.completed(&Completion::of(request, Service { end, free: end, ..Service::default() }));
         }
     }
     taken
@@ -188,7 +189,7 @@ fn closed_workloads_keep_every_user_busy() {
             assert_eq!(sent.len(), outstanding as usize);
             let oldest = sent.pop_front().expect("at least one user");
             now += SERVICE_NS;
-            workload.completed(&oldest, &Service { end: now, free: now, ..Service::default() });
+            workload.completed(&Completion::of(oldest, Service { end: now, free: now, ..Service::default() }));
             if think_ms.mean() == 0.0 {
                 let next = workload.peek().expect("a synthetic workload can't fail");
                 assert_eq!(next, Next::At(now), "a user who does not think sends at once");

@@ -349,8 +349,9 @@ fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
         read_as(content, options).unwrap().0.iter().map(|record| record.time.ns()).collect()
     };
     let plain = times(TraceFormat::Fio.example(), &TraceOptions::default());
-    let micros = TraceOptions { fio_time_unit: Some(TimeUnit::Us), ..TraceOptions::default() };
-    assert_eq!(times(TraceFormat::Fio.example(), &micros), plain.iter().map(|ns| ns / 1000).collect::<Vec<_>>());
+    assert_eq!(plain, [0, 5_000_000, 7_000_000]);
+    let millis = TraceOptions { fio_time_unit: Some(TimeUnit::Ms), ..TraceOptions::default() };
+    assert_eq!(times(TraceFormat::Fio.example(), &millis), plain.iter().map(|ns| ns * 1000).collect::<Vec<_>>());
     let both = b"8,0 3 1 0.000000000 697 Q W 223490 + 8 [dd]\n8,0 3 2 0.000500000 697 D W 223490 + 8 [dd]\n\
         8,0 3 3 0.009000000 697 Q R 64 + 16 [dd]\n8,0 3 4 0.010000000 697 D R 64 + 16 [dd]\n";
     let issued = TraceOptions { blkparse_event: BlkparseEvent::Dispatched, ..TraceOptions::default() };

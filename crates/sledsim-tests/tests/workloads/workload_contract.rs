@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{json, Value};
-use sledsim::engine::{Next, Workload};
+use sledsim::engine::{Completion, Next, Workload};
 use sledsim::request::{Op, Request};
 use sledsim::scenario::RunOutput;
 use sledsim::service::Service;
@@ -76,7 +76,7 @@ fn drain(workload: &mut dyn Workload, service_ns: u64, most: usize) -> Result<Ve
                 now = end;
                 let (end, request) = under_way.remove(0);
                 let service = Service { start: request.arrival, end, free: end, ..Service::default() };
-                workload.completed(&request, &service);
+                workload.completed(&Completion::of(request, service));
             }
         }
     }

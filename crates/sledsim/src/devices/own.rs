@@ -10,15 +10,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::devices::past::{has_past, Past};
-use crate::devices::powered::Work;
-use crate::devices::shares::{has_shares, Shares};
-use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Phases, Service, State};
+use crate::devices::equal_cylinders::EqualCylinders;
+use crate::devices::history::ActivityHistory;
+use crate::devices::power_account::Work;
+use crate::devices::{Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Phases, Powered, Service, State};
 use crate::engine::Stop;
 use crate::fault::{Fault, Kind, Range};
 use crate::limits::OWN_TIME_NS;
 use crate::own::{told, OwnDevice, OwnSpec, Role};
-use crate::power::{Meter, PowerParameters, SpinDownSpec};
+use crate::power::{PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -76,64 +76,51 @@ impl JsonSchema for OwnParameters {
     }
 }
 
-/// A device whose mechanism is one's own.
+/// A device with a custom mechanism.
 #[derive(Clone)]
 pub struct Own {
-    /// It may remember what it is asked: it is asked one thing after the other.
+    /// Calls may change the state of a plugin, so calls through `&self` are serialised.
     mechanism: RefCell<Box<dyn OwnDevice>>,
-    shares: Shares,
-    block_bytes: u32,
-    /// The block after the last one served.
-    next_lbn: u64,
-    past: Past<2>,
-    /// Why it can't go on.
-    stop: RefCell<Option<Broken>>,
+    layout: EqualCylinders,
+    history: ActivityHistory<2>,
+    failure: RefCell<Option<Failure>>,
 }
 
-/// Why a mechanism can't go on.
+/// The first failure of a mechanism.
 #[derive(Clone)]
-struct Broken {
+struct Failure {
     why: Stop,
-    /// When it was asked.
     at: Time,
-    about: About,
+    call: Call,
 }
 
-/// With what a mechanism is asked.
-#[derive(Clone, Copy)]
-enum About {
-    /// A request that it serves.
-    Served(Request),
-    /// A block that may be read or written.
-    Place { lbn: u64, read: bool },
+/// The subject of a call to a mechanism.
+#[derive(Clone, Copy, PartialEq)]
+enum Call {
+    Request(Request),
+    Positioning { lbn: u64, read: bool },
 }
 
-impl About {
-    /// What messages call it, and its request, if that is it or one of those that wait.
-    fn told(self, waiting: &[Request]) -> (String, Option<u64>) {
-        let request = match self {
-            Self::Served(request) => Some(request),
-            Self::Place { lbn, read } => {
-                waiting.iter().find(|request| request.lbn == lbn && (request.op == Op::Read) == read).copied()
-            }
-        };
-        match (request, self) {
-            (Some(request), _) | (None, Self::Served(request)) => (told(&request), Some(request.id)),
-            (None, Self::Place { lbn, read }) => {
+impl Failure {
+    fn to_stop(&self) -> Stop {
+        let (what, request) = match self.call {
+            Call::Request(request) => (told(&request), Some(request.id)),
+            Call::Positioning { lbn, read } => {
                 (format!("a {} of LBN {lbn}", if read { "read" } else { "write" }), None)
             }
-        }
+        };
+        self.why.at(Role::Device, self.at, &what, request)
     }
 }
 
-/// Half of what a [`Location`] can tell apart: whether a block is to be written stands there, too.
-const TOLD_APART: u64 = 1 << 31;
+/// Half of the slots that a [`Location`] can distinguish: a slot also encodes whether the block is to be written.
+const MOST_SLOTS: u64 = 1 << 31;
 
 impl Own {
     /// A device that has served nothing.
     ///
     /// # Errors
-    /// A size that no device has, or powers that contradict each other.
+    /// The size is out of range, or the power parameters contradict each other.
     pub fn new(mechanism: Box<dyn OwnDevice>, power: Option<&PowerParameters>) -> Result<Self, Fault> {
         let (blocks, block_bytes) = (mechanism.capacity_blocks(), mechanism.block_bytes());
         let sizes = [("capacity_blocks", blocks, 1e15), ("block_bytes", block_bytes.into(), 1_048_576.0)];
@@ -147,26 +134,24 @@ impl Own {
         let nothing = |state| Work { op: Op::Read, state, from: Time::ZERO, to: Time::ZERO };
         Ok(Self {
             mechanism: RefCell::new(mechanism),
-            shares: Shares::new(blocks, TOLD_APART),
-            block_bytes,
-            next_lbn: 0,
-            past: Past::new([nothing(State::Seek), nothing(State::Data)], power)?,
-            stop: RefCell::new(None),
+            layout: EqualCylinders::new(blocks, block_bytes, MOST_SLOTS),
+            history: ActivityHistory::new([nothing(State::Seek), nothing(State::Data)], power)?,
+            failure: RefCell::new(None),
         })
     }
 
-    /// The same device under a policy that says when it enters idle modes; at their own times without one. Nothing changes
-    /// where the powers are not known.
+    /// Sets the policy that decides when the device enters idle modes; `None`: after the time given with each mode. No effect
+    /// if the power is not known.
     #[must_use]
     pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
-        self.past.obey(policy);
+        self.history.set_policy(policy);
         self
     }
 
-    /// A time that the mechanism tells, ns; 0 once it can't go on.
-    fn asked(&self, at: Time, about: About, ask: impl FnOnce(&mut dyn OwnDevice) -> Result<u64, Stop>) -> u64 {
-        let mut stop = self.stop.borrow_mut();
-        if stop.is_some() {
+    /// Returns the time in ns that the mechanism answers; 0 after a failure.
+    fn ask(&self, at: Time, call: Call, ask: impl FnOnce(&mut dyn OwnDevice) -> Result<u64, Stop>) -> u64 {
+        let mut failure = self.failure.borrow_mut();
+        if failure.is_some() {
             return 0;
         }
         let mut mechanism = self.mechanism.borrow_mut();
@@ -177,75 +162,87 @@ impl Own {
             (ns <= OWN_TIME_NS.most).then_some(ns).ok_or_else(too_long)
         });
         answer.unwrap_or_else(|why| {
-            *stop = Some(Broken { why, at, about });
+            *failure = Some(Failure { why, at, call });
             0
         })
     }
 }
 
 impl Mechanism for Own {
-    has_past!();
-    has_shares!();
-
-    fn block_bytes(&self) -> u32 {
-        self.block_bytes
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        0
+    fn dimensions(&self) -> Dimensions {
+        self.layout.dimensions()
     }
 
     fn locate(&self, request: &Request) -> Location {
-        let Location { cylinder, slot } = self.shares.location(request.lbn);
+        let Location { cylinder, slot } = self.layout.location(request.lbn);
         Location { cylinder, slot: slot * 2 + u32::from(request.op == Op::Write) }
     }
 
-    /// No place is known to be out of reach.
+    fn coordinates_m(&self, location: Location) -> Coordinates {
+        self.layout.coordinates_m(location.cylinder)
+    }
+
+    fn position_m(&self, _now: Time) -> Coordinates {
+        self.layout.position_m()
+    }
+
+    fn cylinder(&self, _now: Time) -> u32 {
+        self.layout.cylinder()
+    }
+
+    /// No location is known to be far away.
     fn cylinder_bound_ns(&self, now: Time, _cylinder: u32) -> u64 {
-        self.wake_ns(now)
+        self.history.wake_ns(now)
     }
 
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
-        let wake_ns = self.wake_ns(now);
-        let lbn = self.shares.lbn(Location { slot: location.slot / 2, ..location });
+        let wake_ns = self.history.wake_ns(now);
+        let lbn = self.layout.lbn(Location { slot: location.slot / 2, ..location });
         let read = location.slot.is_multiple_of(2);
         let ready = now + wake_ns;
-        let about = About::Place { lbn, read };
-        wake_ns + self.asked(ready, about, |mechanism| mechanism.positioning_ns(ready, lbn, read))
+        let call = Call::Positioning { lbn, read };
+        wake_ns + self.ask(ready, call, |mechanism| mechanism.positioning_ns(ready, lbn, read))
     }
 
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks(), "{request:?}");
-        debug_assert!(self.past.end() <= now, "the device serves until {:?}", self.past.end());
-        let about = About::Served(*request);
+        debug_assert!(request.fits(self.dimensions().capacity_blocks), "{request:?}");
+        debug_assert!(self.history.end() <= now, "the device serves until {:?}", self.history.end());
         let (lbn, read) = (request.lbn, request.op == Op::Read);
-        let startup_ns = self.past.wake(now);
+        let call = Call::Request(*request);
+        if let Some(failure) = self.failure.get_mut() {
+            // The scheduler's positioning call failed for this request.
+            if failure.call == (Call::Positioning { lbn, read }) {
+                failure.call = call;
+            }
+        }
+        let startup_ns = self.history.wake(now);
         let ready = now + startup_ns;
-        let seek_ns = self.asked(ready, about, |mechanism| mechanism.positioning_ns(ready, lbn, read));
+        let seek_ns = self.ask(ready, call, |mechanism| mechanism.positioning_ns(ready, lbn, read));
         let there = ready + seek_ns;
-        let transfer_ns = self.asked(there, about, |mechanism| mechanism.serve(there, request));
+        let transfer_ns = self.ask(there, call, |mechanism| mechanism.serve(there, request));
         let end = there + transfer_ns;
         let phases = Phases { startup_ns, seek_ns, seek_x_ns: seek_ns, transfer_ns, ..Phases::default() };
         let work = [
             Work { op: request.op, state: State::Seek, from: ready, to: there },
             Work { op: request.op, state: State::Data, from: there, to: end },
         ];
-        self.next_lbn = request.end_lbn();
-        Service { start: now, end, free: end, phases, energy: self.past.does(work, now, startup_ns) }
+        self.layout.next_lbn = request.end_lbn();
+        Service { start: now, end, free: end, phases, energy: self.history.add(work, now, startup_ns) }
     }
 
-    fn is_own(&self) -> bool {
-        true
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.history.ledger(now)
     }
 
-    fn stop(&self, waiting: &[Request]) -> Option<Stop> {
-        let stop = self.stop.borrow();
-        let Broken { why, at, about } = stop.as_ref()?;
-        let (with, request) = about.told(waiting);
-        Some(why.at(Role::Device, *at, &with, request))
+    fn powered(&self) -> Option<&dyn Powered> {
+        self.history.powered()
     }
 
-    fn is_broken(&self) -> bool {
-        self.stop.borrow().is_some()
+    fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+        self.history.powered_mut()
+    }
+
+    fn failure(&self) -> Option<Stop> {
+        self.failure.borrow().as_ref().map(Failure::to_stop)
     }
 }

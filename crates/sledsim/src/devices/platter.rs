@@ -1,11 +1,11 @@
-//! What turns under a head, as far as it bounds positioning times.
+//! The rotation of a platter, as far as it bounds positioning times.
 
 use crate::convert::to_u64;
 
-/// The platter at an instant: says when an angle passes under a head next, to within a few nanoseconds and never too late.
+/// The platter at an instant: gives a lower bound, to within a few nanoseconds, on the time until an angle passes under a head.
 ///
-/// A device that has one gives locations an angle; see [`super::Mechanism::angle`]. Angles are fractions of a revolution, with 2^64 to
-/// the whole, counted from any mark in the sense in which they pass under a head as time goes on.
+/// Angles are fractions of a revolution in units of 2^-64, counted from any fixed mark in the order in which they pass under a
+/// head. [`super::Rotating::angle`] gives the angle of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Platter {
     revolution_ns: u64,
@@ -14,13 +14,12 @@ pub struct Platter {
 }
 
 impl Platter {
-    /// By how much the angles of the platter and of a location may be off together, and the instants that the device
-    /// rounds to whole nanoseconds, ns.
+    /// Greatest error, ns, of the angles of the platter and a location and of the instants that the device rounds to whole
+    /// nanoseconds, taken together.
     const TOLERANCE_NS: u64 = 2;
 
-    /// A platter that brings `angle` under a head now, and each angle again after `revolution_ns` (rounded down). Where
-    /// several heads can take what passes, a revolution is the time from one of them to the next. `None` for one too short
-    /// to be told from the tolerance.
+    /// A platter that has `angle` under a head now, and each angle again after `revolution_ns` (rounded down). With several arms
+    /// a revolution is the time from one arm to the next. `None` if the revolution is too short compared with the tolerance.
     #[must_use]
     pub const fn new(revolution_ns: u64, angle: u64) -> Option<Self> {
         if revolution_ns <= 4 * Self::TOLERANCE_NS {
@@ -29,16 +28,16 @@ impl Platter {
         Some(Self { revolution_ns, angle, slack: u64::MAX / revolution_ns * Self::TOLERANCE_NS })
     }
 
-    /// The fraction of a revolution, 2^64 to the whole, that `part` of `whole` is; `part` is below `whole`.
+    /// Returns `part / whole` in units of 2^-64; `part` is below `whole`.
     #[must_use]
     pub fn fraction(part: u64, whole: u64) -> u64 {
         to_u64((u128::from(part) << 64) / u128::from(whole))
     }
 
-    /// A lower bound on the time until `angle` passes under a head that is on its track no sooner than `on_track_ns` from now.
+    /// Returns a lower bound on the time until `angle` passes under a head that is on its track `on_track_ns` from now or later.
     #[must_use]
     pub fn passes_ns(&self, angle: u64, on_track_ns: u64) -> u64 {
-        // The slack keeps an angle that is just passing from counting as one that has just passed.
+        // With the slack, an angle that is just passing does not count as one that has just passed.
         let ahead = angle.wrapping_sub(self.angle).wrapping_add(self.slack);
         let first_ns = ((u128::from(ahead) * u128::from(self.revolution_ns)) >> 64) as u64;
         let latest_ns = first_ns + Self::TOLERANCE_NS;
@@ -60,7 +59,7 @@ mod tests {
     proptest! {
         /// Against exact rational arithmetic: a revolution of `numerator / denominator` ns, sectors on it, whole nanoseconds.
         #[test]
-        fn never_too_late_and_hardly_too_early(
+        fn passes_ns_is_a_tight_lower_bound(
             (numerator, denominator) in (60_000_u64..60_000_000_000, 1_u64..1_000),
             sectors in 1_u64..2_000,
             sector in any::<u64>(),

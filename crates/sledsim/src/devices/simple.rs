@@ -1,19 +1,19 @@
 //! Devices without a mechanism: service times that are constant, or linear in the distance between requests.
 //!
 //! The distance of a request is the number of blocks between its first block and the block after the previous request's last:
-//! a request that continues the previous one has distance 0, whatever the sizes. The first request of a run comes as if block
-//! 0 were next. The number of blocks of a request makes no difference, and neither does its direction.
+//! a request that continues the previous one has distance 0, whatever the sizes. For the first request of a run the distance
+//! counts from block 0. The service time depends neither on the number of blocks nor on the operation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::convert::trunc_to_u64;
-use crate::devices::past::{has_past, Past};
-use crate::devices::powered::Work;
-use crate::devices::shares::{has_shares, Shares};
-use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Phases, Service, State};
+use crate::devices::equal_cylinders::EqualCylinders;
+use crate::devices::history::ActivityHistory;
+use crate::devices::power_account::Work;
+use crate::devices::{Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Phases, Powered, Service, State};
 use crate::fault::{Fault, Kind, Range};
-use crate::power::{Meter, PowerParameters, SpinDownSpec};
+use crate::power::{PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
 
@@ -67,33 +67,30 @@ pub struct LinearParameters {
 
 /// A device without a mechanism.
 ///
-/// All of a service counts as seeking, but the return from an idle mode. For schedulers, which ask for cylinders, the LBNs are cut
-/// into equal shares, laid out evenly along one metre.
+/// All of a service counts as seeking, except the return from an idle mode. The LBNs are divided into equal cylinders, evenly
+/// spaced along one metre, for schedulers that use cylinders.
 #[derive(Clone, Debug)]
 pub struct SimpleDevice {
-    block_bytes: u32,
     nearest_ns: u64,
     ns_per_block: f64,
-    shares: Shares,
-    /// The block after the last one served.
-    next_lbn: u64,
-    past: Past<1>,
+    layout: EqualCylinders,
+    history: ActivityHistory<1>,
 }
 
 impl SimpleDevice {
-    /// Every request takes the same time.
+    /// A device whose every request takes the same time.
     ///
     /// # Errors
-    /// Parameters that contradict each other: says which.
+    /// The parameters contradict each other.
     pub fn constant(parameters: &ConstantParameters) -> Result<Self, Fault> {
         let ConstantParameters { block_bytes, capacity_blocks, access_ms, .. } = *parameters;
         Self::new(block_bytes, capacity_blocks, [access_ms; 2], parameters.power.as_ref())
     }
 
-    /// The time is linear in the distance.
+    /// A device whose time is linear in the distance.
     ///
     /// # Errors
-    /// Parameters that contradict each other: says which.
+    /// The parameters contradict each other.
     pub fn linear(parameters: &LinearParameters) -> Result<Self, Fault> {
         let LinearParameters { block_bytes, capacity_blocks, nearest_ms, farthest_ms, .. } = *parameters;
         if farthest_ms < nearest_ms {
@@ -104,11 +101,11 @@ impl SimpleDevice {
         Self::new(block_bytes, capacity_blocks, [nearest_ms, farthest_ms], parameters.power.as_ref())
     }
 
-    /// The same device under a policy that says when it enters idle modes; at their own times without one. Nothing changes
-    /// where the powers are not known.
+    /// Sets the policy that decides when the device enters idle modes; `None`: after the time given with each mode. No effect
+    /// if the power is not known.
     #[must_use]
     pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
-        self.past.obey(policy);
+        self.history.set_policy(policy);
         self
     }
 
@@ -127,16 +124,14 @@ impl SimpleDevice {
         }
         let nothing = Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO };
         Ok(Self {
-            block_bytes,
             nearest_ns: s_to_ns(nearest_ms * 1e-3),
             ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity_blocks as f64,
-            shares: Shares::new(capacity_blocks, 1 << 32),
-            next_lbn: 0,
-            past: Past::new([nothing], power)?,
+            layout: EqualCylinders::new(capacity_blocks, block_bytes, 1 << 32),
+            history: ActivityHistory::new([nothing], power)?,
         })
     }
 
-    /// Time of a request at a distance in blocks, ns: never falls as the distance grows.
+    /// Returns the time of a request at a distance in blocks, ns. It never falls as the distance grows.
     #[inline]
     fn time_ns(&self, distance_blocks: u64) -> u64 {
         // Truncation after adding a half is round-half-up.
@@ -145,51 +140,67 @@ impl SimpleDevice {
 }
 
 impl Mechanism for SimpleDevice {
-    has_past!();
-    has_shares!();
-
-    fn block_bytes(&self) -> u32 {
-        self.block_bytes
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        0
+    fn dimensions(&self) -> Dimensions {
+        self.layout.dimensions()
     }
 
     #[inline]
     fn locate(&self, request: &Request) -> Location {
-        self.shares.location(request.lbn)
+        self.layout.location(request.lbn)
+    }
+
+    fn coordinates_m(&self, location: Location) -> Coordinates {
+        self.layout.coordinates_m(location.cylinder)
+    }
+
+    fn position_m(&self, _now: Time) -> Coordinates {
+        self.layout.position_m()
+    }
+
+    #[inline]
+    fn cylinder(&self, _now: Time) -> u32 {
+        self.layout.cylinder()
     }
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let (first_lbn, last_lbn) = self.shares.blocks(cylinder);
-        let distance_blocks = first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn);
-        self.wake_ns(now) + self.time_ns(distance_blocks)
+        self.history.wake_ns(now) + self.time_ns(self.layout.least_distance_blocks(cylinder))
     }
 
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
-        self.wake_ns(now) + self.time_ns(self.shares.lbn(location).abs_diff(self.next_lbn))
+        self.history.wake_ns(now) + self.time_ns(self.layout.lbn(location).abs_diff(self.layout.next_lbn))
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks(), "{request:?}");
-        debug_assert!(self.past.end() <= now, "the device serves until {:?}", self.past.end());
-        let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
-        let startup_ns = self.past.wake(now);
+        debug_assert!(request.fits(self.dimensions().capacity_blocks), "{request:?}");
+        debug_assert!(self.history.end() <= now, "the device serves until {:?}", self.history.end());
+        let seek_ns = self.time_ns(request.lbn.abs_diff(self.layout.next_lbn));
+        let startup_ns = self.history.wake(now);
         let from = now + startup_ns;
         let end = from + seek_ns;
-        self.next_lbn = request.end_lbn();
+        self.layout.next_lbn = request.end_lbn();
         let work = Work { op: request.op, state: State::Seek, from, to: end };
         Service {
             start: now,
             end,
             free: end,
             phases: Phases { startup_ns, seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
-            energy: self.past.does([work], now, startup_ns),
+            energy: self.history.add([work], now, startup_ns),
         }
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.history.ledger(now)
+    }
+
+    fn powered(&self) -> Option<&dyn Powered> {
+        self.history.powered()
+    }
+
+    fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+        self.history.powered_mut()
     }
 }
 

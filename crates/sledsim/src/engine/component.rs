@@ -3,7 +3,7 @@
 
 use dyn_clone::DynClone;
 
-use crate::engine::context::{Below, Context};
+use crate::engine::context::{Context, Descendants};
 use crate::engine::details::Details;
 use crate::fault::Fault;
 use crate::power::Meter;
@@ -51,7 +51,7 @@ impl Completion {
     /// Returns true if the status is [`Status::Served`].
     #[inline]
     #[must_use]
-    pub fn served(&self) -> bool {
+    pub fn is_served(&self) -> bool {
         self.status == Status::Served
     }
 
@@ -112,7 +112,7 @@ pub trait Component: PowerLoss + Instrumentation + DynClone + Send {
     /// Estimated time until the first block of `request` could be reached, counted from the end of the current access and as if
     /// the queue were empty; `None` if unknown. Parents use it to choose between children. A component that passes requests on
     /// asks the child that would serve this one.
-    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let _ = (now, request, below);
         None
     }

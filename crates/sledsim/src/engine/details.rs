@@ -1,62 +1,62 @@
-//! What components say of themselves besides what every one measures.
+//! Statistics that only some kinds of components have.
 
-/// What a component says of itself over the measurement window: what it counted, and its responses by the way requests took.
+/// Statistics of a component over the measurement window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
-    /// Its kind, as in a scenario.
+    /// Kind of the component, as in a scenario.
     pub kind: &'static str,
-    /// What it counted, in an order of its own.
+    /// Counts, in the order in which they are reported.
     pub counts: Vec<Count>,
-    /// The ways of the requests that it completed; each took one of them.
-    pub paths: Vec<Path>,
+    /// Response times by the path that requests took through the component. Each completed request took one path.
+    pub paths: Vec<ServicePath>,
 }
 
-/// Something that a component counted.
+/// A named figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// What, in snake case.
+    /// Name in snake case.
     pub name: &'static str,
-    /// Its unit; empty for numbers of things.
+    /// Unit; empty for numbers of things.
     pub unit: &'static str,
-    /// How much.
+    /// Value in that unit.
     pub value: f64,
 }
 
 impl Count {
-    /// A number of things.
+    /// A number of things, without a unit.
     #[must_use]
     pub fn of(name: &'static str, value: u64) -> Self {
         Self { name, unit: "", value: value as f64 }
     }
 
-    /// A fraction, 0 of nothing.
+    /// `part / whole`, or 0 if `whole` is 0.
     #[must_use]
     pub fn share(name: &'static str, part: u64, whole: u64) -> Self {
         Self { name, unit: "fraction", value: if whole == 0 { 0.0 } else { part as f64 / whole as f64 } }
     }
 }
 
-/// A way that requests take through a component.
+/// Response times of the requests that took one path through a component, for example the hits of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Which, in kebab case.
+pub struct ServicePath {
+    /// Name in kebab case.
     pub name: &'static str,
-    /// Requests that took it.
+    /// Number of requests.
     pub count: u64,
-    /// Their responses, from submission to completion, added up, ns.
+    /// Sum of their response times, from submission to completion, ns.
     pub sum_ns: u128,
-    /// The longest, ns.
+    /// Longest response time, ns.
     pub max_ns: u64,
 }
 
-impl Path {
-    /// A way that nobody has taken yet.
+impl ServicePath {
+    /// A path without requests.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self { name, count: 0, sum_ns: 0, max_ns: 0 }
     }
 
-    /// Somebody took it.
+    /// Adds a request.
     #[inline]
     pub fn record(&mut self, response_ns: u64) {
         self.count += 1;

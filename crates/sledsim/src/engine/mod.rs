@@ -1,32 +1,33 @@
-//! Event queue, components, random streams, run loop.
+//! Components, the event queue that drives them, the run loop, sessions, power cuts and random streams.
 
 pub mod component;
 mod context;
 pub mod data;
 pub mod details;
-pub mod instant;
-mod ledger;
+pub mod guards;
+mod invariants;
 pub mod oracle;
-mod parts;
+mod outstanding;
 pub mod power_cuts;
 pub mod queue;
 pub mod random;
 pub mod run;
 pub mod session;
 pub mod system;
-mod testing;
+mod traffic;
 mod work;
 pub mod workload;
 
 pub use component::{Completion, Component, ComponentId, InOrderService, Instrumentation, PowerLoss, Status, Stop};
-pub use context::{Below, Context};
+pub use context::{Context, Descendants};
 pub use data::{Memory, Payload};
-pub use details::{Count, Details, Path};
-pub use parts::Refusal;
-pub(crate) use parts::DATA_BYTES;
-pub use power_cuts::{losses, Cut, CutPlan, Losses};
+pub use details::{Count, Details, ServicePath};
+pub use outstanding::Refusal;
+pub(crate) use outstanding::DATA_BYTES;
+pub use power_cuts::{find_losses, CutAfterRequest, Losses, PowerCut, PowerCutPlan};
 pub use queue::EventQueue;
-pub use run::{run, run_with_cuts, End, Limits, Observer, Outcome, Progress};
+pub use run::{run, run_with_cuts, EndReason, Observer, Outcome, Progress, RunLimits};
 pub use session::Session;
 pub use system::{InOrder, System};
+pub use traffic::{Overload, Traffic};
 pub use workload::{Next, Workload};

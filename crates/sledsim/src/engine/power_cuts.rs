@@ -1,216 +1,222 @@
-//! Power cuts during a run: when they come, what they take, and what follows each.
+//! Power cuts during a run: when they happen, what they lose, and how the system recovers.
 //!
-//! Power comes back in the instant in which it failed. What a cut took is found by reading everything that was ever written,
-//! which would disturb the run: so that is another run, the same up to there.
+//! Power returns in the instant in which it failed. To find what a cut lost, every block ever written is read, which would disturb
+//! the run. So [`find_losses`] repeats the run up to that cut.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
-use crate::engine::details::Path;
-use crate::engine::oracle::{stamped, Found, Oracle};
-use crate::engine::run::{Limits, Observer, Progress, Run, Standing};
+use crate::engine::details::ServicePath;
+use crate::engine::oracle::{stamped, BlockState, Oracle};
+use crate::engine::run::{Observer, Progress, Run, RunLimits, RunState};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
 use crate::fault::Fault;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 use crate::time::Time;
 
-/// Numbers of the requests that look for what was lost begin here, far beyond those of any run.
-const FIRST_LOOK: u64 = 1 << 62;
-/// Of these, so many are read between two questions whether to go on.
-const BLOCKS_LOOKED_AT: u64 = 256;
-/// Steps of a recovery between two such questions.
-const STEPS_OF_RECOVERY: u64 = 4096;
+/// First id of the reads that look for losses, far beyond the ids of any run.
+const FIRST_READ_ID: u64 = 1 << 62;
+/// Number of these reads between two calls of `keep_going`.
+const READS_PER_CHECK: u64 = 256;
+/// Number of events of a recovery between two calls of `keep_going`.
+const RECOVERY_EVENTS_PER_CHECK: u64 = 4096;
 
 /// When power fails in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CutPlan {
-    /// At these times, in their order.
+pub struct PowerCutPlan {
+    /// Power cuts at these times, in increasing order.
     pub times: Vec<Time>,
-    /// When so many requests have been submitted, and then between two calls of components, so many calls later; in the order
-    /// of requests.
-    pub requests: Vec<(u64, u64)>,
+    /// Power cuts after requests, in the order of requests.
+    pub after_requests: Vec<CutAfterRequest>,
 }
 
-/// What a power cut did to a run.
+/// A power cut between two calls of components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CutAfterRequest {
+    /// Number of requests submitted before.
+    pub requests: u64,
+    /// Number of calls of components after the last of these.
+    pub calls: u64,
+}
+
+/// The effect of a power cut on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// When power failed and came back.
+pub struct PowerCut {
+    /// The time at which power failed and returned.
     pub at: Time,
-    /// Requests under way then, which never complete.
-    pub under_way: u64,
-    /// When the system had recovered, if it had before the next cut or the end.
+    /// Number of requests that were outstanding and never complete.
+    pub outstanding: u64,
+    /// When the system had recovered; `None` if it had not before the next cut or the end.
     pub recovered: Option<Time>,
-    /// Requests served that arrived before it had recovered.
-    pub during_recovery: Path,
-    /// Requests served that arrived after that, until the next cut or the end.
-    pub after: Path,
+    /// Served requests that arrived during recovery.
+    pub during_recovery: ServicePath,
+    /// Served requests that arrived after recovery, before the next cut or the end.
+    pub after: ServicePath,
 }
 
-/// What a power cut took, in blocks.
+/// The losses of a power cut, in blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Blocks that had been written before.
+    /// Blocks written before the cut.
     pub written: u64,
-    /// Of these, blocks of whose acknowledged writes an older one is there.
+    /// Of these, blocks that hold an older acknowledged write than the latest.
     pub lost: u64,
-    /// Blocks that hold anything else though a write of them had been acknowledged as durable.
+    /// Of these, blocks without their latest durable write or a later one.
     pub broken: u64,
-    /// Blocks that can't be read.
+    /// Of these, blocks that cannot be read.
     pub unreadable: u64,
 }
 
-/// Which cut is about to come.
+/// The source of the power cut that is about to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fuse {
-    Out,
-    /// The next one at a time.
-    Time,
-    /// The next one after a request.
-    Request,
+enum PendingPowerCut {
+    None,
+    /// The next of [`PowerCutPlan::times`].
+    AtTime,
+    /// The next of [`PowerCutPlan::after_requests`].
+    AfterRequest,
 }
 
-/// A request under way.
-struct UnderWay {
+struct OutstandingRequest {
     request: Request,
-    /// Of its first block among all of the system.
-    place: u64,
-    /// In ticks of the oracle.
-    began: u64,
+    /// See [`PowerLoss::absolute_lbn`](crate::engine::PowerLoss::absolute_lbn) of the root.
+    absolute_lbn: u64,
+    /// Tick of the oracle at submission.
+    submitted: u64,
     is_in_recovery: bool,
 }
 
-/// The power cuts of a run, as it goes on.
-pub(super) struct Course {
-    plan: CutPlan,
+/// The progress of a run with power cuts.
+pub(super) struct PowerCutRun {
+    plan: PowerCutPlan,
     next_time: usize,
-    next_request: usize,
-    fuse: Fuse,
-    pub(super) cuts: Vec<Cut>,
-    /// By number.
-    under_way: BTreeMap<u64, UnderWay>,
-    /// Reads that have come back, whose bytes nobody needs.
-    answered: Vec<u64>,
+    next_after_request: usize,
+    pending: PendingPowerCut,
+    pub(super) cuts: Vec<PowerCut>,
+    /// By request id.
+    outstanding: BTreeMap<u64, OutstandingRequest>,
+    /// Ids of completed reads, whose data is dropped.
+    completed_reads: Vec<u64>,
     is_recovering: bool,
+    /// True if power cuts may lose acknowledged writes.
     is_volatile: bool,
     block_bytes: u32,
-    inquiry: Option<Inquiry>,
+    loss_check: Option<LossCheck>,
 }
 
-/// What has to be known to tell what a cut takes.
-struct Inquiry {
-    /// Of which cut, counted from 0.
+/// The search for the losses of one power cut.
+struct LossCheck {
+    /// Index of the cut.
     cut: usize,
     oracle: Oracle,
-    /// The LBN and the origin by which each block was written.
+    /// LBN and origin by which each block was written, by absolute LBN.
     addresses: BTreeMap<u64, (u64, u32)>,
 }
 
-impl Course {
-    pub(super) fn new(plan: &CutPlan, system: &System) -> Self {
+impl PowerCutRun {
+    pub(super) fn new(plan: &PowerCutPlan, system: &System) -> Self {
         Self {
             plan: plan.clone(),
             next_time: 0,
-            next_request: 0,
-            fuse: Fuse::Out,
+            next_after_request: 0,
+            pending: PendingPowerCut::None,
             cuts: Vec::new(),
-            under_way: BTreeMap::new(),
-            answered: Vec::new(),
+            outstanding: BTreeMap::new(),
+            completed_reads: Vec::new(),
             is_recovering: false,
             is_volatile: system.may_lose_writes(),
             block_bytes: system.component(system.root()).block_bytes(),
-            inquiry: None,
+            loss_check: None,
         }
     }
 
-    /// The next cut at a time.
+    /// The next power cut at a planned time.
     pub(super) fn next_time(&self) -> Option<Time> {
         self.plan.times.get(self.next_time).copied()
     }
 
-    /// Whether power fails soon, now that so many requests have been submitted.
+    /// Returns true if a power cut is due after so many submitted requests.
     pub(super) fn is_due(&self, submitted: u64) -> bool {
-        let next = self.plan.requests.get(self.next_request);
-        self.fuse == Fuse::Out && next.is_some_and(|&(request, _)| request <= submitted)
+        let next = self.plan.after_requests.get(self.next_after_request);
+        self.pending == PendingPowerCut::None && next.is_some_and(|next| next.requests <= submitted)
     }
 
-    /// Power fails, at once if it is time for that, or else as many calls later as was planned.
-    pub(super) fn light_fuse(&mut self, system: &mut System, is_time: bool) {
+    /// Schedules the next power cut: at once if `is_time`, otherwise after the planned number of calls.
+    pub(super) fn schedule(&mut self, system: &mut System, is_time: bool) {
         if is_time {
-            self.fuse = Fuse::Time;
-            system.cut_after(0);
-        } else if let Some(&(_, calls)) = self.plan.requests.get(self.next_request) {
-            self.fuse = Fuse::Request;
-            system.cut_after(calls);
+            self.pending = PendingPowerCut::AtTime;
+            system.cut_power_after(0);
+        } else if let Some(next) = self.plan.after_requests.get(self.next_after_request) {
+            self.pending = PendingPowerCut::AfterRequest;
+            system.cut_power_after(next.calls);
         }
     }
 
-    /// A request is submitted; says what it carries.
+    /// Records a submission and returns the data of the request.
     pub(super) fn submitted(&mut self, request: &Request, system: &System) -> Payload {
-        let root = system.component(system.root());
-        let mut entry = UnderWay {
-            request: *request,
-            place: root.absolute_lbn(request),
-            began: 0,
-            is_in_recovery: self.is_recovering,
-        };
-        if let Some(inquiry) = self.inquiry.as_mut().filter(|_| system.refusal(request).is_none()) {
-            entry.began = inquiry.submitted(&entry);
+        let absolute_lbn = system.component(system.root()).absolute_lbn(request);
+        let mut outstanding =
+            OutstandingRequest { request: *request, absolute_lbn, submitted: 0, is_in_recovery: self.is_recovering };
+        if let Some(loss_check) = self.loss_check.as_mut().filter(|_| system.refusal(request).is_none()) {
+            outstanding.submitted = loss_check.submitted(&outstanding);
         }
-        self.under_way.insert(request.id, entry);
+        self.outstanding.insert(request.id, outstanding);
         match request.op {
-            Op::Write if system.refusal(request).is_none() => stamped(request, number(request), self.block_bytes),
+            Op::Write if system.refusal(request).is_none() => stamped(request, write_number(request), self.block_bytes),
             _ => Payload::NONE,
         }
     }
 
-    /// A request has come back.
+    /// Records a completion.
     pub(super) fn completed(&mut self, completion: &Completion) {
         let (request, end) = (&completion.request, completion.service.end);
-        let Some(entry) = self.under_way.remove(&request.id) else {
-            debug_assert!(false, "{request:?} was under way when power failed, and completes");
+        let Some(outstanding) = self.outstanding.remove(&request.id) else {
+            debug_assert!(false, "{request:?} was outstanding when power failed, and completes");
             return;
         };
         if request.op == Op::Read {
-            self.answered.push(request.id);
+            self.completed_reads.push(request.id);
         }
-        if let (Some(cut), true) = (self.cuts.last_mut(), completion.served()) {
-            let path = if entry.is_in_recovery { &mut cut.during_recovery } else { &mut cut.after };
+        if let (Some(cut), true) = (self.cuts.last_mut(), completion.is_served()) {
+            let path = if outstanding.is_in_recovery { &mut cut.during_recovery } else { &mut cut.after };
             path.record(end - request.arrival);
         }
-        let since = self.under_way.first_key_value().map(|(_, oldest)| oldest.began);
-        if let Some(inquiry) = &mut self.inquiry {
-            inquiry.completed(&entry, completion, since, (self.is_volatile, self.block_bytes));
+        let since = self.outstanding.first_key_value().map(|(_, oldest)| oldest.submitted);
+        let (is_volatile, block_bytes) = (self.is_volatile, self.block_bytes);
+        if let Some(loss_check) = &mut self.loss_check {
+            let Some(tick) = loss_check.completed(&outstanding, completion, is_volatile, block_bytes) else { return };
+            loss_check.prune(&outstanding, since.unwrap_or(tick + 1), is_volatile);
         }
     }
 
-    /// Power has failed: says who was under way.
+    /// Records a power cut at `now` and returns the requests that were outstanding.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Request> {
-        // A time that comes while another cut is near goes first; that one is made later.
-        match std::mem::replace(&mut self.fuse, Fuse::Out) {
-            Fuse::Time => self.next_time += 1,
-            Fuse::Request => self.next_request += 1,
-            Fuse::Out => debug_assert!(false, "nobody has cut power"),
+        // A cut at a planned time may happen while a cut after a request is pending, which is then scheduled again.
+        match std::mem::replace(&mut self.pending, PendingPowerCut::None) {
+            PendingPowerCut::AtTime => self.next_time += 1,
+            PendingPowerCut::AfterRequest => self.next_after_request += 1,
+            PendingPowerCut::None => debug_assert!(false, "no power cut was scheduled"),
         }
-        let dead: Vec<Request> = std::mem::take(&mut self.under_way).into_values().map(|entry| entry.request).collect();
-        if let Some(inquiry) = self.inquiry.as_mut().filter(|inquiry| inquiry.cut > self.cuts.len()) {
-            inquiry.oracle.cut();
+        let lost: Vec<Request> = std::mem::take(&mut self.outstanding).into_values().map(|it| it.request).collect();
+        if let Some(loss_check) = self.loss_check.as_mut().filter(|loss_check| loss_check.cut > self.cuts.len()) {
+            loss_check.oracle.power_cut();
         }
-        self.cuts.push(Cut {
+        self.cuts.push(PowerCut {
             at: now,
-            under_way: dead.len() as u64,
+            outstanding: lost.len() as u64,
             recovered: None,
-            during_recovery: Path::new("during-recovery"),
-            after: Path::new("after"),
+            during_recovery: ServicePath::new("during-recovery"),
+            after: ServicePath::new("after"),
         });
         self.is_recovering = true;
-        dead
+        lost
     }
 
-    /// Looks whether the system has recovered.
+    /// Records the end of recovery once the system has recovered.
     pub(super) fn watch_recovery(&mut self, system: &System) {
         if self.is_recovering && !system.is_recovering() {
             self.is_recovering = false;
@@ -220,139 +226,151 @@ impl Course {
         }
     }
 
-    /// Whether all is known that was to be found out.
+    /// Returns true after the power cut whose losses are searched.
     pub(super) fn is_over(&self) -> bool {
-        self.inquiry.as_ref().is_some_and(|inquiry| inquiry.cut < self.cuts.len())
+        self.loss_check.as_ref().is_some_and(|loss_check| loss_check.cut < self.cuts.len())
     }
 
-    /// Drops the bytes that reads have brought.
-    pub(super) fn forget_answers(&mut self, system: &mut System) {
-        self.answered.drain(..).for_each(|id| drop(system.take_answer(id)));
+    /// Drops the data of completed reads.
+    pub(super) fn drop_read_data(&mut self, system: &mut System) {
+        self.completed_reads.drain(..).for_each(|id| drop(system.take_read_payload(id)));
     }
 }
 
-impl Inquiry {
-    /// A request is submitted; says at which tick.
-    fn submitted(&mut self, entry: &UnderWay) -> u64 {
-        let UnderWay { request, place, .. } = entry;
-        let began = self.oracle.tick();
+impl LossCheck {
+    /// Records a submission and returns its tick.
+    fn submitted(&mut self, outstanding: &OutstandingRequest) -> u64 {
+        let OutstandingRequest { request, absolute_lbn, .. } = outstanding;
+        let tick = self.oracle.tick();
         if request.op == Op::Write {
             for block in 0..u64::from(request.blocks) {
-                self.addresses.insert(place + block, (request.lbn + block, request.origin));
+                self.addresses.insert(absolute_lbn + block, (request.lbn + block, request.origin));
             }
-            self.oracle.submitted(number(request), *place..place + u64::from(request.blocks), began);
+            let blocks = *absolute_lbn..absolute_lbn + u64::from(request.blocks);
+            self.oracle.submitted(write_number(request), blocks, tick);
         }
-        began
+        tick
     }
 
-    /// A request has come back; those still under way began at `since` or later.
+    /// Records a completion. Returns the tick of a served write.
     fn completed(
         &mut self,
-        entry: &UnderWay,
+        outstanding: &OutstandingRequest,
         completion: &Completion,
-        since: Option<u64>,
-        (is_volatile, block_bytes): (bool, u32),
-    ) {
+        is_volatile: bool,
+        block_bytes: u32,
+    ) -> Option<u64> {
         let tick = self.oracle.tick();
-        let UnderWay { request, place, .. } = entry;
-        match request.op {
-            Op::Write if completion.served() => {}
-            Op::Flush if completion.served() => {
-                self.oracle.flushed(entry.began, tick);
-                return;
-            }
-            _ => return,
+        let OutstandingRequest { request, absolute_lbn, submitted, .. } = outstanding;
+        if !completion.is_served() {
+            return None;
         }
-        let is_promised = !is_volatile || request.flags.contains(Flags::DURABLE);
-        // Blocks of which nothing is needed need not have been written.
-        let needed = request.needed(block_bytes);
-        let first = place + (needed.lbn - request.lbn);
-        self.oracle.acknowledged(number(request), first..first + u64::from(needed.blocks), tick, is_promised);
-        for block in *place..place + u64::from(request.blocks) {
-            self.oracle.prune(block, since.unwrap_or(tick + 1), is_volatile);
+        match request.op {
+            Op::Read => None,
+            Op::Flush => {
+                self.oracle.flushed(*submitted, tick);
+                None
+            }
+            Op::Write => {
+                let is_durable = !is_volatile || request.flags.contains(Flags::DURABLE);
+                // Blocks that the host does not need may be left unwritten.
+                let needed = request.needed(block_bytes);
+                let first = absolute_lbn + (needed.lbn - request.lbn);
+                let blocks = first..first + u64::from(needed.blocks);
+                self.oracle.acknowledged(write_number(request), blocks, tick, is_durable);
+                Some(tick)
+            }
         }
     }
 
-    /// Reads every block that was written, one after the other. `None` if `goes_on` says no.
-    fn look(&mut self, system: &mut System, goes_on: &mut dyn FnMut() -> bool) -> Option<Losses> {
+    /// Drops writes to the blocks of a request that cannot be read any more, see [`Oracle::prune`].
+    fn prune(&mut self, outstanding: &OutstandingRequest, since: u64, is_volatile: bool) {
+        let OutstandingRequest { request, absolute_lbn, .. } = outstanding;
+        for block in *absolute_lbn..absolute_lbn + u64::from(request.blocks) {
+            self.oracle.prune(block, since, is_volatile);
+        }
+    }
+
+    /// Reads every block that was written, one after the other. `None` if `keep_going` returns false.
+    fn read_all(&mut self, system: &mut System, keep_going: &mut dyn FnMut() -> bool) -> Option<Losses> {
         let mut losses = Losses::default();
-        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
-        for (id, (&place, &(lbn, origin))) in (FIRST_LOOK..).zip(&self.addresses) {
-            if id % BLOCKS_LOOKED_AT == 0 && !goes_on() {
+        let (op, flags, padding) = (Op::Read, Flags::NONE, Padding::NONE);
+        for (id, (&absolute_lbn, &(lbn, origin))) in (FIRST_READ_ID..).zip(&self.addresses) {
+            if id % READS_PER_CHECK == 0 && !keep_going() {
                 return None;
             }
-            let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, spare };
-            let came = Cell::new(None);
-            let mut hear = |completion: &Completion| {
+            let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, padding };
+            let status = Cell::new(None);
+            let mut completed = |completion: &Completion| {
                 if completion.request.id == id {
-                    came.set(Some(completion.status));
+                    status.set(Some(completion.status));
                 }
             };
-            system.submit(request, &mut hear);
-            while came.get().is_none() && system.next_time().is_some() {
-                system.step(&mut hear);
+            system.submit(request, &mut completed);
+            while status.get().is_none() && system.next_time().is_some() {
+                system.step(&mut completed);
             }
-            let (came, answer) = (came.get(), system.take_answer(id));
-            if came == Some(Status::Refused) {
-                // A write there was refused, too.
-                continue;
+            let payload = system.take_read_payload(id);
+            match (status.get(), payload.bytes()) {
+                // Writes to this block were refused, too.
+                (Some(Status::Refused), _) => continue,
+                (Some(Status::Served), Some(bytes)) => match self.oracle.state_of(absolute_lbn, lbn, bytes) {
+                    BlockState::Kept => {}
+                    BlockState::Lost => losses.lost += 1,
+                    BlockState::Broken => losses.broken += 1,
+                },
+                _ => losses.unreadable += 1,
             }
             losses.written += 1;
-            let found = answer.bytes().filter(|_| came == Some(Status::Served));
-            match found.map(|bytes| self.oracle.found(place, lbn, bytes)) {
-                Some(Found::Kept) => {}
-                Some(Found::Lost) => losses.lost += 1,
-                Some(Found::Broken) => losses.broken += 1,
-                None => losses.unreadable += 1,
-            }
         }
         Some(losses)
     }
 }
 
-/// The number by which the oracle knows a write: 0 is what nobody has written.
-fn number(request: &Request) -> u64 {
+/// The number of a write in the oracle, where 0 is the initial content.
+fn write_number(request: &Request) -> u64 {
     request.id + 1
 }
 
-/// Hears nothing.
-struct Nobody;
+/// Ignores all completions.
+struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     fn served(&mut self, _request: &Request, _service: &Service) {}
 }
 
-/// What one of the cuts takes, counted from 0, found by a run of the same system and workload as far as that; `None` if it ends
-/// before or is interrupted.
+/// Finds the losses of the power cut with index `cut` by a run of the same system and workload up to there. `None` if the run ends
+/// before the cut or is interrupted.
 ///
 /// # Errors
 /// As for [`run_with_cuts`](crate::engine::run::run_with_cuts).
-pub fn losses(
+pub fn find_losses(
     system: &mut System,
     workload: &mut dyn Workload,
-    limits: &Limits,
-    plan: &CutPlan,
+    limits: &RunLimits,
+    plan: &PowerCutPlan,
     cut: usize,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Option<Losses>, Fault> {
-    let mut course = Course::new(plan, system);
-    course.inquiry = Some(Inquiry { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
-    let (observer, standing, of_run) = (&mut Nobody, &mut Standing::default(), Some(&mut course));
-    let outcome = Run { system, workload, limits, observer, standing, course: of_run }.go(keep_going)?;
-    if !course.is_over() {
+    let mut power_cuts = PowerCutRun::new(plan, system);
+    power_cuts.loss_check = Some(LossCheck { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
+    let (observer, state) = (&mut NoObserver, &mut RunState::default());
+    let run = Run { system, workload, limits, observer, state, power_cuts: Some(&mut power_cuts) };
+    let outcome = run.go(keep_going)?;
+    if !power_cuts.is_over() {
         return Ok(None);
     }
     let progress = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: None };
-    // No rebuild goes on beside recovery and the reads: a scheduler might prefer it to them for as long as it lasts.
+    // A scheduler that prefers a rebuild to other requests could delay recovery and the reads until the rebuild ends.
     system.pause_background_work();
-    let mut steps = 0_u64;
+    let mut events = 0_u64;
     while system.is_recovering() && system.next_time().is_some() {
-        if steps.is_multiple_of(STEPS_OF_RECOVERY) && !keep_going(progress) {
+        if events.is_multiple_of(RECOVERY_EVENTS_PER_CHECK) && !keep_going(progress) {
             return Ok(None);
         }
-        steps += 1;
+        events += 1;
         system.step(&mut |_| {});
     }
-    let losses = course.inquiry.and_then(|mut inquiry| inquiry.look(system, &mut || keep_going(progress)));
-    system.stuck().map_or(Ok(losses), |stuck| Err(stuck.fault()))
+    let losses = power_cuts.loss_check.and_then(|mut check| check.read_all(system, &mut || keep_going(progress)));
+    system.livelock().map_or(Ok(losses), |livelock| Err(livelock.fault()))
 }

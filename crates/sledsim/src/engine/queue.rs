@@ -11,11 +11,11 @@ use crate::time::Time;
 pub struct Event {
     /// When it fires.
     pub time: Time,
-    /// Order of setting among events of the same time.
+    /// Number of the event in the order in which timers were set: it orders events of the same time.
     pub sequence: u64,
-    /// Whose timer it is.
+    /// The component that set the timer.
     pub target: ComponentId,
-    /// What the component meant by it.
+    /// The tag that the component gave the timer.
     pub tag: u64,
 }
 
@@ -40,10 +40,10 @@ impl Ord for Event {
     }
 }
 
-/// Pending events.
+/// Pending events. [`EventQueue::push`] and [`EventQueue::pop`] take O(log n), [`EventQueue::cancel`] O(n).
 #[derive(Clone, Debug, Default)]
 pub struct EventQueue {
-    /// The earliest event, kept out of the heap: most queues hold one or two.
+    /// The earliest event, kept outside the heap as most queues hold one or two events.
     first: Option<Event>,
     rest: BinaryHeap<Event>,
     sequence: u64,
@@ -63,11 +63,11 @@ impl EventQueue {
         }
     }
 
-    /// Takes back the timers of a component with that tag.
+    /// Cancels all timers of a component with this tag.
     pub fn cancel(&mut self, target: ComponentId, tag: u64) {
-        let meant = |event: &Event| (event.target, event.tag) == (target, tag);
-        self.rest.retain(|event| !meant(event));
-        if self.first.as_ref().is_some_and(meant) {
+        let matches = |event: &Event| (event.target, event.tag) == (target, tag);
+        self.rest.retain(|event| !matches(event));
+        if self.first.as_ref().is_some_and(matches) {
             self.first = self.rest.pop();
         }
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_come_by_time_then_by_order_of_setting() {
+    fn events_are_ordered_by_time_then_sequence() {
         let mut queue = EventQueue::default();
         for (time, tag) in [(5, 0), (3, 1), (5, 2), (3, 3), (1, 4), (5, 5)] {
             queue.push(Time::from_ns(time), ComponentId(0), tag);
@@ -107,21 +107,21 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_taken_back_does_not_fire_and_the_others_do() {
-        for taken in 0..4 {
+    fn cancel_removes_only_the_timers_with_the_tag() {
+        for cancelled in 0..4 {
             let mut queue = EventQueue::default();
             for (time, tag) in [(2, 0), (1, 1), (3, 2), (2, 3)] {
                 queue.push(Time::from_ns(time), ComponentId(0), tag);
             }
-            queue.push(Time::from_ns(2), ComponentId(1), taken);
-            queue.cancel(ComponentId(0), taken);
+            queue.push(Time::from_ns(2), ComponentId(1), cancelled);
+            queue.cancel(ComponentId(0), cancelled);
             queue.cancel(ComponentId(0), 7);
             let mut left: Vec<(u32, u64)> = Vec::new();
             while let Some(event) = queue.pop() {
                 left.push((event.target.0, event.tag));
             }
-            let mut expected = vec![(0, 1), (0, 0), (0, 3), (1, taken), (0, 2)];
-            expected.retain(|&event| event != (0, taken));
+            let mut expected = vec![(0, 1), (0, 0), (0, 3), (1, cancelled), (0, 2)];
+            expected.retain(|&event| event != (0, cancelled));
             assert_eq!(left, expected);
         }
     }

@@ -7,19 +7,18 @@
 use std::collections::VecDeque;
 
 use crate::engine::component::Completion;
-use crate::engine::instant::Horizon;
-use crate::engine::run::{End, Limits, Observer, Outcome, Progress, Run, Standing};
+use crate::engine::guards::Horizon;
+use crate::engine::run::{EndReason, Observer, Outcome, Progress, Run, RunLimits, RunState};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::request::Request;
-use crate::service::Service;
 use crate::time::Time;
 
 /// A system whose requests and whose clock come from outside.
 ///
 /// ```
-/// use sledsim::engine::{Limits, Observer, Session, System};
+/// use sledsim::engine::{RunLimits, Observer, Session, System};
 /// use sledsim::request::Request;
 /// use sledsim::service::Service;
 ///
@@ -29,7 +28,7 @@ use crate::time::Time;
 /// }
 ///
 /// fn response_ns(system: System, request: Request) -> Option<u64> {
-///     let mut session = Session::new(system, &Limits::default(), Nobody);
+///     let mut session = Session::new(system, &RunLimits::default(), Nobody);
 ///     session.submit(request).ok()?;
 ///     while let Some(next) = session.next_event() {
 ///         session.advance(next).ok()?;
@@ -44,15 +43,15 @@ use crate::time::Time;
 pub struct Session<O> {
     system: System,
     observer: O,
-    warmup: Limits,
-    standing: Standing,
-    desk: Desk,
+    warmup: RunLimits,
+    state: RunState,
+    queue: SessionQueue,
     horizon: Horizon,
 }
 
 /// Where requests are handed in and completions fetched.
 #[derive(Clone, Default)]
-struct Desk {
+struct SessionQueue {
     /// Handed in, and not arrived yet.
     ahead: VecDeque<Request>,
     /// Come back, and not fetched yet.
@@ -65,7 +64,7 @@ struct Desk {
     is_closed: bool,
 }
 
-impl Workload for Desk {
+impl Workload for SessionQueue {
     #[inline]
     fn peek(&mut self) -> Result<Next, Fault> {
         Ok(match self.ahead.front() {
@@ -80,11 +79,8 @@ impl Workload for Desk {
         self.ahead.pop_front().expect("it has been asked for")
     }
 
-    /// Nobody here asks for less than a whole completion.
-    fn completed(&mut self, _request: &Request, _service: &Service) {}
-
     #[inline]
-    fn heard(&mut self, completion: &Completion) {
+    fn completed(&mut self, completion: &Completion) {
         self.back.push_back(*completion);
     }
 }
@@ -92,18 +88,18 @@ impl Workload for Desk {
 impl<O: Observer> Session<O> {
     /// A system to which nothing has happened yet. Of `limits` the warm-up counts: when it is over, whoever drives it decides.
     #[must_use]
-    pub fn new(system: System, limits: &Limits, observer: O) -> Self {
-        let warmup = Limits { requests: None, until: None, ..*limits };
+    pub fn new(system: System, limits: &RunLimits, observer: O) -> Self {
+        let warmup = RunLimits { requests: None, until: None, ..*limits };
         let horizon = Horizon::of(system.root());
-        let (standing, desk) = (Standing::default(), Desk::default());
-        let mut session = Self { system, observer, warmup, standing, desk, horizon };
+        let (state, queue) = (RunState::default(), SessionQueue::default());
+        let mut session = Self { system, observer, warmup, state, queue, horizon };
         session.run(&warmup).begin();
         session
     }
 
-    fn run<'a>(&'a mut self, limits: &'a Limits) -> Run<'a, O> {
-        let Self { system, observer, standing, desk, .. } = self;
-        Run { system, workload: desk, limits, observer, standing, course: None }
+    fn run<'a>(&'a mut self, limits: &'a RunLimits) -> Run<'a, O> {
+        let Self { system, observer, state, queue, .. } = self;
+        Run { system, workload: queue, limits, observer, state, power_cuts: None }
     }
 
     /// Hands in a request, which arrives at its `arrival`; gives the number by which its completion is known, from 0 on in the
@@ -112,14 +108,14 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// It arrives before now, or before one that was handed in already.
     pub fn submit(&mut self, request: Request) -> Result<u64, Fault> {
-        let earliest = self.desk.latest.max(self.system.now());
+        let earliest = self.queue.latest.max(self.system.now());
         if request.arrival < earliest {
             return Err(runs_back("a request arrives", request.arrival, earliest));
         }
-        let id = self.desk.taken;
-        self.desk.taken += 1;
-        self.desk.latest = request.arrival;
-        self.desk.ahead.push_back(Request { id, ..request });
+        let id = self.queue.taken;
+        self.queue.taken += 1;
+        self.queue.latest = request.arrival;
+        self.queue.ahead.push_back(Request { id, ..request });
         Ok(id)
     }
 
@@ -127,7 +123,7 @@ impl<O: Observer> Session<O> {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        let arrival = self.desk.ahead.front().map(|request| request.arrival);
+        let arrival = self.queue.ahead.front().map(|request| request.arrival);
         arrival.into_iter().chain(self.system.next_time()).min()
     }
 
@@ -151,12 +147,12 @@ impl<O: Observer> Session<O> {
         if until < self.system.now() {
             return Err(runs_back("time is to pass until", until, self.system.now()));
         }
-        self.horizon.reaches(until)?;
-        let limits = Limits { until: Some(until), ..self.warmup };
+        self.horizon.check(until)?;
+        let limits = RunLimits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);
         let end = if is_due { Some(run.go_on(keep_going)?) } else { None };
-        if end == Some(End::Interrupted) {
+        if end == Some(EndReason::Interrupted) {
             return Ok(false);
         }
         run.halted()?;
@@ -171,12 +167,12 @@ impl<O: Observer> Session<O> {
     /// As for [`Session::advance`].
     pub fn drain(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, Fault> {
         let limits = self.warmup;
-        self.desk.is_closed = true;
+        self.queue.is_closed = true;
         let end = self.run(&limits).go_on(keep_going);
-        self.desk.is_closed = false;
+        self.queue.is_closed = false;
         let end = end?;
         self.run(&limits).halted()?;
-        Ok(end != End::Interrupted)
+        Ok(end != EndReason::Interrupted)
     }
 
     /// Hands in requests that arrive now, lets time pass until these have come back, and no further, and gives these, in that
@@ -190,12 +186,12 @@ impl<O: Observer> Session<O> {
         requests: impl IntoIterator<Item = Request>,
         keep_going: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Option<Vec<Completion>>, Fault> {
-        let (first, arrival) = (self.desk.taken, self.system.now());
+        let (first, arrival) = (self.queue.taken, self.system.now());
         for request in requests {
             self.submit(Request { arrival, ..request })?;
         }
-        let others = self.desk.back.len();
-        let (mut missing, mut seen) = (self.desk.taken - first, others);
+        let others = self.queue.back.len();
+        let (mut missing, mut seen) = (self.queue.taken - first, others);
         while missing > 0 && self.under_way() > 0 {
             let goes_on = match self.next_event() {
                 // Nobody else's are under way, so all may come back.
@@ -206,17 +202,17 @@ impl<O: Observer> Session<O> {
             if !goes_on {
                 return Ok(None);
             }
-            let back = self.desk.back.range(seen..);
+            let back = self.queue.back.range(seen..);
             missing -= back.filter(|completion| completion.request.id >= first).count() as u64;
-            seen = self.desk.back.len();
+            seen = self.queue.back.len();
         }
         let mut own = Vec::new();
         let mut place = others;
-        while place < self.desk.back.len() {
-            if self.desk.back[place].request.id < first {
+        while place < self.queue.back.len() {
+            if self.queue.back[place].request.id < first {
                 place += 1;
             } else {
-                own.extend(self.desk.back.remove(place));
+                own.extend(self.queue.back.remove(place));
             }
         }
         Ok(Some(own))
@@ -225,7 +221,7 @@ impl<O: Observer> Session<O> {
     /// Fetches the completion that came first, of those not fetched yet.
     #[inline]
     pub fn completion(&mut self) -> Option<Completion> {
-        self.desk.back.pop_front()
+        self.queue.back.pop_front()
     }
 
     /// The current time.
@@ -239,14 +235,14 @@ impl<O: Observer> Session<O> {
     #[inline]
     #[must_use]
     pub fn under_way(&self) -> u64 {
-        self.system.in_flight() + self.desk.ahead.len() as u64
+        self.system.in_flight() + self.queue.ahead.len() as u64
     }
 
     /// Requests that have arrived so far.
     #[inline]
     #[must_use]
     pub fn submitted(&self) -> u64 {
-        self.standing.submitted()
+        self.state.submitted()
     }
 
     /// The system.
@@ -259,7 +255,7 @@ impl<O: Observer> Session<O> {
     ///
     /// # Errors
     /// A rule of the simulator is broken, where it is checked.
-    pub fn end(mut self, end: End) -> Result<(Outcome, System, O), Fault> {
+    pub fn end(mut self, end: EndReason) -> Result<(Outcome, System, O), Fault> {
         let limits = self.warmup;
         let outcome = self.run(&limits).outcome(end)?;
         Ok((outcome, self.system, self.observer))

@@ -1,72 +1,66 @@
-//! What the run loop asks of a workload.
+//! Workloads: sources of requests.
 
 use crate::engine::component::Completion;
 use crate::fault::Fault;
 use crate::request::Request;
-use crate::service::Service;
 use crate::time::Time;
 
-/// When the next request comes.
+/// When the next request arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At this time, not before the last arrival taken and not before the last completion heard.
+    /// At this time, which is not before the last arrival taken or the last completion handled.
     At(Time),
-    /// Not known yet: the source has work to do first, and is to be asked again.
+    /// Unknown yet: the source has work to do first. Ask again.
     Busy,
-    /// Not until a completion is heard.
+    /// After a completion, at a time unknown yet.
     Waiting,
     /// Never.
     Ended,
 }
 
-/// Produces arrivals and hears completions, so closed loops, think times and dependent replay need no special case.
+/// Produces arrivals and handles completions, so that closed loops, think times and dependent replay need no special case.
 pub trait Workload: Send {
-    /// When the next request comes. May be asked any number of times; after an
-    /// answer other than [`Next::Busy`], it changes only with [`Workload::take`] or [`Workload::completed`].
+    /// Returns when the next request arrives. After an answer other than [`Next::Busy`] the answer changes only with
+    /// [`Workload::take`] or [`Workload::completed`].
     ///
     /// # Errors
-    /// Whatever stops the source: a corrupt trace record, a request that does not fit.
+    /// The source cannot continue: a corrupt trace record, a request that does not fit.
     fn peek(&mut self) -> Result<Next, Fault>;
 
-    /// Removes the next request; called only when [`Workload::peek`] answered [`Next::At`]. The request's `arrival` is
+    /// Removes the next request; called only after [`Workload::peek`] returned [`Next::At`]. The request's `arrival` is
     /// that time and its `id` counts from 0.
     fn take(&mut self) -> Request;
 
-    /// Whether arrivals do not depend on completions: then nobody needs to tell them.
+    /// Returns true if arrivals do not depend on completions. Then [`Workload::completed`] need not be called.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// Whether flushes may be among its requests.
+    /// Returns true if some requests may be flushes.
     fn may_flush(&self) -> bool {
         false
     }
 
-    /// How much of the workload has been taken, from 0 to 1, where that can be told.
+    /// Fraction of the workload taken so far, from 0 to 1; `None` if unknown.
     fn fraction_taken(&self) -> Option<f64> {
         None
     }
 
-    /// Bad records passed over so far, as far as that was allowed.
+    /// Number of bad records skipped so far.
     fn skipped(&self) -> u64 {
         0
     }
 
-    /// Whether it knows what requests took elsewhere: see [`Workload::response_ns`].
+    /// Returns true if the workload has recorded response times, see [`Workload::response_ns`].
     fn has_responses(&self) -> bool {
         false
     }
 
-    /// What a request, which is about to be heard of as completed, took where the workload was recorded.
+    /// The response time of a request in the recording, asked just before its [`Workload::completed`].
     fn response_ns(&self, _request: &Request) -> Option<u64> {
         None
     }
 
-    /// Hears that `request` has completed at `service.end`, now.
-    fn completed(&mut self, request: &Request, service: &Service);
-
-    /// The same with what came of the request, for those whom it concerns.
-    fn heard(&mut self, completion: &Completion) {
-        self.completed(&completion.request, &completion.service);
-    }
+    /// Handles the completion of a request at the current time, `completion.service.end`.
+    fn completed(&mut self, completion: &Completion);
 }

@@ -1,4 +1,4 @@
-//! Where in a document something is.
+//! The place of a value in a document.
 
 use std::fmt;
 
@@ -42,13 +42,13 @@ impl Path {
         self.0.last().map(String::as_str)
     }
 
-    /// Whether it is the path of the document itself.
+    /// Returns true for the path of the document itself.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is below `outer` of it, if it leads there.
+    /// The steps after `outer`, if the path begins with it.
     #[must_use]
     pub fn below(&self, outer: &Self) -> Option<&[String]> {
         self.0.strip_prefix(outer.0.as_slice())

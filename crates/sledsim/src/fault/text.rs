@@ -84,7 +84,7 @@ impl Fault {
         text
     }
 
-    /// Where it is, up to the colon before the sentence.
+    /// The place, up to the colon before the sentence.
     fn place(&self, vocabulary: &dyn Vocabulary) -> String {
         let setting =
             self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
@@ -94,7 +94,7 @@ impl Fault {
         self.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
     }
 
-    /// What the kind of fault says by itself.
+    /// The sentence that follows from the kind of fault.
     fn sentence(&self) -> String {
         if self.told {
             return String::new();
@@ -126,7 +126,7 @@ impl Fault {
         }
     }
 
-    /// What a record has in the place of what was expected; it is readable already.
+    /// The text that a record has in place of the expected one.
     fn found(&self) -> String {
         self.value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::parts::{BlockSet, Tickets};
+use super::common::{BlockSet, Outstanding};
 use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status};
+use crate::engine::{Completion, Component, ComponentId, Context, Descendants, Instrumentation, PowerLoss, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Op, Request};
 use crate::service::Service;
@@ -83,9 +83,9 @@ pub struct Faulty {
     alarmed: bool,
     /// Blocks that can't be read.
     unreadable: BlockSet,
-    under_way: Tickets<Request>,
+    under_way: Outstanding<Request>,
     /// Requests that are about to come back failed.
-    failing: Tickets<Request>,
+    failing: Outstanding<Request>,
 }
 
 impl Faulty {
@@ -108,8 +108,8 @@ impl Faulty {
             failed: false,
             alarmed: false,
             unreadable: BlockSet::default(),
-            under_way: Tickets::default(),
-            failing: Tickets::default(),
+            under_way: Outstanding::default(),
+            failing: Outstanding::default(),
         };
         for (entry, &UnreadableSpec { lbn, blocks }) in spec.unreadable.iter().enumerate() {
             let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
@@ -161,7 +161,7 @@ impl Faulty {
     }
 
     fn come_back(&mut self, request: Request, context: &mut Context<'_>) {
-        let id = self.failing.issue(request);
+        let id = self.failing.insert(request);
         context.timer(context.now() + self.detect_ns, id);
     }
 }
@@ -181,17 +181,17 @@ impl Component for Faulty {
         if self.failed {
             self.come_back(request, context);
         } else {
-            let id = self.under_way.issue(request);
+            let id = self.under_way.insert(request);
             context.submit_with(self.child, Request { id, ..request }, payload);
         }
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         // What was under way when it failed has come back already.
-        let Some(request) = self.under_way.settle(completion.request.id) else { return };
+        let Some(request) = self.under_way.remove(completion.request.id) else { return };
         let mut status = completion.status;
-        if completion.served() {
+        if completion.is_served() {
             match request.op {
                 Op::Read if self.is_unreadable(&request) => status = Status::Unreadable,
                 Op::Read | Op::Flush => {}
@@ -213,7 +213,7 @@ impl Component for Faulty {
         }
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         below.reach_ns(self.child, now, request)
     }
 }
@@ -260,7 +260,7 @@ mod tests {
         let faulty = Faulty::new(ComponentId(0), (100, 512), &FaultSpec::default(), &mut stream);
         let mut faulty = faulty.expect("it fits");
         assert_eq!(faulty.check_invariants(true), Ok(()));
-        faulty.failing.issue(Request::read(3, 2));
+        faulty.failing.insert(Request::read(3, 2));
         let told = faulty.check_invariants(true).expect_err("a request at rest");
         assert!(told.contains("0 requests under way and 1 failing"), "{told}");
     }

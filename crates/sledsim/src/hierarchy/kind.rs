@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::common::Child;
 use super::faulty::MemberFaultSpec;
-use super::parts::Child;
 use crate::engine::Component;
 use crate::fault::Faults;
 use crate::own::{OwnSpec, Role};

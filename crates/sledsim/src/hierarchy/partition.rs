@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::common::Child;
 use super::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD};
-use super::parts::Child;
-use crate::engine::{Below, Completion, Component, ComponentId, Context, Instrumentation, PowerLoss};
+use crate::engine::{Completion, Component, ComponentId, Context, Descendants, Instrumentation, PowerLoss};
 use crate::fault::{Fault, Faults, Path};
 use crate::request::Request;
 use crate::time::Time;
@@ -93,12 +93,12 @@ impl Component for Partition {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let request = Request { lbn: completion.request.lbn - self.first_block, ..completion.request };
         context.complete_with(&Completion { request, ..*completion }, answer);
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let lbn = request.lbn.checked_add(self.first_block)?;
         below.reach_ns(self.child, now, &Request { lbn, ..*request })
     }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::array;
+use super::common::{Child, Outstanding, SplitRequest};
 use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
-use super::parts::{Child, Gather, Tickets};
 use crate::convert::{to_u32, to_usize};
-use crate::engine::details::{Details, Path};
+use crate::engine::details::{Details, ServicePath};
 use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss};
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Op, Request};
@@ -87,7 +87,7 @@ pub enum SpreadLayout {
 }
 
 /// Ways of requests through an array.
-const PATHS: [Path; 2] = [Path::new("read"), Path::new("write")];
+const PATHS: [ServicePath; 2] = [ServicePath::new("read"), ServicePath::new("write")];
 
 /// Spreads one LBN space over children; a request that touches several is served by them concurrently and
 /// completes with the last part. Each part carries what is needed of it.
@@ -100,13 +100,13 @@ pub struct Spread {
     ends: Vec<u64>,
     block_bytes: u32,
     /// Ways of requests that have been completed, and what they are called; none for the sleds of a device.
-    tally: Option<(&'static str, [Path; 2])>,
+    tally: Option<(&'static str, [ServicePath; 2])>,
     /// Whether parts of which nothing is needed are left out.
     needed_only: bool,
     /// Requests under way.
-    gathers: Tickets<Gather>,
+    split_requests: Outstanding<SplitRequest>,
     /// Their parts: of which of them, and which pieces.
-    parts: Tickets<(u64, Vec<Piece>)>,
+    parts: Outstanding<(u64, Vec<Piece>)>,
 }
 
 /// Blocks of a request that follow each other on a child: where they begin in the request, and how many they are.
@@ -151,8 +151,8 @@ impl Spread {
             block_bytes,
             tally: None,
             needed_only: false,
-            gathers: Tickets::default(),
-            parts: Tickets::default(),
+            split_requests: Outstanding::default(),
+            parts: Outstanding::default(),
         }
     }
 
@@ -270,42 +270,42 @@ impl Component for Spread {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         if request.is_flush() {
-            let mut gather = Gather::new(request);
-            gather.expect(to_u32(self.children.len()));
-            let whole = self.gathers.issue(gather);
+            let mut split = SplitRequest::new(request);
+            split.add_parts(to_u32(self.children.len()));
+            let whole = self.split_requests.insert(split);
             for &child in &self.children {
-                let id = self.parts.issue((whole, Vec::new()));
+                let id = self.parts.insert((whole, Vec::new()));
                 context.submit(child, Request { id, arrival: now, ..request });
             }
             return;
         }
         let (parts, payload) = (self.split(&request), context.payload(&request));
-        let mut gather = Gather::new(request);
-        gather.expect(to_u32(parts.len()));
-        let whole = self.gathers.issue(gather);
+        let mut split = SplitRequest::new(request);
+        split.add_parts(to_u32(parts.len()));
+        let whole = self.split_requests.insert(split);
         for part in parts {
             let pieces = part.pieces.iter().map(|&(first, blocks)| payload.slice(first, blocks, self.block_bytes));
             let data = if request.op == Op::Write { Payload::join(&pieces.collect::<Vec<_>>()) } else { Payload::NONE };
-            let id = self.parts.issue((whole, part.pieces));
+            let id = self.parts.insert((whole, part.pieces));
             let request = Request { id, lbn: part.lbn, blocks: part.blocks, arrival: now, ..request };
-            let needing = request.needing(part.first_needed, part.needed_bytes, self.block_bytes);
+            let needing = request.with_needed_bytes(part.first_needed, part.needed_bytes, self.block_bytes);
             context.submit_with(self.children[part.child], needing, data);
         }
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let (whole, pieces) = self.parts.take(completion.request.id);
-        let gather = &mut self.gathers[whole];
+        let split = &mut self.split_requests[whole];
         if answer.is_some() {
             let mut done = 0;
             for (first, blocks) in pieces {
-                gather.bring(first, &answer.slice(done, blocks, self.block_bytes), self.block_bytes);
+                split.store_read(first, &answer.slice(done, blocks, self.block_bytes), self.block_bytes);
                 done += blocks;
             }
         }
-        if gather.part(completion) {
-            let (completion, payload) = self.gathers.take(whole).finish(context.now());
+        if split.complete_part(completion) {
+            let (completion, payload) = self.split_requests.take(whole).finish(context.now());
             if let Some((_, paths)) = self.tally.as_mut().filter(|_| !completion.request.is_flush()) {
                 let path = &mut paths[usize::from(completion.request.op == Op::Write)];
                 path.record(context.now() - completion.request.arrival);
@@ -321,14 +321,14 @@ impl Component for Spread {
 
 impl PowerLoss for Spread {
     fn power_cut(&mut self, _now: Time) {
-        self.gathers.clear();
+        self.split_requests.clear();
         self.parts.clear();
     }
 }
 
 impl Instrumentation for Spread {
     fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
-        let (requests, parts) = (self.gathers.len(), self.parts.len());
+        let (requests, parts) = (self.split_requests.len(), self.parts.len());
         if at_rest && requests + parts > 0 || requests > parts {
             return Err(format!("{requests} requests under way in {parts} parts, at rest: {at_rest}"));
         }
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn parts_carry_their_share_of_what_is_needed() {
         // 512-byte blocks 95 to 104, of which 95 to 99 lie on the first sled; needed are bytes 1000 to 3999.
-        let across = request(95, 10).needing(1000, 3000, 512);
+        let across = request(95, 10).with_needed_bytes(1000, 3000, 512);
         let part = |child: usize, lbn, first_needed, needed_bytes| {
             let pieces = vec![(5 * child as u64, 5)];
             Part { child, lbn, blocks: 5, pieces, first_needed, needed_bytes }
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&across), parts);
 
         // Two blocks of the second sled: nothing of the first.
-        let beyond = request(95, 10).needing(6 * 512, 1024, 512);
+        let beyond = request(95, 10).with_needed_bytes(6 * 512, 1024, 512);
         assert_eq!(spread(SpreadLayout::Split).split(&beyond), [part(0, 95, 0, 0), part(1, 0, 512, 1024)]);
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&beyond), [part(1, 0, 512, 1024)]);
     }
@@ -417,10 +417,10 @@ mod tests {
             };
             Part { child, lbn, blocks, pieces, first_needed, needed_bytes }
         };
-        let late = request(4, 32).needing(5 * 512, 16 * 512, 512);
+        let late = request(4, 32).with_needed_bytes(5 * 512, 16 * 512, 512);
         let parts = [part(0, 4, 12, 4 * 512, 512), part(1, 0, 12, 512, 7 * 512), part(2, 0, 8, 0, 8 * 512)];
         assert_eq!(spread(SpreadLayout::Striped).split(&late), parts);
-        let early = request(4, 32).needing(0, 100, 512);
+        let early = request(4, 32).with_needed_bytes(0, 100, 512);
         let parts = [part(0, 4, 12, 0, 100)];
         assert_eq!(spread(SpreadLayout::Striped).needed_only().split(&early), parts);
     }
@@ -433,7 +433,7 @@ mod tests {
             for (lbn, blocks) in [(0, 27), (5, 7), (8, 10), (2, 1), (13, 14)] {
                 let bytes = u64::from(blocks) * 4;
                 for (first, end) in (0..bytes).flat_map(|first| (first + 1..=bytes).map(move |end| (first, end))) {
-                    let request = request(lbn, blocks).needing(first, end - first, 4);
+                    let request = request(lbn, blocks).with_needed_bytes(first, end - first, 4);
                     let mut wanted: Vec<(usize, u64)> = (first..end)
                         .map(|byte| {
                             let (child, inside, _) = spread.map(lbn + byte / 4);
@@ -460,7 +460,7 @@ mod tests {
     fn a_request_that_is_forgotten_is_told() {
         let mut spread = spread(SpreadLayout::Split);
         assert_eq!(spread.check_invariants(true), Ok(()));
-        spread.gathers.issue(Gather::new(request(0, 1)));
+        spread.split_requests.insert(SplitRequest::new(request(0, 1)));
         let told = spread.check_invariants(false).expect_err("a request without parts");
         assert!(told.contains("1 requests under way in 0 parts"), "{told}");
     }

@@ -82,7 +82,7 @@ pub struct Log {
     pub entries: Vec<(Request, Service)>,
 }
 
-/// Records the measured requests of a run. Flushes are separate from reads and writes.
+/// Records the requests of a run that arrived in its measurement window. Flushes are separate from reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     overhead_ns: u64,
@@ -94,7 +94,6 @@ pub struct Recorder {
     reads_and_writes: [BatchMeans; 3],
     /// Phases that are not 0. Most phases of most requests are 0 and are not recorded.
     phases: [Moments; PHASES.len()],
-    bytes: u64,
     block_bytes: u32,
     log: Option<Log>,
     recorded: Recorded,
@@ -136,12 +135,6 @@ impl Recorder {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.reads.response.moments().count() + self.writes.response.moments().count()
-    }
-
-    /// Bytes transferred by reads and writes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Time in command processing, ns.
@@ -226,7 +219,6 @@ impl Observer for Recorder {
         for (sums, value) in self.phases.iter_mut().zip(service.phases.values_ns()) {
             sums.record(value);
         }
-        self.bytes += u64::from(request.blocks) * u64::from(self.block_bytes);
     }
 
     fn recorded(&mut self, request: &Request, response_ns: u64) {

@@ -24,9 +24,9 @@ pub struct Summary {
     pub count: u64,
     /// Arithmetic mean, ms.
     pub mean_ms: f64,
-    /// Lower end of the 95 % confidence interval of the mean, ms; none when the run is too short for one.
+    /// Lower end of the 95 % confidence interval of the mean, ms; none where `ci95_note` says why.
     pub ci95_low_ms: Option<f64>,
-    /// Upper end of the 95 % confidence interval of the mean, ms; none when the run is too short for one.
+    /// Upper end of the 95 % confidence interval of the mean, ms; none where `ci95_note` says why.
     pub ci95_high_ms: Option<f64>,
     /// Reason why there is no confidence interval.
     pub ci95_note: Option<String>,
@@ -79,6 +79,12 @@ impl Measure {
 }
 
 impl Summary {
+    /// Replaces the confidence interval by the reason why there is none.
+    pub fn drop_interval(&mut self, reason: &str) {
+        (self.ci95_low_ms, self.ci95_high_ms) = (None, None);
+        self.ci95_note = Some(reason.to_owned());
+    }
+
     /// Returns the summary of the values that all three have recorded, or `None` if there are none.
     #[must_use]
     pub fn of(moments: &Moments, histogram: &Histogram, batches: &BatchMeans) -> Option<Self> {

@@ -4,9 +4,9 @@ use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::power_cuts::{self, PowerCutReport};
 use super::report::summary::Report;
 use super::specs::scenario::Scenario;
-use crate::engine::instant::Stuck;
+use crate::engine::guards::Livelock;
 use crate::engine::random::Stream;
-use crate::engine::{self, ComponentId, End, Progress, Stop, System, Workload};
+use crate::engine::{self, ComponentId, EndReason, Progress, Stop, System, Workload};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::service::Service;
 use crate::workloads::WorkloadSpec;
 
-/// What stops a run.
+/// A reason why a run ends with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The system or the generator can't be built.
@@ -44,24 +44,24 @@ pub struct Stopped {
 /// A finished run.
 #[derive(Debug)]
 pub struct RunOutput {
-    /// What it reports.
+    /// The report.
     pub report: Report,
     /// Distributions, and the log if asked for.
     pub recorder: Recorder,
-    /// What the mechanisms did, if asked for; empty where the device's powers are not known.
+    /// The work of the mechanisms, if requested; empty if the device's powers are not known.
     pub timeline: Option<Timeline>,
-    /// What they can do, by name.
+    /// Activities of the mechanisms, by name.
     pub activities: Vec<(String, Activity)>,
 }
 
-/// What a run keeps besides its report, and whether it is watched.
+/// Data that a run keeps besides its report, and whether it checks itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep {
     /// The log of requests.
     pub log: bool,
-    /// What the mechanisms did, in so far.
+    /// The work of the mechanisms, in this period.
     pub timeline: Option<TimelineSpec>,
-    /// Whether the rules between components and the books of each are checked on the way: that takes time and changes nothing.
+    /// True to check the rules between components, and the accounts of each, during the run: this takes time and changes nothing.
     pub check: bool,
 }
 
@@ -121,11 +121,11 @@ pub(super) fn run_on(
             engine::run_with_cuts(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
         }
     };
-    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
+    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     // What is left to be done is not told: it is the same requests again.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
-    let mut goes_on = !matches!(outcome.end, End::Interrupted | End::Failed);
+    let mut goes_on = !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed);
     for (index, cut) in cuts.iter().enumerate() {
         // A system is made anew for each, which who has interrupted the run need not wait for.
         let losses = match &plan {
@@ -137,8 +137,8 @@ pub(super) fn run_on(
                     goes_on
                 };
                 let losses =
-                    engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
-                        .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
+                    engine::find_losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
+                        .map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
                 if !goes_on {
                     report.run.interrupt();
                 }
@@ -151,7 +151,7 @@ pub(super) fn run_on(
     is_logged?;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
-    match assembly.system.halted() {
+    match assembly.system.stopped() {
         Some((who, Stop::Failed(fault))) => {
             let fault = of_policy(fault.clone(), *who, &assembly.components);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
@@ -168,7 +168,7 @@ pub(super) fn of_policy(mut fault: Fault, component: ComponentId, components: &[
     fault
 }
 
-/// Whether a log can have so many rows.
+/// Checks that a log can have this many rows.
 fn logged(rows: u64) -> Result<(), RunError> {
     if rows <= LOG_ROWS.most {
         return Ok(());
@@ -185,7 +185,7 @@ fn logged(rows: u64) -> Result<(), RunError> {
 pub(super) fn system(scenario: &Scenario, checks_rules: bool) -> Result<Assembly, RunError> {
     let mut empty = System::default();
     if checks_rules {
-        empty.check_rules();
+        empty.enable_checks();
     }
     assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)
 }
@@ -198,22 +198,22 @@ fn start(assembly: &mut Assembly, scenario: &Scenario, holds_data: bool) -> Resu
     assemble::workload(scenario, assembly).map_err(|fault| stopped(scenario, fault, None))
 }
 
-fn stuck_in(assembly: &Assembly) -> Option<(Stuck, &[AssembledComponent])> {
-    Some((assembly.system.stuck()?, &assembly.components))
+fn livelock_in(assembly: &Assembly) -> Option<(Livelock, &[AssembledComponent])> {
+    Some((assembly.system.livelock()?, &assembly.components))
 }
 
 /// A fault that names a component by its path, if one holds the run.
-pub(super) fn placed(mut fault: Fault, stuck: Option<(Stuck, &[AssembledComponent])>) -> Fault {
-    if let Some((stuck, components)) = stuck {
-        let whose = components.iter().find(|each| each.ids.contains(&stuck.component));
+pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> Fault {
+    if let Some((livelock, components)) = livelock {
+        let whose = components.iter().find(|each| each.ids.contains(&livelock.component));
         fault.path = whose.map_or(fault.path.clone(), |each| each.path.as_str().into());
     }
     fault
 }
 
-/// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-fn stopped(scenario: &Scenario, fault: Fault, stuck: Option<(Stuck, &[AssembledComponent])>) -> RunError {
-    let fault = placed(fault, stuck);
+/// The error of a run, by the place of the fault: the simulator, a trace, or the scenario.
+fn stopped(scenario: &Scenario, fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> RunError {
+    let fault = placed(fault, livelock);
     match (fault.kind, &scenario.workload) {
         (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),
         (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault.within("workload")),

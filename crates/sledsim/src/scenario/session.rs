@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::summary::Report;
 use super::run::{self, of_policy, placed, Keep, RunError, RunOutput, Stopped};
-use super::specs::scenario::Scenario;
-use crate::engine::{self, Completion, End, Progress};
+use super::specs::scenario::{DeviceSpec, Scenario};
+use crate::engine::{self, Completion, EndReason, Progress};
 use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::request::Request;
@@ -91,6 +91,12 @@ impl Session {
         self.block_bytes
     }
 
+    /// Returns true if the system has a disk.
+    #[must_use]
+    pub fn is_rotational(&self) -> bool {
+        self.scenario.system.drives().iter().any(|drive| matches!(drive.device, DeviceSpec::Disk(_)))
+    }
+
     /// See [`engine::Session::submit`].
     ///
     /// # Errors
@@ -159,7 +165,7 @@ impl Session {
         self.engine.under_way()
     }
 
-    /// What a run that had gone as this session, and ended now, would report. The session may go on.
+    /// The result of a run that went as this session and ended now. The session can continue.
     ///
     /// # Errors
     /// A rule of the simulator is broken, where it is checked.
@@ -173,23 +179,23 @@ impl Session {
     }
 
     /// Why a run like this would have ended.
-    fn end(&self) -> End {
+    fn end(&self) -> EndReason {
         let run = &self.scenario.run;
         if self.under_way() == 0 && run.requests == Some(self.engine.submitted()) {
-            End::Requests
+            EndReason::Requests
         } else if self.under_way() > 0 || run.time_s.is_some_and(|time_s| self.now().ns() == s_to_ns(time_s)) {
-            End::Time
+            EndReason::Time
         } else {
-            End::WorkloadEnded
+            EndReason::WorkloadEnded
         }
     }
 
     fn stopped(&self, fault: Fault) -> RunError {
-        if let (Some((who, _)), Kind::Policy) = (self.engine.system().halted(), fault.kind) {
+        if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
             let fault = of_policy(fault, *who, &self.components);
             return RunError::Policy(Box::new(Stopped { fault, so_far: None }));
         }
-        let stuck = self.engine.system().stuck();
-        RunError::Rule(placed(fault, stuck.map(|stuck| (stuck, &*self.components))))
+        let livelock = self.engine.system().livelock();
+        RunError::Rule(placed(fault, livelock.map(|livelock| (livelock, &*self.components))))
     }
 }

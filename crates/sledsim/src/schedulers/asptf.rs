@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival_list::Key;
-use super::cylinder_index::{Best, CylinderIndex, Group, Span};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::cylinder_index::{Best, ByCylinder, CylinderIndex, CylinderPolicy, Group, Span};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
-use crate::request::Request;
 use crate::time::Time;
 
 /// ASPTF in the list of policies.
@@ -39,7 +38,7 @@ pub struct Spec {
 
 impl PolicySpec for Spec {
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Asptf::new(self.weight, device.cylinders()))
+        Box::new(ByCylinder::new(Asptf { all: Span::all(device), weight: self.weight }, device))
     }
 }
 
@@ -56,45 +55,37 @@ impl PolicySpec for Spec {
 /// outwards and from the oldest on, and stops when a request that had the least positioning time of the cylinders left
 /// and the longest wait of the requests left would lose.
 #[derive(Clone)]
-pub struct Asptf {
-    pending: CylinderIndex,
+struct Asptf {
     all: Span,
+    /// At least 0, and finite.
     weight: f64,
 }
 
 impl Asptf {
-    /// Nothing pending on a device of `cylinders`; `weight` at least 0 and finite.
-    #[must_use]
-    pub fn new(weight: f64, cylinders: u32) -> Self {
-        Self {
-            pending: CylinderIndex::new(cylinders),
-            all: Span { first: 0, last: cylinders.saturating_sub(1) },
-            weight,
-        }
-    }
-
-    /// Effective positioning time in nanoseconds: never falls as the positioning time grows, nor as `ready` does, even
-    /// after rounding; so bounds stay bounds.
+    /// Returns the effective positioning time in nanoseconds. Even after rounding it never falls as the positioning time grows,
+    /// nor as `ready` does, so bounds stay bounds.
     fn effective_ns(&self, positioning_ns: u64, now: Time, ready: Time) -> f64 {
         positioning_ns as f64 - self.weight * now.saturating_since(ready) as f64
     }
+}
 
-    fn next(&self, now: Time, device: &dyn Mechanism) -> Option<Key> {
+impl CylinderPolicy for Asptf {
+    fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key> {
         let mut best = Best::default();
         let bound_ns = |_, cylinder| device.cylinder_bound_ns(now, cylinder);
         let cost_ns = |it: &Group| self.effective_ns(device.positioning_ns(now, it.location), now, it.ready);
-        let platter = device.platter(now);
-        let by_cylinder = self.pending.outward(self.all, device.cylinder(now), bound_ns);
+        let platter = device.rotating().and_then(|rotating| rotating.platter(now));
+        let by_cylinder = pending.outward(self.all, device.cylinder(now), bound_ns);
         // There are at least as many requests as occupied cylinders, so the walk by age is never the first to end.
-        for ((cylinder, bound_ns), (ready, aged)) in by_cylinder.zip(self.pending.groups_by_arrival()) {
+        for ((cylinder, bound_ns), (ready, aged)) in by_cylinder.zip(pending.groups_by_arrival()) {
             if best.beats(self.effective_ns(bound_ns, now, ready)) {
                 break;
             }
-            // Nothing is known of the aged one's cylinder, but what turns may still show that it loses.
+            // The bound of the aged request's cylinder is not known, but the rotation may show that it loses.
             if !best.beats(self.effective_ns(aged.bound_ns(0, platter.as_ref()), now, aged.ready)) {
                 best.offer(cost_ns(aged), aged);
             }
-            for group in self.pending.groups(cylinder) {
+            for group in pending.groups(cylinder) {
                 // Most lose on a bound already: asking the device would cost more than this test.
                 let bound_ns = group.bound_ns(bound_ns, platter.as_ref());
                 if !best.beats(self.effective_ns(bound_ns, now, group.ready)) {
@@ -103,14 +94,5 @@ impl Asptf {
             }
         }
         best.key()
-    }
-}
-
-impl Scheduler for Asptf {
-    keeps_pending!(by_cylinder);
-
-    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
-        let next = self.next(now, device)?;
-        Some(self.pending.remove(next))
     }
 }

@@ -50,7 +50,7 @@ impl Scheduler for Checked {
                     format!("the scheduler picks {request:?}, but was given {given:?}")
                 });
             }
-            None if self.policy.stop().is_some() => {}
+            None if self.policy.failure().is_some() => {}
             None => self.expect(pending == 0, || format!("the scheduler picks none of {pending} pending requests")),
         }
         picked
@@ -73,16 +73,12 @@ impl Scheduler for Checked {
         self.policy.in_order()
     }
 
-    fn is_own(&self) -> bool {
-        self.policy.is_own()
-    }
-
     fn completed(&mut self, now: Time, request: &Request) {
         self.policy.completed(now, request);
     }
 
-    fn stop(&self) -> Option<&Stop> {
-        self.policy.stop()
+    fn failure(&self) -> Option<&Stop> {
+        self.policy.failure()
     }
 
     fn check(&self) -> Result<(), String> {

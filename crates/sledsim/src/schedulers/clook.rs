@@ -1,11 +1,9 @@
 //! C-LOOK: the one-way elevator.
 
-use super::lbn_order::{Direction, LbnOrder};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::lbn_order::{ByLbn, Candidate, Direction, LbnOrder, LbnPolicy};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
 use crate::registry::no_parameters;
-use crate::request::Request;
-use crate::time::Time;
 
 /// C-LOOK in the list of policies.
 pub const POLICY: Policy = Policy {
@@ -20,7 +18,7 @@ pub const POLICY: Policy = Policy {
 no_parameters! {
     /// Cyclical LOOK: ascending LBNs, then again from the lowest.
     PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Clook::new())
+        Box::new(ByLbn::new(Clook))
     }
 }
 
@@ -29,22 +27,10 @@ no_parameters! {
 /// Starts at LBN 0. The sweep is measured from the block after the last request dispatched. Requests with equal first
 /// LBNs go by arrival.
 #[derive(Clone)]
-pub struct Clook {
-    pending: LbnOrder,
-}
+struct Clook;
 
-impl Clook {
-    /// Nothing pending, the head at LBN 0.
-    const fn new() -> Self {
-        Self { pending: LbnOrder::new() }
-    }
-}
-
-impl Scheduler for Clook {
-    keeps_pending!(by_lbn);
-
-    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
-        let next = self.pending.ahead(Direction::Ascending).or_else(|| self.pending.lowest())?;
-        Some(self.pending.dispatch(next))
+impl LbnPolicy for Clook {
+    fn pick(&mut self, pending: &LbnOrder) -> Option<Candidate> {
+        pending.ahead(Direction::Ascending).or_else(|| pending.lowest())
     }
 }

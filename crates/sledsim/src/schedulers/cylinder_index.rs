@@ -1,8 +1,8 @@
-//! Pending requests by cylinder, searched outwards from where the mechanism stands: what the policies that know the
-//! mechanism share.
+//! Pending requests by cylinder, searched outwards from the mechanism's cylinder, for policies that use the mechanism.
 
 use super::arrival_list::{ArrivalList, Key, NONE};
 use super::cylinder_set::CylinderSet;
+use super::Scheduler;
 use crate::convert::to_u32;
 use crate::devices::{Location, Mechanism, Platter};
 use crate::request::Request;
@@ -11,9 +11,9 @@ use crate::time::Time;
 /// The pending requests that start at one location. They cost the mechanism the same, so only the oldest is considered.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
-    /// Where they start.
+    /// The location that they start at.
     pub(super) location: Location,
-    /// Its angle, where the device turns.
+    /// Its angle, if the device rotates.
     pub(super) angle: u64,
     /// Key of the oldest.
     pub(super) oldest: Key,
@@ -27,7 +27,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// A bound on the positioning time, from that of the cylinder and from what turns.
+    /// Returns a lower bound on the positioning time, from the bound of the cylinder and the rotation.
     #[inline]
     pub(super) fn bound_ns(&self, cylinder_bound_ns: u64, platter: Option<&Platter>) -> u64 {
         platter.map_or(cylinder_bound_ns, |platter| platter.passes_ns(self.angle, cylinder_bound_ns))
@@ -44,7 +44,7 @@ struct Pending {
     newer: Key,
 }
 
-/// On which side of the start of a search a cylinder lies; the start counts as above.
+/// The side of a search's start on which a cylinder lies; the start itself counts as above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Above,
@@ -58,7 +58,14 @@ pub(super) struct Span {
     pub(super) last: u32,
 }
 
-/// A link, if it leads anywhere.
+impl Span {
+    /// Returns all cylinders of a device.
+    pub(super) fn all(device: &dyn Mechanism) -> Self {
+        Self { first: 0, last: device.dimensions().cylinders.saturating_sub(1) }
+    }
+}
+
+/// Returns a link, `None` for [`NONE`].
 fn some(link: u32) -> Option<u32> {
     (link != NONE).then_some(link)
 }
@@ -101,7 +108,7 @@ impl CylinderIndex {
             self.arrivals.get_mut(key).older = older;
             group
         } else {
-            self.open_group(ready, location, device.angle(location), key)
+            self.open_group(ready, location, device.rotating().map_or(0, |rotating| rotating.angle(location)), key)
         };
         self.arrivals.get_mut(key).group = group;
     }
@@ -210,17 +217,16 @@ impl CylinderIndex {
         outward
     }
 
-    /// Removes the request in `span` that the device reaches soonest, the oldest of several.
-    pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Request> {
-        let platter = device.platter(now);
-        let next = self.cheapest(
+    /// Returns the request in `span` of least positioning time, the oldest of several.
+    pub(super) fn nearest(&self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Key> {
+        let platter = device.rotating().and_then(|rotating| rotating.platter(now));
+        self.cheapest(
             span,
             device.cylinder(now),
             |_, cylinder| device.cylinder_bound_ns(now, cylinder),
             |bound_ns, group| group.bound_ns(bound_ns, platter.as_ref()),
             |location| device.positioning_ns(now, location),
-        )?;
-        Some(self.remove(next))
+        )
     }
 
     /// The request of least `cost` in `span`, the oldest of several: exactly what asking for the cost of each would
@@ -300,12 +306,12 @@ impl<C> Default for Best<C> {
 }
 
 impl<C: Copy + PartialOrd> Best<C> {
-    /// Whether nothing of cost `bound` or more can win any longer; an equal cost still can, by age.
+    /// Returns true if no request of cost `bound` or more can win; one of equal cost still can, by age.
     pub(super) fn beats(&self, bound: C) -> bool {
         self.0.is_some_and(|(cost, ..)| cost < bound)
     }
 
-    /// Considers the oldest request of a group.
+    /// Takes the oldest request of a group if it is better.
     pub(super) fn offer(&mut self, cost: C, group: &Group) {
         let better = match self.0 {
             None => true,
@@ -316,8 +322,47 @@ impl<C: Copy + PartialOrd> Best<C> {
         }
     }
 
-    /// The winner, `None` when nothing was offered.
+    /// Returns the best request; `None` if none was offered.
     pub(super) fn key(&self) -> Option<Key> {
         self.0.map(|(.., key)| key)
+    }
+}
+
+/// A policy that picks among requests by cylinder.
+pub(super) trait CylinderPolicy: Clone + Send {
+    /// Returns the request to dispatch at `now`; `None` if nothing is pending.
+    fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key>;
+}
+
+/// The scheduler of a [`CylinderPolicy`].
+#[derive(Clone)]
+pub(super) struct ByCylinder<P> {
+    pending: CylinderIndex,
+    policy: P,
+}
+
+impl<P: CylinderPolicy> ByCylinder<P> {
+    /// Nothing pending on `device`.
+    pub(super) fn new(policy: P, device: &dyn Mechanism) -> Self {
+        Self { pending: CylinderIndex::new(device.dimensions().cylinders), policy }
+    }
+}
+
+impl<P: CylinderPolicy> Scheduler for ByCylinder<P> {
+    fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
+        self.pending.push(ready, request, device);
+    }
+
+    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
+        let next = self.policy.pick(&self.pending, now, device)?;
+        Some(self.pending.remove(next))
+    }
+
+    fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool {
+        self.pending.take(request, device)
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
     }
 }

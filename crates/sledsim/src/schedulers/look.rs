@@ -1,11 +1,9 @@
 //! LOOK: the elevator.
 
-use super::lbn_order::{Direction, LbnOrder};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::lbn_order::{ByLbn, Candidate, Direction, LbnOrder, LbnPolicy};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
 use crate::registry::no_parameters;
-use crate::request::Request;
-use crate::time::Time;
 
 /// LOOK in the list of policies.
 pub const POLICY: Policy = Policy {
@@ -20,7 +18,7 @@ pub const POLICY: Policy = Policy {
 no_parameters! {
     /// Elevator over LBNs.
     PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Look::new())
+        Box::new(ByLbn::new(Look { direction: Direction::Ascending }))
     }
 }
 
@@ -29,26 +27,14 @@ no_parameters! {
 /// Starts at LBN 0, ascending. The sweep is measured from the block after the last request dispatched; a request that
 /// starts right there is ahead in either direction. Requests with equal first LBNs go by arrival.
 #[derive(Clone)]
-pub struct Look {
-    pending: LbnOrder,
+struct Look {
     direction: Direction,
 }
 
-impl Look {
-    /// Nothing pending, the head at LBN 0.
-    const fn new() -> Self {
-        Self { pending: LbnOrder::new(), direction: Direction::Ascending }
-    }
-}
-
-impl Scheduler for Look {
-    keeps_pending!(by_lbn);
-
-    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
-        let next = self
-            .pending
+impl LbnPolicy for Look {
+    fn pick(&mut self, pending: &LbnOrder) -> Option<Candidate> {
+        pending
             .ahead(self.direction)
-            .or_else(|| self.pending.behind(self.direction).inspect(|_| self.direction = self.direction.reversed()))?;
-        Some(self.pending.dispatch(next))
+            .or_else(|| pending.behind(self.direction).inspect(|_| self.direction = self.direction.reversed()))
     }
 }

@@ -1,8 +1,9 @@
 //! Schedulers: one policy, one file, one line in the list.
 //!
-//! Policies that know only LBNs ([`fcfs`], [`look`], [`clook`], [`vscan`], [`sstf_lbn`]) measure from the block after
-//! the last request they dispatched; policies that know the mechanism ([`sptf`], [`asptf`], [`sdf`], [`zsptf`]) ask the
-//! [`Mechanism`]. Every policy decides ties by arrival.
+//! A policy that uses LBNs ([`look`], [`clook`], [`vscan`], [`sstf_lbn`]) is an `LbnPolicy` and measures
+//! from the block after the last request dispatched. A policy that uses the [`Mechanism`] ([`sptf`], [`asptf`], [`sdf`],
+//! [`zsptf`]) is a `CylinderPolicy`. [`fcfs`] has its own queue. Every policy breaks ties by
+//! arrival.
 
 mod arrival_list;
 mod checked;
@@ -42,16 +43,16 @@ registry! {
     pub const POLICIES: [Policy];
 }
 
-/// A policy as its file declares it.
+/// The declaration of a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
     /// Key in scenarios.
     pub name: &'static str,
     /// Name in the literature.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// The rule of the policy, in a sentence.
     pub description: &'static str,
-    /// Where it is defined.
+    /// Publications that define it.
     pub source: &'static str,
     /// The policy with its default parameters.
     pub default: SchedulerSpec,
@@ -59,89 +60,56 @@ pub struct Policy {
 
 /// Parameters of a policy.
 trait PolicySpec {
-    /// The scheduler that valid ones describe, with nothing pending, for `device`.
+    /// Returns a scheduler for `device` with these valid parameters and nothing pending.
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler>;
 }
 
-/// The scheduler that a valid `spec` describes, with nothing pending, for `device`.
+/// Returns a scheduler for `device` by a valid `spec`, with nothing pending.
 #[must_use]
 pub fn build(spec: &SchedulerSpec, device: &dyn Mechanism) -> Box<dyn Scheduler> {
     spec.parameters().build(device)
 }
 
-/// What policies hand on to their pending requests, which are held by LBN or by cylinder.
-macro_rules! keeps_pending {
-    (by_lbn) => {
-        $crate::schedulers::keeps_pending! { _ready, request, _device => push(request) take(request) }
-    };
-    (by_cylinder) => {
-        $crate::schedulers::keeps_pending! { ready, request, device => push(ready, request, device) take(request, device) }
-    };
-    ($ready:ident, $request:ident, $device:ident => push($($pushed:tt)+) take($($taken:tt)+)) => {
-        fn push(
-            &mut self,
-            $ready: $crate::time::Time,
-            $request: $crate::request::Request,
-            $device: &dyn $crate::devices::Mechanism,
-        ) {
-            self.pending.push($($pushed)+);
-        }
-
-        fn take(&mut self, $request: &$crate::request::Request, $device: &dyn $crate::devices::Mechanism) -> bool {
-            self.pending.take($($taken)+)
-        }
-
-        fn len(&self) -> usize {
-            self.pending.len()
-        }
-    };
-}
-use keeps_pending;
-
-/// Holds the pending requests of one device and picks the next. A clone of it goes on as it does.
+/// Holds the pending requests of one device and picks the next. A clone continues independently from the same state.
 pub trait Scheduler: DynClone + Send {
-    /// Takes a request that became ready at `ready`, which may lie some time back.
+    /// Adds a request that became ready at `ready`, now or earlier.
     fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism);
 
-    /// Removes and returns the request to serve next, `None` when nothing is pending.
+    /// Removes and returns the request to serve next; `None` if nothing is pending.
     fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request>;
 
-    /// Removes a pending request, which is served together with one that was picked: says whether it was there. What the
-    /// policy remembers of its last dispatch stays as it is.
+    /// Removes a pending request that is served together with the one picked last; returns false if it is not pending. The
+    /// policy's record of its last dispatch does not change.
     fn take(&mut self, request: &Request, device: &dyn Mechanism) -> bool;
 
-    /// Number of pending requests.
+    /// Returns the number of pending requests.
     fn len(&self) -> usize;
 
-    /// Whether requests always come out in the order they went in.
+    /// Returns true if requests always leave in the order of arrival.
     fn in_order(&self) -> bool {
         false
     }
 
-    /// Whether it asks a policy of one's own, which is told of completions and may fail.
-    fn is_own(&self) -> bool {
-        false
-    }
-
-    /// A request that it gave out has been served; told where [`Scheduler::is_own`].
+    /// Takes note that a request which [`Scheduler::pop`] returned has been served.
     fn completed(&mut self, now: Time, request: &Request) {
         let _ = (now, request);
     }
 
-    /// Why it gives out nothing any more, though requests are pending.
-    fn stop(&self) -> Option<&Stop> {
+    /// Returns why the run has to stop, if a custom policy failed. [`Scheduler::pop`] returns nothing after that, though requests
+    /// are pending.
+    fn failure(&self) -> Option<&Stop> {
         None
     }
 
-    /// Whether it has kept to this contract, as far as anybody watches.
+    /// Checks the contract, if the scheduler is a [`Checked`] one.
     ///
     /// # Errors
-    /// What it broke.
+    /// The first violation.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether nothing is pending.
+    /// Returns true if nothing is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -158,10 +158,6 @@ impl Scheduler for Own {
         self.requests.len()
     }
 
-    fn is_own(&self) -> bool {
-        true
-    }
-
     fn completed(&mut self, now: Time, request: &Request) {
         if self.stop.is_none() {
             if let Err(stop) = self.policy.completed(now, request) {
@@ -170,7 +166,7 @@ impl Scheduler for Own {
         }
     }
 
-    fn stop(&self) -> Option<&Stop> {
+    fn failure(&self) -> Option<&Stop> {
         self.stop.as_ref()
     }
 }

@@ -1,10 +1,10 @@
 //! SDF: shortest distance first.
 
-use super::cylinder_index::{CylinderIndex, Side, Span};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::{Location, Mechanism};
+use super::arrival_list::Key;
+use super::cylinder_index::{ByCylinder, CylinderIndex, CylinderPolicy, Side, Span};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use crate::devices::{Mechanism, Location};
 use crate::registry::no_parameters;
-use crate::request::Request;
 use crate::time::Time;
 
 /// SDF in the list of policies.
@@ -20,7 +20,7 @@ pub const POLICY: Policy = Policy {
 no_parameters! {
     /// Shortest Euclidean distance first.
     PolicySpec: fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Sdf::new(device))
+        Box::new(ByCylinder::new(Sdf::new(device), device))
     }
 }
 
@@ -30,47 +30,39 @@ no_parameters! {
 /// It decides as an exhaustive search would, on devices whose X coordinate depends on the cylinder alone and never
 /// turns back as cylinder numbers rise: the distance along X then bounds the search outwards from the mechanism.
 #[derive(Clone)]
-pub struct Sdf {
-    pending: CylinderIndex,
+struct Sdf {
     all: Span,
     /// 1 if X rises with the cylinder number, -1 if it falls.
     x_sign: f64,
 }
 
 impl Sdf {
-    /// Nothing pending on `device`.
-    #[must_use]
-    pub fn new(device: &dyn Mechanism) -> Self {
-        let cylinders = device.cylinders();
-        let all = Span { first: 0, last: cylinders.saturating_sub(1) };
+    fn new(device: &dyn Mechanism) -> Self {
+        let all = Span::all(device);
         let rises = x_m(device, all.first) <= x_m(device, all.last);
-        Self { pending: CylinderIndex::new(cylinders), all, x_sign: if rises { 1.0 } else { -1.0 } }
+        Self { all, x_sign: if rises { 1.0 } else { -1.0 } }
     }
 }
 
 fn x_m(device: &dyn Mechanism, cylinder: u32) -> f64 {
-    device.coordinates_m(Location { cylinder, slot: 0 }).0
+    device.coordinates_m(Location { cylinder, slot: 0 }).x_m
 }
 
-impl Scheduler for Sdf {
-    keeps_pending!(by_cylinder);
-
-    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
-        let (at_x_m, at_y_m) = device.position_m(now);
-        // The position can lie anywhere between cylinders: what is on the far side of it counts as no distance, so
-        // that the bound never falls on the way out.
+impl CylinderPolicy for Sdf {
+    fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key> {
+        let at = device.position_m(now);
+        // The position can lie anywhere between cylinders. A cylinder on the far side of it counts as no distance, so that the
+        // bound never falls on the way out.
         let bound_m2 = |side, cylinder| {
             let outwards = if side == Side::Above { self.x_sign } else { -self.x_sign };
-            let dx_m = (outwards * (x_m(device, cylinder) - at_x_m)).max(0.0);
+            let dx_m = (outwards * (x_m(device, cylinder) - at.x_m)).max(0.0);
             dx_m * dx_m
         };
         let distance_m2 = |location| {
-            let (x_m, y_m) = device.coordinates_m(location);
-            let (dx_m, dy_m) = (x_m - at_x_m, y_m - at_y_m);
+            let to = device.coordinates_m(location);
+            let (dx_m, dy_m) = (to.x_m - at.x_m, to.y_m - at.y_m);
             dx_m * dx_m + dy_m * dy_m
         };
-        let next =
-            self.pending.cheapest(self.all, device.cylinder(now), bound_m2, |bound_m2, _| bound_m2, distance_m2)?;
-        Some(self.pending.remove(next))
+        pending.cheapest(self.all, device.cylinder(now), bound_m2, |bound_m2, _| bound_m2, distance_m2)
     }
 }

@@ -1,11 +1,9 @@
 //! SSTF_LBN: shortest seek time first, as a host sees it.
 
-use super::lbn_order::{Direction, LbnOrder};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::lbn_order::{ByLbn, Candidate, Direction, LbnOrder, LbnPolicy};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
 use crate::registry::no_parameters;
-use crate::request::Request;
-use crate::time::Time;
 
 /// SSTF_LBN in the list of policies.
 pub const POLICY: Policy = Policy {
@@ -20,7 +18,7 @@ pub const POLICY: Policy = Policy {
 no_parameters! {
     /// Shortest seek time first, by LBN distance.
     PolicySpec: fn build(&self, _device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(SstfLbn::new())
+        Box::new(ByLbn::new(SstfLbn))
     }
 }
 
@@ -29,24 +27,12 @@ no_parameters! {
 /// The distance is from the block after the last request dispatched (at first 0) to the first block of a request;
 /// equal distances go by arrival.
 #[derive(Clone)]
-pub struct SstfLbn {
-    pending: LbnOrder,
-}
+struct SstfLbn;
 
-impl SstfLbn {
-    /// Nothing pending, the head at LBN 0.
-    const fn new() -> Self {
-        Self { pending: LbnOrder::new() }
-    }
-}
-
-impl Scheduler for SstfLbn {
-    keeps_pending!(by_lbn);
-
-    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
-        let above = self.pending.ahead(Direction::Ascending);
-        let below = self.pending.behind(Direction::Ascending);
-        let next = above.into_iter().chain(below).min_by_key(|&it| (self.pending.distance(it), it.seq))?;
-        Some(self.pending.dispatch(next))
+impl LbnPolicy for SstfLbn {
+    fn pick(&mut self, pending: &LbnOrder) -> Option<Candidate> {
+        let above = pending.ahead(Direction::Ascending);
+        let below = pending.behind(Direction::Ascending);
+        above.into_iter().chain(below).min_by_key(|&it| (pending.distance(it), it.seq))
     }
 }

@@ -3,11 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lbn_order::{Candidate, Direction, LbnOrder};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::lbn_order::{ByLbn, Candidate, Direction, LbnOrder, LbnPolicy};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
-use crate::request::Request;
-use crate::time::Time;
 
 /// VSCAN(R) in the list of policies.
 pub const POLICY: Policy = Policy {
@@ -37,7 +35,8 @@ pub struct Spec {
 
 impl PolicySpec for Spec {
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Vscan::new(self.r, device.capacity_blocks()))
+        let turn_penalty = self.r * device.dimensions().capacity_blocks as f64;
+        Box::new(ByLbn::new(Vscan { direction: Direction::Ascending, turn_penalty }))
     }
 }
 
@@ -53,43 +52,31 @@ impl PolicySpec for Spec {
 /// is its distance plus R times the range. Serving a request behind turns the sweep round. Starts at LBN 0, ascending;
 /// a request exactly at the head is ahead; equal effective distances go by arrival.
 #[derive(Clone)]
-pub struct Vscan {
-    pending: LbnOrder,
+struct Vscan {
     direction: Direction,
     /// `r` times the capacity, in blocks.
     turn_penalty: f64,
 }
 
 impl Vscan {
-    /// Nothing pending, the head at LBN 0 of a device of `capacity_blocks`; `r` from 0 to 1.
-    #[must_use]
-    pub fn new(r: f64, capacity_blocks: u64) -> Self {
-        Self { pending: LbnOrder::new(), direction: Direction::Ascending, turn_penalty: r * capacity_blocks as f64 }
-    }
-
-    /// Whether going on to `ahead` is preferred to turning round to `behind`.
-    fn goes_on(&self, ahead: Candidate, behind: Candidate) -> bool {
-        let on = self.pending.distance(ahead) as f64;
-        let back = self.pending.distance(behind) as f64 + self.turn_penalty;
+    /// Returns true if `ahead` has a shorter effective distance than `behind`.
+    fn prefers_ahead(&self, pending: &LbnOrder, ahead: Candidate, behind: Candidate) -> bool {
+        let on = pending.distance(ahead) as f64;
+        let back = pending.distance(behind) as f64 + self.turn_penalty;
         on < back || (on == back && ahead.seq < behind.seq)
     }
 }
 
-impl Scheduler for Vscan {
-    keeps_pending!(by_lbn);
-
-    fn pop(&mut self, _now: Time, _device: &dyn Mechanism) -> Option<Request> {
-        let ahead = self.pending.ahead(self.direction);
-        let behind = self.pending.behind(self.direction);
-        let next = match (ahead, behind) {
-            (Some(ahead), Some(behind)) if self.goes_on(ahead, behind) => ahead,
-            (Some(ahead), None) => ahead,
+impl LbnPolicy for Vscan {
+    fn pick(&mut self, pending: &LbnOrder) -> Option<Candidate> {
+        match (pending.ahead(self.direction), pending.behind(self.direction)) {
+            (Some(ahead), Some(behind)) if self.prefers_ahead(pending, ahead, behind) => Some(ahead),
+            (Some(ahead), None) => Some(ahead),
             (_, Some(behind)) => {
                 self.direction = self.direction.reversed();
-                behind
+                Some(behind)
             }
-            (None, None) => return None,
-        };
-        Some(self.pending.dispatch(next))
+            (None, None) => None,
+        }
     }
 }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cylinder_index::{CylinderIndex, Span};
-use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::convert::to_u32;
+use super::arrival_list::Key;
+use super::cylinder_index::{ByCylinder, CylinderIndex, CylinderPolicy, Span};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Mechanism;
-use crate::request::Request;
 use crate::time::Time;
 
 /// ZSPTF in the list of policies.
@@ -39,39 +39,33 @@ pub struct Spec {
 
 impl PolicySpec for Spec {
     fn build(&self, device: &dyn Mechanism) -> Box<dyn Scheduler> {
-        Box::new(Zsptf::new(self.zones, device.cylinders()))
+        Box::new(ByCylinder::new(Zsptf::new(self.zones, device.dimensions().cylinders), device))
     }
 }
 
-/// Zone-based SPTF: serves the requests of one zone by [SPTF](super::sptf::Sptf), then goes to the next zone.
+/// Zone-based SPTF: serves the requests of one zone by [SPTF](super::sptf), then goes to the next zone.
 ///
 /// The cylinders are cut into `zones` contiguous ranges that differ by at most one in size. Starts in the lowest zone.
 /// When the current zone has nothing pending, the next higher zone with something pending becomes current, after the
 /// highest again the lowest, as in C-SCAN. A request that arrives in the current zone joins it, so a zone that never
 /// runs empty is never left. With more zones than cylinders, each cylinder is a zone of its own.
 #[derive(Clone)]
-pub struct Zsptf {
-    pending: CylinderIndex,
+struct Zsptf {
     cylinders: u32,
     zones: u32,
     current: Span,
 }
 
 impl Zsptf {
-    /// Nothing pending on a device of `cylinders`; `zones` at least 1 (0 is taken as 1).
-    #[must_use]
-    pub fn new(zones: u32, cylinders: u32) -> Self {
-        let mut scheduler = Self {
-            pending: CylinderIndex::new(cylinders),
-            cylinders: cylinders.max(1),
-            zones: zones.clamp(1, cylinders.max(1)),
-            current: Span { first: 0, last: 0 },
-        };
-        scheduler.current = scheduler.zone_of(0);
-        scheduler
+    /// Returns the policy for a device of `cylinders`; `zones` at least 1 (0 is taken as 1).
+    fn new(zones: u32, cylinders: u32) -> Self {
+        let cylinders = cylinders.max(1);
+        let mut policy = Self { cylinders, zones: zones.clamp(1, cylinders), current: Span { first: 0, last: 0 } };
+        policy.current = policy.zone_of(0);
+        policy
     }
 
-    /// The cylinders of the zone that holds `cylinder`.
+    /// Returns the cylinders of the zone that holds `cylinder`.
     fn zone_of(&self, cylinder: u32) -> Span {
         let (zones, cylinders) = (u64::from(self.zones), u64::from(self.cylinders));
         let zone = u64::from(cylinder) * zones / cylinders;
@@ -81,14 +75,12 @@ impl Zsptf {
     }
 }
 
-impl Scheduler for Zsptf {
-    keeps_pending!(by_cylinder);
-
-    fn pop(&mut self, now: Time, device: &dyn Mechanism) -> Option<Request> {
+impl CylinderPolicy for Zsptf {
+    fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key> {
         // From the current zone's first cylinder on, so that the current zone comes first.
-        let onward = self.pending.occupied_from(self.current.first).or_else(|| self.pending.occupied_from(0))?;
+        let onward = pending.occupied_from(self.current.first).or_else(|| pending.occupied_from(0))?;
         self.current = self.zone_of(onward);
-        self.pending.take_nearest(self.current, now, device)
+        pending.nearest(self.current, now, device)
     }
 }
 
@@ -100,13 +92,13 @@ mod tests {
     fn zones_cover_the_cylinders_without_gap_or_overlap() {
         for cylinders in 1..40 {
             for zones in 1..45 {
-                let scheduler = Zsptf::new(zones, cylinders);
+                let policy = Zsptf::new(zones, cylinders);
                 let mut next = 0;
                 let mut count = 0;
                 while next < cylinders {
-                    let zone = scheduler.zone_of(next);
+                    let zone = policy.zone_of(next);
                     assert_eq!(zone.first, next);
-                    assert!((zone.first..=zone.last).all(|it| scheduler.zone_of(it) == zone));
+                    assert!((zone.first..=zone.last).all(|it| policy.zone_of(it) == zone));
                     let size = zone.last - zone.first + 1;
                     assert!((cylinders / zones.min(cylinders)..=cylinders.div_ceil(zones)).contains(&size));
                     next = zone.last + 1;

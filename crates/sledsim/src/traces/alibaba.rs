@@ -26,8 +26,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         separator: b',',
         count: CellCount::Exactly(5),
         shape: "device,opcode,offset,length,timestamp_us",
-        time: 4,
-        time_unit: TimeUnit::Us,
+        time: Some((4, TimeUnit::Us)),
         response: None,
         device: Some(0),
         offset: 2,
@@ -35,7 +34,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         length: 3,
         length_unit: LengthUnit::Bytes,
         op: 1,
-        op_values: None,
+        op_codes: None,
         may_flush: false,
         sector_bytes,
     }

@@ -9,7 +9,7 @@
 
 use super::error::Parsed;
 use super::format::Entry;
-use super::text::{exact_words, sectors_to_bytes, uint, words, SectorLine, SectorLines};
+use super::text::{exact_words, sectors_to_bytes, unsigned, words, SectorLine, SectorLines};
 use super::TraceRecord;
 use crate::request::Op;
 
@@ -35,10 +35,10 @@ impl SectorLine for Arc {
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [start, count, ignored, number] = exact_words(line, "start_block count ignored request_no")?;
-        let offset_bytes = sectors_to_bytes("start_block", uint("start_block", start)?, sector_bytes)?;
-        let bytes = sectors_to_bytes("count", uint("count", count)?, sector_bytes)?;
-        uint("ignored", ignored)?;
-        uint("request_no", number)?;
+        let offset_bytes = sectors_to_bytes("start_block", unsigned("start_block", start)?, sector_bytes)?;
+        let bytes = sectors_to_bytes("count", unsigned("count", count)?, sector_bytes)?;
+        unsigned("ignored", ignored)?;
+        unsigned("request_no", number)?;
         Ok(TraceRecord::new(0, 0, offset_bytes, bytes, Op::Read))
     }
 }

@@ -10,7 +10,7 @@
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::options::BlkparseEvent;
-use super::text::{digits, sectors_to_bytes, time_ns, uint, words, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{digits, sectors_to_bytes, time_ns, unsigned, words, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::{Flags, Op};
 
@@ -77,10 +77,10 @@ impl LineParser for Blkparse {
         }
         let device = device(first)?;
         let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE, line));
-        uint("cpu", next()?)?;
-        uint("sequence", next()?)?;
+        unsigned("cpu", next()?)?;
+        unsigned("sequence", next()?)?;
         let time_ns = time_ns("seconds", next()?, TimeUnit::S)?;
-        uint("pid", next()?)?;
+        unsigned("pid", next()?)?;
         let (action, rwbs) = (next()?, next()?);
         if !ACTIONS.contains(&action) {
             return Err(FieldFault::text("action", "one of blkparse's actions, such as Q, D or C", action));
@@ -95,11 +95,11 @@ impl LineParser for Blkparse {
         let alone = if flushes { Step::Request(TraceRecord::flush(time_ns, device)) } else { Step::Other };
         let Some(op) = op(rwbs) else { return Ok(alone) };
         let Some(sector) = words.next().filter(|word| !word.starts_with(b"[")) else { return Ok(alone) };
-        let offset_bytes = sectors_to_bytes("sector", uint("sector", sector)?, self.sector_bytes)?;
+        let offset_bytes = sectors_to_bytes("sector", unsigned("sector", sector)?, self.sector_bytes)?;
         if words.next() != Some(b"+") {
             return Err(FieldFault::text("line", "`sector + blocks`", line));
         }
-        let bytes = sectors_to_bytes("blocks", uint("blocks", words.next().unwrap_or(&[]))?, self.sector_bytes)?;
+        let bytes = sectors_to_bytes("blocks", unsigned("blocks", words.next().unwrap_or(&[]))?, self.sector_bytes)?;
         if flushes && bytes == 0 {
             return Ok(alone);
         }

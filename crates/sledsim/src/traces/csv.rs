@@ -1,32 +1,36 @@
-//! CSV traces: columns named by a header, or mapped by the user; and the engine of every format that is plain CSV.
+//! CSV traces, with columns named by a header or mapped by the user. Formats that are CSV with fixed columns share its parser.
 //!
-//! The canonical form, which [`super::write`] writes, is `t_ns,device,offset_bytes,bytes,op`. Of another header these
-//! names are understood, in any case and order, further columns being ignored:
+//! The canonical form, which [`super::write`] writes, is `t_ns,device,offset_bytes,bytes,op`. In any other header these
+//! names are recognised, in any case and order; further columns are ignored:
 //!
 //! | meaning | names |
 //! | --- | --- |
-//! | arrival | `t`, `time`, `timestamp`, `ts` or `arrival`, then `_ns`, `_us`, `_ms` or `_s` |
-//! | device (0 without one) | `device`, `device_id`, `dev`, `devno`, `disk`, `volume`, `asu` |
+//! | arrival time | `t`, `time`, `timestamp`, `ts` or `arrival`, then `ns`, `us`, `ms` or `s`: `t_ns`, `Time (ms)` |
+//! | device (0 if absent) | `device`, `device_id`, `dev`, `devno`, `disk`, `volume`, `asu` |
 //! | offset in bytes | `offset_bytes`, `offset`, `byte_offset` |
 //! | offset in sectors | `lbn`, `lba`, `sector`, `block`, `blkno`, `offset_sectors` |
 //! | length in bytes | `bytes`, `length`, `length_bytes`, `size`, `size_bytes` |
 //! | length in sectors | `blocks`, `sectors`, `length_sectors`, `size_sectors` |
 //! | operation | `op`, `operation`, `opcode`, `type`, `rw` |
-//! | what it took, from arrival to completion (not known without one) | `response`, then `_ns`, `_us`, `_ms` or `_s` |
+//! | recorded response time (optional) | `response`, then `ns`, `us`, `ms` or `s` |
 //!
-//! An operation is `R` or `read`, `W` or `write`, `WF` for a write that has to be on the medium when it completes, or `F` or
-//! `flush`, whose offset and length mean nothing.
+//! An operation is `R` or `read`, `W` or `write`, `WF` for a write that must be on the medium when it completes, or `F` or
+//! `flush`, whose offset and length have no meaning.
 //!
-//! Cells are separated by commas, semicolons or tabs, whichever the first line has most of; a cell may stand in double
-//! quotes. The first line is taken for a header when columns are named, and, when they are given by position, if no cell
-//! of it begins with a digit.
+//! A [`ColumnMap`] takes precedence over these names. The unit of a mapped column is the given one, or else the one that its
+//! name states ([`unit_of_time`], [`unit_of_length`]); without either the trace cannot be read.
+//!
+//! Cells are separated by commas, semicolons or tabs, whichever the first line has most of, or by blanks if it has none of
+//! them. A cell may be in double quotes. The first line is a header if a column is mapped by its name, or if no cell of it
+//! begins with a digit.
 
-use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError};
+use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError, UnknownUnit};
 use super::format::{Built, Carries, Entry, Head, Writing};
-use super::options::{ColumnMap, ColumnRef, LengthUnit};
+use super::options::{ColumnMap, ColumnRef, LengthUnit, OpCodes};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{
-    closing, is_called, operation, sectors_to_bytes, split, time_ns, whole, wrong_count, LineParser, Lines, TimeUnit,
+    closing, is_called, operation, sectors_to_bytes, split, time_ns, unsigned, unsigned32, wrong_count, LineParser,
+    Lines, TimeUnit,
 };
 use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::{Flags, Op};
@@ -60,75 +64,81 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// Columns of a trace that are looked at; one further to the right cannot be mapped.
-pub(super) const MOST_COLUMNS: usize = 32;
+/// Columns that are read; one further to the right cannot be mapped.
+pub(super) const MAX_COLUMNS: usize = 32;
 const TIME_NAMES: [&str; 5] = ["t", "time", "timestamp", "ts", "arrival"];
 const RESPONSE_NAMES: [&str; 1] = ["response"];
-const TIME_UNITS: [(&str, TimeUnit); 4] =
-    [("_ns", TimeUnit::Ns), ("_us", TimeUnit::Us), ("_ms", TimeUnit::Ms), ("_s", TimeUnit::S)];
 const DEVICE_NAMES: [&str; 7] = ["device", "device_id", "dev", "devno", "disk", "volume", "asu"];
-const OFFSET_BYTES_NAMES: [&str; 3] = ["offset_bytes", "offset", "byte_offset"];
-const OFFSET_SECTORS_NAMES: [&str; 6] = ["lbn", "lba", "sector", "block", "blkno", "offset_sectors"];
-const LENGTH_BYTES_NAMES: [&str; 5] = ["bytes", "length", "length_bytes", "size", "size_bytes"];
-const LENGTH_SECTORS_NAMES: [&str; 4] = ["blocks", "sectors", "length_sectors", "size_sectors"];
+const OFFSET_NAMES: [&str; 9] =
+    ["offset_bytes", "offset", "byte_offset", "lbn", "lba", "sector", "block", "blkno", "offset_sectors"];
+const LENGTH_NAMES: [&str; 9] =
+    ["bytes", "length", "length_bytes", "size", "size_bytes", "blocks", "sectors", "length_sectors", "size_sectors"];
 const OP_NAMES: [&str; 5] = ["op", "operation", "opcode", "type", "rw"];
 
 fn detect(head: &Head) -> usize {
     let Some((header, rest)) = head.lines.split_first() else { return 0 };
-    match Columns::of_header(header, DEFAULT_SECTOR_BYTES) {
-        Ok(mut columns) => 1 + rest.iter().filter(|line| columns.line(line).is_ok()).count(),
-        Err(_) => 0,
+    let readable = |mut columns: Columns| rest.iter().filter(|line| columns.line(line).is_ok()).count();
+    let resolve = |map: &ColumnMap| Columns::resolve(map, header, DEFAULT_SECTOR_BYTES, false);
+    match resolve(&ColumnMap::default()) {
+        Ok((columns, true)) => 1 + readable(columns),
+        // The reader asks for the unit. Presets whose header leaves it open too come first.
+        Err(Unresolved::UnknownUnits(_)) => {
+            let any_unit = ColumnMap { time_unit: Some(TimeUnit::Ns), ..ColumnMap::default() };
+            resolve(&any_unit).map_or(0, |(columns, _)| readable(columns))
+        }
+        _ => 0,
     }
 }
 
 fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
     let first = first_line(input)?;
-    let resolved = match &options.columns {
-        None => {
-            let file = input.name().to_owned();
-            if let Some((meaning, columns)) = twice(&first) {
-                return Err(Box::new(TraceError::TwoColumns { file, meaning, columns }));
+    let file = input.name().to_owned();
+    let default = ColumnMap::default();
+    let map = options.columns.as_ref().unwrap_or(&default);
+    if let Some((meaning, columns)) = duplicate_meaning(map, &first) {
+        return Err(Box::new(TraceError::TwoColumns { file, meaning, columns }));
+    }
+    let (columns, has_header) =
+        Columns::resolve(map, &first, sector_bytes, options.ignore_times).map_err(|unresolved| match unresolved {
+            Unresolved::UnknownUnits(columns) => Box::new(TraceError::UnknownUnits { file, columns }),
+            Unresolved::Problem(problem) => {
+                Box::new(TraceError::Option { file, place: Place::Line(1), option: "columns", problem })
             }
-            Columns::of_header(&first, sector_bytes).map(|columns| (columns, true))
-        }
-        Some(map) => Columns::of_map(map, &first, sector_bytes),
-    };
-    let (columns, has_header) = resolved.map_err(|problem| {
-        Box::new(TraceError::Option {
-            file: input.name().to_owned(),
-            place: Place::Line(1),
-            option: "columns",
-            problem,
-        })
-    })?;
+        })?;
     if has_header {
         pass_line(input)?;
     }
     Ok(Box::new(Lines(columns)))
 }
 
-/// What a header names two columns of, and these: which of both is meant, it does not say.
-fn twice(header: &[u8]) -> Option<(&'static str, [String; 2])> {
-    let names: Vec<String> =
-        cells(header, separator(header)).map(|cell| String::from_utf8_lossy(cell).to_lowercase()).collect();
-    let is_one_of = |name: &str, wanted: [&[&str]; 2]| wanted.iter().any(|names| names.contains(&name));
-    let means = |name: &str| match name {
-        _ if time_unit(name, &TIME_NAMES).is_some() => Some("arrival"),
-        _ if time_unit(name, &RESPONSE_NAMES).is_some() => Some("response"),
-        _ if is_one_of(name, [&DEVICE_NAMES, &[]]) => Some("device"),
-        _ if is_one_of(name, [&OFFSET_BYTES_NAMES, &OFFSET_SECTORS_NAMES]) => Some("offset"),
-        _ if is_one_of(name, [&LENGTH_BYTES_NAMES, &LENGTH_SECTORS_NAMES]) => Some("length"),
-        _ if is_one_of(name, [&OP_NAMES, &[]]) => Some("operation"),
-        _ => None,
+/// The first meaning that two columns of a header have, of those that the map leaves open, and these columns.
+fn duplicate_meaning(map: &ColumnMap, header: &[u8]) -> Option<(&'static str, [String; 2])> {
+    let names = names_of(header);
+    let means = |name: &str| {
+        let one_of = |known: &[&str]| known.contains(&name.to_lowercase().as_str());
+        match name {
+            _ if unit_behind(name, &TIME_NAMES).is_some() => map.time.is_none().then_some("arrival"),
+            _ if unit_behind(name, &RESPONSE_NAMES).is_some() => Some("response"),
+            _ if one_of(&DEVICE_NAMES) => map.device.is_none().then_some("device"),
+            _ if one_of(&OFFSET_NAMES) => map.offset.is_none().then_some("offset"),
+            _ if one_of(&LENGTH_NAMES) => map.length.is_none().then_some("length"),
+            _ if one_of(&OP_NAMES) => map.op.is_none().then_some("operation"),
+            _ => None,
+        }
     };
     let meanings: Vec<_> = names.iter().map(|name| means(name)).collect();
-    (0..names.len()).find_map(|other| {
-        let meaning = meanings[other]?;
-        let one = meanings[..other].iter().position(|&each| each == Some(meaning))?;
+    (0..names.len()).find_map(|second| {
+        let meaning = meanings[second]?;
+        let first = meanings[..second].iter().position(|&each| each == Some(meaning))?;
         let shown = |index: usize| format!("{} (column {index})", excerpt(names[index].as_bytes()));
-        Some((meaning, [shown(one), shown(other)]))
+        Some((meaning, [shown(first), shown(second)]))
     })
+}
+
+/// The cells of a header.
+fn names_of(header: &[u8]) -> Vec<String> {
+    cells(header, separator(header)).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
 }
 
 /// The first line that is not blank, without moving on; empty at the end of the content.
@@ -143,7 +153,7 @@ fn pass_line(input: &mut Input) -> Result<(), Box<TraceError>> {
         match input.line() {
             Ok(Some(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
             Err(Failure::Fatal(error)) => return Err(error),
-            // Too long a line is met again, and reported, by whoever reads the first record.
+            // A line that is too long is reported when the first record is read.
             Ok(_) | Err(_) => return Ok(()),
         }
     }
@@ -177,16 +187,25 @@ pub(super) enum CellCount {
     AtLeast(usize),
 }
 
-/// Where a CSV trace keeps what.
+/// Why the columns of a CSV trace cannot be resolved.
+#[derive(Debug)]
+enum Unresolved {
+    /// These columns do not name their unit, and no option gives it.
+    UnknownUnits(Vec<UnknownUnit>),
+    /// Anything else, in words.
+    Problem(String),
+}
+
+/// The columns of a CSV trace, by what they hold.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub separator: u8,
     pub count: CellCount,
-    /// What a line looks like, for messages.
+    /// The form of a line, for messages.
     pub shape: &'static str,
-    pub time: usize,
-    pub time_unit: TimeUnit,
-    /// What a request took, and its unit.
+    /// Arrival time and its unit; `None` where times are ignored.
+    pub time: Option<(usize, TimeUnit)>,
+    /// Recorded response time and its unit.
     pub response: Option<(usize, TimeUnit)>,
     pub device: Option<usize>,
     pub offset: usize,
@@ -194,115 +213,104 @@ pub(super) struct Columns {
     pub length: usize,
     pub length_unit: LengthUnit,
     pub op: usize,
-    pub op_values: Option<(String, String)>,
-    /// Whether an operation may be a flush, or a write that has to be on the medium when it completes.
+    /// Codes of reads and of writes; `None` for `R`, `W`, `read` and `write`.
+    pub op_codes: Option<OpCodes>,
+    /// Whether an operation may be a flush, or a write that must be on the medium when it completes.
     pub may_flush: bool,
     pub sector_bytes: u32,
 }
 
 impl Columns {
-    /// As a header names them; or why it does not.
-    fn of_header(header: &[u8], sector_bytes: u32) -> Result<Self, String> {
-        let separator = separator(header);
-        let names: Vec<String> =
-            cells(header, separator).map(|cell| String::from_utf8_lossy(cell).to_lowercase()).collect();
-        let find = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&name.as_str()));
-        let lacks = |what: &str, wanted: &str| {
-            format!("the header {} names no {what} ({wanted}); map the columns or name another format", excerpt(header))
+    /// Finds each column as the map says, and otherwise by its name in the header. Returns the columns, and whether the
+    /// first line is a header. With `ignore_times` a trace needs no column of times.
+    fn resolve(
+        map: &ColumnMap,
+        first: &[u8],
+        sector_bytes: u32,
+        ignore_times: bool,
+    ) -> Result<(Self, bool), Unresolved> {
+        let (separator, names) = (separator(first), names_of(first));
+        let has_header = map.has_named_column() || is_header(first, separator);
+        let mapped =
+            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names, first)).transpose();
+        let find =
+            |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
+        let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
+        let timed = |stems: &[&str]| find(&|name| unit_behind(name, stems).is_some());
+        let required = |found: Option<usize>, key: &str, example: &str| {
+            found.ok_or_else(|| Unresolved::Problem(missing_column(first, has_header, key, example)))
         };
-        let find_time = |stems: &[&str]| {
-            names.iter().enumerate().find_map(|(index, name)| time_unit(name, stems).map(|unit| (index, unit)))
-        };
-        let (time, time_unit) =
-            find_time(&TIME_NAMES).ok_or_else(|| lacks("arrival", "such as t_ns or timestamp_us"))?;
-        let either = |in_bytes: &[&str], in_sectors: &[&str]| {
-            find(in_bytes)
-                .map(|index| (index, LengthUnit::Bytes))
-                .or_else(|| find(in_sectors).map(|index| (index, LengthUnit::Sectors)))
-        };
-        let (offset, offset_unit) = either(&OFFSET_BYTES_NAMES, &OFFSET_SECTORS_NAMES)
-            .ok_or_else(|| lacks("offset", "such as offset_bytes or lbn"))?;
-        let (length, length_unit) = either(&LENGTH_BYTES_NAMES, &LENGTH_SECTORS_NAMES)
-            .ok_or_else(|| lacks("length", "such as bytes or blocks"))?;
-        let op = find(&OP_NAMES).ok_or_else(|| lacks("operation", "such as op"))?;
-        let columns = Self {
-            separator,
-            count: CellCount::Exactly(names.len()),
-            shape: "as in the header",
-            time,
-            time_unit,
-            response: find_time(&RESPONSE_NAMES),
-            device: find(&DEVICE_NAMES),
-            offset,
-            offset_unit,
-            length,
-            length_unit,
-            op,
-            op_values: None,
-            may_flush: true,
-            sector_bytes,
-        };
-        columns.bounded()
-    }
+        let mut unknown = Vec::new();
+        let header_name = |column: usize| has_header.then(|| names[column].as_str());
 
-    /// As the user maps them, and whether the first line is a header; or why that does not work.
-    fn of_map(map: &ColumnMap, first: &[u8], sector_bytes: u32) -> Result<(Self, bool), String> {
-        let separator = separator(first);
-        let names: Vec<String> =
-            cells(first, separator).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
-        let find = |column: &ColumnRef| match column {
-            ColumnRef::Index(index) if *index < names.len() => Ok(*index),
-            ColumnRef::Name(wanted) => {
-                let mut named = (0..names.len()).filter(|&index| is_called(&names[index], wanted));
-                match (named.next(), named.next()) {
-                    (Some(only), None) => Ok(only),
-                    (Some(one), Some(other)) => Err(format!(
-                        "column {column} is in the first line {} twice: give the number of the one that is meant, \
-                         {one} or {other} (from 0)",
-                        excerpt(first)
-                    )),
-                    (None, _) => Err(format!("column {column} is not in the first line {}", excerpt(first))),
-                }
-            }
-            ColumnRef::Index(_) => Err(format!("column {column} is beyond the {} of the first line", names.len())),
+        let time = match mapped(&map.time)?.or_else(|| timed(&TIME_NAMES)).or_else(|| named(&TIME_NAMES)) {
+            _ if ignore_times => None,
+            found => Some(required(found, "time", "t_ns or timestamp_us")?),
         };
-        let mentioned = [Some(&map.time), map.device.as_ref(), Some(&map.offset), Some(&map.length), Some(&map.op)];
-        let is_named = mentioned.into_iter().flatten().any(|column| matches!(column, ColumnRef::Name(_)));
+        let time = time.map(|column| {
+            let unit = map.time_unit.or_else(|| header_name(column).and_then(unit_of_time));
+            (column, unit.unwrap_or_else(|| note(&mut unknown, "time_unit", &names, column, TimeUnit::Ns)))
+        });
+        let offset = required(mapped(&map.offset)?.or_else(|| named(&OFFSET_NAMES)), "offset", "offset_bytes or lbn")?;
+        let length = required(mapped(&map.length)?.or_else(|| named(&LENGTH_NAMES)), "bytes", "bytes or blocks")?;
+        let offset_unit =
+            map.offset_unit.or_else(|| match (map.length_unit, header_name(offset).map(unit_of_length)) {
+                (_, Some(NamedLengthUnit::Stated(unit))) => Some(unit),
+                (None | Some(LengthUnit::Bytes), Some(NamedLengthUnit::Implied)) => Some(LengthUnit::Bytes),
+                // The name implies bytes and the option says sectors, perhaps of lengths alone.
+                (Some(LengthUnit::Sectors), Some(NamedLengthUnit::Implied)) => None,
+                (given, _) => given,
+            });
+        let length_unit = map.length_unit.or_else(|| match header_name(length).map(unit_of_length) {
+            Some(NamedLengthUnit::Stated(unit)) => Some(unit),
+            Some(NamedLengthUnit::Implied) => Some(LengthUnit::Bytes),
+            _ => None,
+        });
+        let offset_unit =
+            offset_unit.unwrap_or_else(|| note(&mut unknown, "offset_unit", &names, offset, LengthUnit::Bytes));
+        let length_unit =
+            length_unit.unwrap_or_else(|| note(&mut unknown, "length_unit", &names, length, LengthUnit::Bytes));
+        let response =
+            timed(&RESPONSE_NAMES).and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
         let columns = Self {
             separator,
             count: CellCount::Exactly(names.len()),
             shape: "as in the first line",
-            time: find(&map.time)?,
-            time_unit: map.time_unit,
-            response: None,
-            device: map.device.as_ref().map(find).transpose()?,
-            offset: find(&map.offset)?,
-            offset_unit: map.offset_unit,
-            length: find(&map.length)?,
-            length_unit: map.length_unit,
-            op: find(&map.op)?,
-            op_values: map.op_values.clone(),
-            may_flush: map.op_values.is_none(),
+            time,
+            response,
+            device: mapped(&map.device)?.or_else(|| named(&DEVICE_NAMES)),
+            offset,
+            offset_unit,
+            length,
+            length_unit,
+            op: required(mapped(&map.op)?.or_else(|| named(&OP_NAMES)), "op", "op")?,
+            op_codes: map.op_codes.clone(),
+            may_flush: map.op_codes.is_none(),
             sector_bytes,
         };
-        Ok((columns.bounded()?, is_named || is_header(first, separator)))
+        let columns = columns.within_limit()?;
+        if unknown.is_empty() {
+            Ok((columns, has_header))
+        } else {
+            Err(Unresolved::UnknownUnits(unknown))
+        }
     }
 
-    /// Itself, if no column stands too far to the right.
-    fn bounded(self) -> Result<Self, String> {
-        let response = self.response.map(|(column, _)| column);
-        let used = [Some(self.time), response, self.device, Some(self.offset), Some(self.length), Some(self.op)];
+    /// Itself, if every column is among the first [`MAX_COLUMNS`].
+    fn within_limit(self) -> Result<Self, Unresolved> {
+        let timed = [self.time, self.response].map(|column| column.map(|(column, _)| column));
+        let used = [timed[0], timed[1], self.device, Some(self.offset), Some(self.length), Some(self.op)];
         match used.into_iter().flatten().max() {
-            Some(last) if last >= MOST_COLUMNS => {
-                Err(format!("column {last} (from 0) is beyond the first {MOST_COLUMNS}, which are looked at"))
-            }
+            Some(last) if last >= MAX_COLUMNS => Err(Unresolved::Problem(format!(
+                "column {last} (from 0) is beyond the first {MAX_COLUMNS}, which are the only ones read"
+            ))),
             _ => Ok(self),
         }
     }
 
     fn op(&self, cell: &[u8]) -> Parsed<(Op, Flags)> {
         let plain = |op| (op, Flags::NONE);
-        match &self.op_values {
+        match &self.op_codes {
             None if self.may_flush && cell.eq_ignore_ascii_case(b"WF") => Ok((Op::Write, Flags::DURABLE)),
             None if self.may_flush && is_flush(cell) => Ok(plain(Op::Flush)),
             None if self.may_flush => match operation("op", cell) {
@@ -310,14 +318,12 @@ impl Columns {
                 Err(_) => Err(FieldFault::text("op", "R, W, WF, F, read, write or flush", cell)),
             },
             None => operation("op", cell).map(plain),
-            Some((read, _)) if cell == read.as_bytes() => Ok(plain(Op::Read)),
-            Some((_, write)) if cell == write.as_bytes() => Ok(plain(Op::Write)),
-            Some((read, write)) => Err(FieldFault::text("op", format!("{read} (read) or {write} (write)"), cell)),
+            Some(codes) => codes.op(cell).map(plain).ok_or_else(|| FieldFault::text("op", format!("{codes}"), cell)),
         }
     }
 
     fn bytes(&self, field: &'static str, cell: &[u8], unit: LengthUnit) -> Parsed<u64> {
-        let value = whole(field, cell)?;
+        let value = unsigned(field, cell)?;
         match unit {
             LengthUnit::Bytes => Ok(value),
             LengthUnit::Sectors => sectors_to_bytes(field, value, self.sector_bytes),
@@ -325,17 +331,132 @@ impl Columns {
     }
 }
 
+/// Adds a column without a known unit to those that the user must be asked about; returns a placeholder.
+fn note<U>(unknown: &mut Vec<UnknownUnit>, key: &'static str, names: &[String], column: usize, placeholder: U) -> U {
+    unknown.push(UnknownUnit { key, column: format!("{} ({column})", excerpt(names[column].as_bytes())) });
+    placeholder
+}
+
+/// The index of a mapped column.
+fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, Unresolved> {
+    let problem = match column {
+        ColumnRef::Index(index) if *index < names.len() => return Ok(*index),
+        ColumnRef::Index(_) => format!("column {column} is beyond the {} of the first line", names.len()),
+        ColumnRef::Name(wanted) => {
+            let mut named = (0..names.len()).filter(|&index| is_called(&names[index], wanted));
+            match (named.next(), named.next()) {
+                (Some(only), None) => return Ok(only),
+                (Some(one), Some(other)) => format!(
+                    "column {column} is in the first line {} twice: give the number of the one that is meant, {one} or \
+                     {other} (from 0)",
+                    excerpt(first)
+                ),
+                (None, _) => format!("column {column} is not in the first line {}", excerpt(first)),
+            }
+        }
+    };
+    Err(Unresolved::Problem(problem))
+}
+
+fn missing_column(first: &[u8], has_header: bool, key: &str, example: &str) -> String {
+    let line = excerpt(first);
+    if has_header {
+        format!("no column of the header {line} is named as `{key}` usually is (such as {example}): map `{key}` to one")
+    } else {
+        format!(
+            "the first line {line} is no header, so every column must be mapped by its number (from 0): map `{key}`"
+        )
+    }
+}
+
+/// The words of a column's name, in lower case: `TimestampMs`, `timestamp_ms` and `timestamp (ms)` give the same two.
+fn words_of_name(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (index, &letter) in letters.iter().enumerate() {
+        let before = index.checked_sub(1).map(|at| letters[at]);
+        let starts_word = letter.is_uppercase()
+            && before.is_some_and(|before| {
+                !before.is_uppercase() || letters.get(index + 1).is_some_and(|after| after.is_lowercase())
+            });
+        if starts_word || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if letter.is_alphanumeric() {
+            words.last_mut().expect("there is a word").extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The unit that the name of a column of times states; `None` if it states none, or several.
+fn unit_of_time(name: &str) -> Option<TimeUnit> {
+    let words = words_of_name(name);
+    if words.concat().contains("filetime") {
+        return Some(TimeUnit::Filetime);
+    }
+    let unit = |word: &String| match word.as_str() {
+        "ns" | "nsec" | "nsecs" | "nanos" | "nanosec" | "nanosecs" | "nanosecond" | "nanoseconds" => Some(TimeUnit::Ns),
+        "us" | "usec" | "usecs" | "micros" | "microsec" | "microsecs" | "microsecond" | "microseconds" | "µs"
+        | "μs" => Some(TimeUnit::Us),
+        "ms" | "msec" | "msecs" | "millis" | "millisec" | "millisecs" | "millisecond" | "milliseconds" => {
+            Some(TimeUnit::Ms)
+        }
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(TimeUnit::S),
+        _ => None,
+    };
+    let mut units = words.iter().filter_map(unit);
+    let first = units.next()?;
+    units.all(|other| other == first).then_some(first)
+}
+
+/// What the name of a column of offsets or lengths says about its unit.
+enum NamedLengthUnit {
+    /// A word of it is a unit: `lba`, `offset_bytes`.
+    Stated(LengthUnit),
+    /// It names an offset or a length and no unit; such columns are in bytes.
+    Implied,
+    /// Nothing, or several things.
+    Open,
+}
+
+fn unit_of_length(name: &str) -> NamedLengthUnit {
+    const BYTES: [&str; 5] = ["byte", "bytes", "nbytes", "nbyte", "b"];
+    const SECTORS: [&str; 14] = [
+        "lba", "lbas", "lbn", "lbns", "sector", "sectors", "sect", "nsectors", "block", "blocks", "blk", "blks",
+        "blkno", "nblocks",
+    ];
+    const QUANTITIES: [&str; 4] = ["offset", "length", "len", "size"];
+    const OTHER_UNITS: [&str; 18] = [
+        "k", "kb", "kib", "kbyte", "kbytes", "m", "mb", "mib", "mbyte", "mbytes", "g", "gb", "gib", "page", "pages",
+        "track", "cylinder", "extent",
+    ];
+    let words = words_of_name(name);
+    let place = |wanted: &[&str]| words.iter().rposition(|word| wanted.contains(&word.as_str()));
+    match (place(&BYTES), place(&SECTORS), place(&QUANTITIES)) {
+        _ if place(&OTHER_UNITS).is_some() => NamedLengthUnit::Open,
+        (Some(_), None, _) => NamedLengthUnit::Stated(LengthUnit::Bytes),
+        // `block_size` may be the bytes of a request; `size_blocks` counts blocks.
+        (None, Some(sectors), quantity) if quantity.is_none_or(|quantity| quantity < sectors) => {
+            NamedLengthUnit::Stated(LengthUnit::Sectors)
+        }
+        (None, None, Some(_)) => NamedLengthUnit::Implied,
+        _ => NamedLengthUnit::Open,
+    }
+}
+
 impl LineParser for Columns {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
-        let (found, count) = split::<MOST_COLUMNS>(cells(line, self.separator));
+        let (found, count) = split::<MAX_COLUMNS>(cells(line, self.separator));
         match self.count {
             CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape, line)),
             CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
             _ => {}
         }
-        let at_ns = time_ns("time", found[self.time], self.time_unit)?;
-        let device = self.device.map_or(Ok(0), |column| device(found[column]))?;
+        let at_ns = self.time.map_or(Ok(0), |(column, unit)| time_ns("time", found[column], unit))?;
+        let device = self.device.map_or(Ok(0), |column| unsigned32("device", found[column]))?;
         let offset_bytes = self.bytes("offset", found[self.offset], self.offset_unit)?;
         let bytes = self.bytes("length", found[self.length], self.length_unit)?;
         let response_ns = self.response.map(|(column, unit)| time_ns("response", found[column], unit)).transpose()?;
@@ -345,6 +466,10 @@ impl LineParser for Columns {
                 TraceRecord { flags, response_ns, ..TraceRecord::new(at_ns, device, offset_bytes, bytes, op) }
             }
         }))
+    }
+
+    fn has_times(&self) -> bool {
+        self.time.is_some()
     }
 
     fn has_responses(&self) -> bool {
@@ -360,28 +485,27 @@ fn is_flush(cell: &[u8]) -> bool {
     cell.eq_ignore_ascii_case(b"F") || cell.eq_ignore_ascii_case(b"flush")
 }
 
-/// A device number.
-fn device(cell: &[u8]) -> Parsed<u32> {
-    let number = whole("device", cell).ok().and_then(|number| u32::try_from(number).ok());
-    number.ok_or_else(|| FieldFault::text("device", "an unsigned integer below 2^32", cell))
+/// The unit of a column of times whose name is one of `stems` and the unit behind it; `None` for any other name.
+fn unit_behind(name: &str, stems: &[&str]) -> Option<TimeUnit> {
+    let words = words_of_name(name);
+    let (_, stem) = words.split_last()?;
+    unit_of_time(name).filter(|_| stems.contains(&stem.concat().as_str()))
 }
 
-/// The unit in the name of a column of times, which begins with one of `stems`; `None` if it is no such name.
-fn time_unit(name: &str, stems: &[&str]) -> Option<TimeUnit> {
-    TIME_UNITS
-        .iter()
-        .find(|(suffix, _)| name.strip_suffix(suffix).is_some_and(|stem| stems.contains(&stem)))
-        .map(|&(_, unit)| unit)
-}
-
-/// What separates the cells of a line: whichever it has most of.
+/// What separates the cells of a line: of comma, semicolon and tab the one that it has most of, and blanks where it has none.
 fn separator(line: &[u8]) -> u8 {
     let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count();
-    // The last of several equal ones is taken.
-    [b'\t', b';', b','].into_iter().max_by_key(|&wanted| count(wanted)).unwrap_or(b',')
+    // `max_by_key` returns the last of several maxima: a blank only where the others do not occur.
+    let separators = [b'\t', b';', b','];
+    let most = separators.into_iter().max_by_key(|&wanted| count(wanted)).unwrap_or(b',');
+    if count(most) == 0 && line.trim_ascii().contains(&b' ') {
+        b' '
+    } else {
+        most
+    }
 }
 
-/// The cells of a line, without blanks around them and without their quotes.
+/// The cells of a line, without blanks around them and without their quotes. Blanks as separators may be repeated.
 pub(super) fn cells(line: &[u8], separator: u8) -> Cells<'_> {
     Cells { rest: Some(line), separator }
 }
@@ -397,7 +521,10 @@ impl<'a> Iterator for Cells<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        let rest = self.rest?;
+        let mut rest = self.rest?;
+        if self.separator == b' ' {
+            rest = rest.trim_ascii();
+        }
         let quoted = match rest {
             [b'"', inside @ ..] => closing(inside).map_or(0, |at| at + 2),
             _ => 0,
@@ -433,62 +560,209 @@ mod tests {
         assert_eq!(all(b""), [&b""[..]]);
     }
 
-    #[test]
-    fn a_header_decides_columns_units_and_separator() {
-        let mut columns = Columns::of_header(b"Op;LBN;blocks;Timestamp_ms;other", 512).unwrap();
-        let Ok(Step::Request(record)) = columns.line(b"read;8;2;1.5;x") else { panic!("no request") };
-        assert_eq!(record, TraceRecord::new(1_500_000, 0, 4096, 1024, Op::Read));
-        assert!(!columns.has_responses());
-        let mut columns = Columns::of_header(b"t_ns,offset,bytes,op,response_us,response", 512).unwrap();
-        let Ok(Step::Request(record)) = columns.line(b"7,8,2,F,1.5,x") else { panic!("no request") };
-        assert_eq!(record, TraceRecord { response_ns: Some(1500), ..TraceRecord::flush(7, 0) });
-        assert_eq!(columns.line(b"7,8,2,R,,x").unwrap_err().field, "response");
-        assert!(columns.has_responses());
-        assert!(Columns::of_header(b"time,offset,bytes,op", 512).unwrap_err().contains("arrival"));
-        assert!(Columns::of_header(b"t_ns,bytes,op", 512).unwrap_err().contains("offset"));
+    /// The columns of a trace whose first line this is.
+    fn resolve(map: &ColumnMap, first: &str) -> Result<(Columns, bool), Unresolved> {
+        Columns::resolve(map, first.as_bytes(), 512, false)
+    }
+
+    fn by_header(header: &str) -> Result<(Columns, bool), Unresolved> {
+        resolve(&ColumnMap::default(), header)
+    }
+
+    fn problem(found: Result<(Columns, bool), Unresolved>) -> String {
+        match found {
+            Err(Unresolved::Problem(problem)) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The keys that would give the units that are not known.
+    fn unknown_units(map: &ColumnMap, first: &str) -> Vec<&'static str> {
+        match resolve(map, first) {
+            Err(Unresolved::UnknownUnits(columns)) => columns.into_iter().map(|column| column.key).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn request(columns: &mut Columns, line: &str) -> TraceRecord {
+        match columns.line(line.as_bytes()) {
+            Ok(Step::Request(record)) => record,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn named(column: &str) -> Option<ColumnRef> {
+        Some(ColumnRef::Name(column.to_owned()))
     }
 
     #[test]
-    fn two_columns_of_one_meaning_are_seen() {
-        let cases: [(&[u8], &str); 5] = [
-            (b"t_ns,offset_bytes,bytes,op,Offset_Bytes", "offset"),
-            (b"t_ns,offset_bytes,lbn,bytes,op", "offset"),
-            (b"t_ns;timestamp_us;lbn;bytes;op", "arrival"),
-            (b"t_ns,lbn,size,blocks,op", "length"),
-            (b"t_ns,lbn,size,op,response_us,response_ms", "response"),
-        ];
-        for (header, meaning) in cases {
-            assert_eq!(twice(header).unwrap().0, meaning);
+    fn a_header_decides_columns_units_and_separator() {
+        let (mut columns, _) = by_header("Op;LBN;blocks;Timestamp_ms;other").unwrap();
+        assert_eq!(request(&mut columns, "read;8;2;1.5;x"), TraceRecord::new(1_500_000, 0, 4096, 1024, Op::Read));
+        assert!(!columns.has_responses());
+        let (mut columns, _) = by_header("t_ns,offset,bytes,op,response_us,response").unwrap();
+        let expected = TraceRecord { response_ns: Some(1500), ..TraceRecord::flush(7, 0) };
+        assert_eq!(request(&mut columns, "7,8,2,F,1.5,x"), expected);
+        assert_eq!(columns.line(b"7,8,2,R,,x").unwrap_err().field, "response");
+        assert!(columns.has_responses());
+        let (mut columns, _) = by_header("Time_s  lba   bytes op").unwrap();
+        assert_eq!(request(&mut columns, "  0.5    8 512  W "), TraceRecord::new(500_000_000, 0, 4096, 512, Op::Write));
+        assert!(problem(by_header("offset,bytes,op")).contains("map `time`"));
+        assert!(problem(by_header("t_ns,bytes,op")).contains("map `offset`"));
+        assert_eq!(unknown_units(&ColumnMap::default(), "time,offset,bytes,op"), ["time_unit"]);
+    }
+
+    #[test]
+    fn two_columns_of_one_meaning_are_found() {
+        let duplicate = |header: &str| duplicate_meaning(&ColumnMap::default(), header.as_bytes());
+        for (header, meaning) in [
+            ("t_ns,offset_bytes,bytes,op,Offset_Bytes", "offset"),
+            ("t_ns,offset_bytes,lbn,bytes,op", "offset"),
+            ("t_ns;timestamp_us;lbn;bytes;op", "arrival"),
+            ("t_ns,lbn,size,blocks,op", "length"),
+            ("t_ns,lbn,size,op,response_us,response_ms", "response"),
+        ] {
+            assert_eq!(duplicate(header).unwrap().0, meaning);
         }
-        assert_eq!(twice(b"t_ns,LBN,lbn,bytes,op").unwrap().1, ["\"lbn\" (column 1)", "\"lbn\" (column 2)"]);
-        assert_eq!(twice(b"t_ns,device,offset_bytes,bytes,op,response_us,x,x"), None);
-        assert_eq!(twice(b"t_ns,block,blocks,op"), None);
+        assert_eq!(duplicate("t_ns,LBN,lbn,bytes,op").unwrap().1, ["\"LBN\" (column 1)", "\"lbn\" (column 2)"]);
+        assert_eq!(duplicate("t_ns,device,offset_bytes,bytes,op,response_us,x,x"), None);
+        assert_eq!(duplicate("t_ns,block,blocks,op"), None);
+        let map = ColumnMap { offset: named("lbn"), ..ColumnMap::default() };
+        assert_eq!(duplicate_meaning(&map, b"t_ns,offset_bytes,lbn,bytes,op"), None);
     }
 
     #[test]
     fn a_map_decides_columns() {
         let map = ColumnMap {
-            time: ColumnRef::Index(0),
-            time_unit: TimeUnit::S,
-            device: None,
-            offset: ColumnRef::Index(2),
-            offset_unit: LengthUnit::Bytes,
-            length: ColumnRef::Index(3),
-            length_unit: LengthUnit::Bytes,
-            op: ColumnRef::Index(1),
-            op_values: Some(("0".to_owned(), "1".to_owned())),
+            time: Some(ColumnRef::Index(0)),
+            time_unit: Some(TimeUnit::S),
+            offset: Some(ColumnRef::Index(2)),
+            length: Some(ColumnRef::Index(3)),
+            length_unit: Some(LengthUnit::Bytes),
+            op: Some(ColumnRef::Index(1)),
+            op_codes: Some(OpCodes::new(["0"], ["1", "3"])),
+            ..ColumnMap::default()
         };
-        let (mut columns, has_header) = Columns::of_map(&map, b"0.5,1,4096,512", 512).unwrap();
+        let first = "0.5,1,4096,512";
+        let (mut columns, has_header) = resolve(&map, first).unwrap();
         assert!(!has_header);
-        let Ok(Step::Request(record)) = columns.line(b"0.5,1,4096,512") else { panic!("no request") };
-        assert_eq!(record, TraceRecord::new(500_000_000, 0, 4096, 512, Op::Write));
+        assert_eq!(request(&mut columns, first), TraceRecord::new(500_000_000, 0, 4096, 512, Op::Write));
+        assert_eq!(request(&mut columns, "0.5,3.0,4096,512").op, Op::Write);
         assert_eq!(columns.line(b"0.5,2,4096,512").unwrap_err().field, "op");
-        let beyond = ColumnMap { op: ColumnRef::Index(4), ..map.clone() };
-        assert!(Columns::of_map(&beyond, b"0.5,1,4096,512", 512).unwrap_err().contains("beyond"));
-        let named = ColumnMap { op: ColumnRef::Name("kind".to_owned()), ..map.clone() };
-        assert!(Columns::of_map(&named, b"t,KIND,o,l", 512).unwrap().1);
-        let quoted = ColumnMap { op: ColumnRef::Name("a \"kind\", too".to_owned()), ..map };
-        assert_eq!(Columns::of_map(&quoted, b"t,o,l,\"a \"\"kind\"\", too\"", 512).unwrap().0.op, 3);
-        assert!(Columns::of_map(&named, b"t,KIND,o,kind", 512).unwrap_err().contains("1 or 3"));
+        let beyond = ColumnMap { op: Some(ColumnRef::Index(4)), ..map.clone() };
+        assert!(problem(resolve(&beyond, first)).contains("beyond"));
+        let by_name = ColumnMap { op: named("kind"), ..map.clone() };
+        assert!(resolve(&by_name, "t,KIND,o,l").unwrap().1);
+        assert!(problem(resolve(&by_name, "t,KIND,o,kind")).contains("1 or 3"));
+        let quoted = ColumnMap { op: named("a \"kind\", too"), ..map.clone() };
+        assert_eq!(resolve(&quoted, "t,o,l,\"a \"\"kind\"\", too\"").unwrap().0.op, 3);
+        let no_op = ColumnMap { op: None, ..map };
+        assert!(problem(resolve(&no_op, first)).contains("every column must be mapped"));
+    }
+
+    #[test]
+    fn a_column_that_is_not_mapped_is_found_by_its_name() {
+        let map = ColumnMap { offset: named("where"), length_unit: Some(LengthUnit::Bytes), ..ColumnMap::default() };
+        let (mut columns, _) = resolve(&map, "t_us,disk,where,size,rw").unwrap();
+        assert_eq!(request(&mut columns, "2,3,4096,512,R"), TraceRecord::new(2000, 3, 4096, 512, Op::Read));
+    }
+
+    #[test]
+    fn the_unit_of_a_time_is_the_one_in_its_name() {
+        for (name, unit) in [
+            ("time_s", Some(TimeUnit::S)),
+            ("elapsed_seconds", Some(TimeUnit::S)),
+            ("TimeSec", Some(TimeUnit::S)),
+            ("time_ms", Some(TimeUnit::Ms)),
+            ("TimestampMs", Some(TimeUnit::Ms)),
+            ("arrival (msec)", Some(TimeUnit::Ms)),
+            ("t_us", Some(TimeUnit::Us)),
+            ("time[µs]", Some(TimeUnit::Us)),
+            ("timestamp_ns", Some(TimeUnit::Ns)),
+            ("FileTime", Some(TimeUnit::Filetime)),
+            ("time", None),
+            ("timestamp", None),
+            ("times", None),
+            ("time_minutes", None),
+            ("ms_or_us", None),
+        ] {
+            let map = ColumnMap { time: named(name), ..ColumnMap::default() };
+            let first = format!("{name},offset,bytes,op");
+            match unit {
+                Some(unit) => assert_eq!(resolve(&map, &first).unwrap().0.time, Some((0, unit)), "{name}"),
+                None => assert_eq!(unknown_units(&map, &first), ["time_unit"], "{name}"),
+            }
+            let given = ColumnMap { time_unit: Some(TimeUnit::Ms), ..map };
+            assert_eq!(resolve(&given, &first).unwrap().0.time, Some((0, TimeUnit::Ms)), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_unit_of_an_offset_or_a_length_is_the_one_in_its_name() {
+        let (bytes, sectors) = (Some(LengthUnit::Bytes), Some(LengthUnit::Sectors));
+        for (name, unit) in [
+            ("lba", sectors),
+            ("StartingLBA", sectors),
+            ("sector", sectors),
+            ("nr_sectors", sectors),
+            ("lbn", sectors),
+            ("BlockNo", sectors),
+            ("size_blocks", sectors),
+            ("offset", bytes),
+            ("ByteOffset", bytes),
+            ("bytes", bytes),
+            ("IO size", bytes),
+            ("len_b", bytes),
+            ("address", None),
+            ("count", None),
+            ("offset_kib", None),
+            ("pages", None),
+            ("block_size", None),
+            ("sector_bytes", None),
+        ] {
+            let of_offset = ColumnMap { offset: named(name), ..ColumnMap::default() };
+            let of_length = ColumnMap { length: named(name), ..ColumnMap::default() };
+            match unit {
+                Some(unit) => {
+                    let (columns, _) = resolve(&of_offset, &format!("t_ns,{name},length,op")).unwrap();
+                    assert_eq!((columns.offset_unit, columns.length_unit), (unit, LengthUnit::Bytes), "{name}");
+                    let (columns, _) = resolve(&of_length, &format!("t_ns,offset_sectors,{name},op")).unwrap();
+                    assert_eq!((columns.offset_unit, columns.length_unit), (LengthUnit::Sectors, unit), "{name}");
+                }
+                None => {
+                    assert_eq!(unknown_units(&of_offset, &format!("t_ns,{name},length,op")), ["offset_unit"], "{name}");
+                    assert_eq!(
+                        unknown_units(&of_length, &format!("t_ns,offset_sectors,{name},op")),
+                        ["length_unit"],
+                        "{name}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_unit_is_also_that_of_an_offset_without_a_unit() {
+        let units = |offset: &str, offset_unit, length_unit| {
+            let map = ColumnMap { offset: named(offset), offset_unit, length_unit, ..ColumnMap::default() };
+            resolve(&map, &format!("t_ns,{offset},length,op"))
+                .map(|(columns, _)| (columns.offset_unit, columns.length_unit))
+        };
+        let (bytes, sectors) = (LengthUnit::Bytes, LengthUnit::Sectors);
+        assert_eq!(units("start", None, Some(sectors)).unwrap(), (sectors, sectors));
+        assert_eq!(units("start", Some(bytes), Some(sectors)).unwrap(), (bytes, sectors));
+        assert_eq!(units("lba", None, Some(bytes)).unwrap(), (sectors, bytes));
+        assert_eq!(units("offset", Some(sectors), None).unwrap(), (sectors, bytes));
+        // The name implies bytes, the option says sectors.
+        assert!(matches!(units("offset", None, Some(sectors)), Err(Unresolved::UnknownUnits(_))));
+    }
+
+    #[test]
+    fn a_trace_whose_times_are_ignored_needs_none() {
+        let map = ColumnMap::default();
+        for first in ["lba,bytes,op", "time,lba,bytes,op"] {
+            let (columns, _) = Columns::resolve(&map, first.as_bytes(), 512, true).unwrap();
+            assert!(!columns.has_times(), "{first}");
+        }
     }
 }

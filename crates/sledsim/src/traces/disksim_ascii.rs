@@ -3,7 +3,7 @@
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry, Writing};
-use super::text::{exact_words, sectors_to_bytes, time_ns, uint, uint32, SectorLine, SectorLines, TimeUnit};
+use super::text::{exact_words, sectors_to_bytes, time_ns, unsigned, unsigned32, SectorLine, SectorLines, TimeUnit};
 use super::{TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
@@ -39,9 +39,9 @@ impl SectorLine for DisksimAscii {
         let [time, devno, blkno, blocks, flags] = exact_words(line, "time_ms devno blkno blocks flags")?;
         Ok(TraceRecord::new(
             time_ns("time_ms", time, TimeUnit::Ms)?,
-            uint32("devno", devno)?,
-            sectors_to_bytes("blkno", uint("blkno", blkno)?, sector_bytes)?,
-            sectors_to_bytes("blocks", uint("blocks", blocks)?, sector_bytes)?,
+            unsigned32("devno", devno)?,
+            sectors_to_bytes("blkno", unsigned("blkno", blkno)?, sector_bytes)?,
+            sectors_to_bytes("blocks", unsigned("blocks", blocks)?, sector_bytes)?,
             if hexadecimal("flags", flags)? & 1 == 1 { Op::Read } else { Op::Write },
         ))
     }

@@ -6,7 +6,7 @@
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
-use super::text::{exact_words, sectors_to_bytes, time_ns, uint, SectorLine, SectorLines, TimeUnit};
+use super::text::{exact_words, sectors_to_bytes, time_ns, unsigned, SectorLine, SectorLines, TimeUnit};
 use super::{Outcome, TraceRecord};
 use crate::request::Op;
 
@@ -42,8 +42,8 @@ impl SectorLine for DisksimValidate {
             .into_iter()
             .find(|known| known.name().as_bytes() == outcome)
             .ok_or_else(|| FieldFault::text("outcome", "Hit, Miss, Doub or Trip", outcome))?;
-        let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, sector_bytes)?;
-        let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, sector_bytes)?;
+        let offset_bytes = sectors_to_bytes("lbn", unsigned("lbn", lbn)?, sector_bytes)?;
+        let bytes = sectors_to_bytes("blocks", unsigned("blocks", blocks)?, sector_bytes)?;
         Ok(TraceRecord {
             response_ns: Some(time_ns("service_us", service, TimeUnit::Us)?),
             gap_ns: Some(time_ns("next_gap_us", gap, TimeUnit::Us)?),

@@ -74,6 +74,13 @@ pub enum TraceError {
         /// The columns.
         columns: [String; 2],
     },
+    /// Columns of a CSV trace whose unit neither their name nor an option states.
+    UnknownUnits {
+        /// The trace's name.
+        file: String,
+        /// The columns, at least one.
+        columns: Vec<UnknownUnit>,
+    },
     /// A trace without any request.
     Empty {
         /// The trace's name.
@@ -119,7 +126,7 @@ impl TraceError {
             | Self::Empty { place, .. }
             | Self::Option { place, .. } => Some(*place),
             Self::BadRecord(bad) => Some(bad.place),
-            Self::BytesOrSectors { .. } | Self::TwoColumns { .. } => Some(Place::Line(1)),
+            Self::BytesOrSectors { .. } | Self::TwoColumns { .. } | Self::UnknownUnits { .. } => Some(Place::Line(1)),
             Self::Inexpressible { .. } => None,
         }
     }
@@ -171,6 +178,17 @@ impl TraceError {
                     "the header names two columns of the {meaning}, {one} and {other}: say which is meant, with "
                 ))
                 .option("columns"),
+            Self::UnknownUnits { file, columns } => {
+                let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(Place::Line(1));
+                columns.iter().enumerate().fold(fault, |fault, (index, UnknownUnit { key, column })| {
+                    let units = if *key == "time_unit" { "s, ms, us, ns or filetime" } else { "bytes or sectors" };
+                    let separator = if index > 0 { "; " } else { "" };
+                    fault
+                        .says(format!("{separator}column {column} does not name its unit: give "))
+                        .option(format!("columns.{key}"))
+                        .says(format!(" ({units})"))
+                })
+            }
             Self::Empty { file, place, skipped } => {
                 let skipped = if *skipped > 0 { format!(" ({skipped} bad records skipped)") } else { String::new() };
                 let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(*place);
@@ -272,6 +290,15 @@ impl BadRecord {
                 .says(" tolerates no more"),
         }
     }
+}
+
+/// A column whose unit is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownUnit {
+    /// The key of the column map that gives its unit.
+    pub key: &'static str,
+    /// The column: its name, or what the first line has there, and its number.
+    pub column: String,
 }
 
 /// What is wrong with a record, or with a header.

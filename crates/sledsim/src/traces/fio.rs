@@ -1,32 +1,33 @@
 //! fio's iolog, versions 2 and 3: a line `fio version N iolog`, then one action a line.
 //!
-//! Version 2 has `file action [offset length]`, version 3 puts a timestamp in front; offset and length are in bytes.
-//! Requests are `read`, `write`, and `sync` and `datasync`, which are flushes; file actions, waits, trims and `sync_file_range`,
-//! which flushes no device, are other records. Version 2 has no times, so
-//! every record stands at 0 and its waits are not added up. The timestamps of version 3 are taken for milliseconds;
-//! logs that count microseconds, as those do which fio itself records, are read with
-//! [`super::TraceOptions::fio_time_unit`] (the key `time_unit`). A file's device is its number in the order of first appearance.
+//! Version 2 has `file action [offset length]`; version 3 puts a timestamp in front. Offset and length are in bytes.
+//! `read` and `write` are requests, `sync` and `datasync` are flushes. File actions, waits, trims and `sync_file_range`, which
+//! flushes no device, are other records.
+//!
+//! Timestamps of version 3 are microseconds: fio writes and reads them so (`utime_since_now` in its iolog.c). A log that
+//! another program wrote in another unit is read with [`super::TraceOptions::fio_time_unit`]. Version 2 has no times: every
+//! record stands at 0, and its waits are not added up. A file's device is its number in the order of first appearance.
 
 use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, CERTAIN};
 use super::intern::Names;
 use super::source::Input;
-use super::text::{split, time_ns, uint, words, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{split, time_ns, unsigned, words, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceFormat, TraceOptions, TraceRecord};
 use crate::request::Op;
 
 /// fio's iolog in the list of formats.
 pub(super) const ENTRY: Entry = Entry {
     name: "fio",
-    description: "fio iolog, version 2 (without times) and 3",
+    description: "fio iolog, version 2 (without times) and 3 (times in us)",
     carries: &[Carries::Times, Carries::Ticks, Carries::Flushes],
     example: b"fio version 3 iolog\n\
         0 /dev/sda add\n\
         0 /dev/sda open\n\
-        2 /dev/sda write 0 16384\n\
-        7 /dev/sda read 65536 4096\n\
-        9 /dev/sda write 16384 4096\n\
-        12 /dev/sda close\n",
+        2000 /dev/sda write 0 16384\n\
+        7000 /dev/sda read 65536 4096\n\
+        9000 /dev/sda write 16384 4096\n\
+        12000 /dev/sda close\n",
     detect: |head| if head.lines.first().is_some_and(|line| line.starts_with(b"fio version ")) { CERTAIN } else { 0 },
     in_sectors: None,
     build,
@@ -54,7 +55,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
             }))));
         }
     };
-    let unit = options.fio_time_unit.unwrap_or(TimeUnit::Ms);
+    let unit = options.fio_time_unit.unwrap_or(TimeUnit::Us);
     Ok(Box::new(Lines(Fio { has_times, unit, files: Names::default() })))
 }
 
@@ -91,7 +92,13 @@ impl LineParser for Fio {
                 return Err(FieldFault::text("action", expected, action));
             }
         };
-        Ok(Step::Request(TraceRecord::new(time_ns, device, uint("offset", offset)?, uint("length", length)?, op)))
+        Ok(Step::Request(TraceRecord::new(
+            time_ns,
+            device,
+            unsigned("offset", offset)?,
+            unsigned("length", length)?,
+            op,
+        )))
     }
 
     fn has_times(&self) -> bool {
@@ -108,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_has_times_in_either_unit() {
+    fn version_3_times_are_in_the_given_unit() {
         for (unit, ns) in [(TimeUnit::Ms, 878_000_000), (TimeUnit::Us, 878_000)] {
             let mut parser = parser(true, unit);
             assert!(matches!(parser.line(b"2 /dev/sda add"), Ok(Step::Other)));

@@ -52,9 +52,9 @@ format::formats! {
     Csv => csv,
 }
 
-pub use error::{BadRecord, Place, TraceError};
+pub use error::{BadRecord, Place, TraceError, UnknownUnit};
 pub use info::TraceInfo;
-pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TraceOptions};
+pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, TraceOptions};
 pub use reader::TraceReader;
 pub(crate) use reader::{Look, RECORDS_AT_ONCE};
 pub use text::TimeUnit;

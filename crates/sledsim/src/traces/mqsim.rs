@@ -3,7 +3,7 @@
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry, Writing};
-use super::text::{exact_words, sectors_to_bytes, uint, uint32, SectorLine, SectorLines};
+use super::text::{exact_words, sectors_to_bytes, unsigned, unsigned32, words, SectorLine, SectorLines};
 use super::{TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
@@ -15,7 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     example: b"11413000 0 657728 16 1\n\
         11565000 1 31244784 64 0\n\
         11721000 1 31244848 16 1\n",
-    detect: |head| head.requests(SectorLines::<Mqsim>::usual()),
+    detect: |head| head.where_lines(is_plausible).requests(SectorLines::<Mqsim>::usual()),
     in_sectors: Some(|head| head.records(SectorLines::<Mqsim>::usual())),
     build: |_, options| SectorLines::<Mqsim>::build(options),
     write: Some(Writing {
@@ -30,6 +30,14 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
+/// Returns false for a line whose time alone has a point: `4.000000 0 3200 8 1` is DiskSim ASCII, in milliseconds. In
+/// `4.0 0.0 3200.0 8.0 1.0` a data-frame library has written every number so.
+fn is_plausible(line: &[u8]) -> bool {
+    let mut has_point = words(line).map(|word| word.contains(&b'.'));
+    let time_has_point = has_point.next() == Some(true);
+    !time_has_point || has_point.all(|has_point| has_point)
+}
+
 enum Mqsim {}
 
 impl SectorLine for Mqsim {
@@ -42,10 +50,10 @@ impl SectorLine for Mqsim {
             _ => return Err(FieldFault::text("type", "1 (read) or 0 (write)", kind)),
         };
         Ok(TraceRecord::new(
-            uint("time_ns", time)?,
-            uint32("device", device)?,
-            sectors_to_bytes("lba", uint("lba", lba)?, sector_bytes)?,
-            sectors_to_bytes("sectors", uint("sectors", sectors)?, sector_bytes)?,
+            unsigned("time_ns", time)?,
+            unsigned32("device", device)?,
+            sectors_to_bytes("lba", unsigned("lba", lba)?, sector_bytes)?,
+            sectors_to_bytes("sectors", unsigned("sectors", sectors)?, sector_bytes)?,
             op,
         ))
     }

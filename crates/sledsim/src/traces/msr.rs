@@ -10,7 +10,7 @@ use super::csv::{cells, pass_header};
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::intern::Names;
-use super::text::{digits, operation, split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{digits, operation, split, time_ns, unsigned, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord};
 
 /// MSR Cambridge in the list of formats.
@@ -51,14 +51,14 @@ impl LineParser for Msr {
             }
         };
         let time_ns = time_ns("filetime", filetime, TimeUnit::Filetime)?;
-        let disk = uint("disk", disk)
+        let disk = unsigned("disk", disk)
             .ok()
             .and_then(|disk| u32::try_from(disk).ok())
             .filter(|&disk| disk < DISKS)
             .ok_or_else(|| FieldFault::text("disk", "a disk number below 256", disk))?;
         let op = operation("type", op)?;
-        let (offset_bytes, bytes) = (uint("offset", offset)?, uint("bytes", bytes)?);
-        uint("response", response)?;
+        let (offset_bytes, bytes) = (unsigned("offset", offset)?, unsigned("bytes", bytes)?);
+        unsigned("response", response)?;
         let device = self.hosts.number("host", host)? * DISKS + disk;
         Ok(Step::Request(TraceRecord::new(time_ns, device, offset_bytes, bytes, op)))
     }

@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::format::Carries;
+use super::text::whole_decimal;
 use super::{TimeUnit, TraceFormat};
 use crate::fault::Fault;
+use crate::request::Op;
 
 /// How to read a trace. The default detects the format and takes every bad record for an error.
 #[derive(Clone, Debug, Default)]
@@ -17,13 +19,16 @@ pub struct TraceOptions {
     pub format: Option<TraceFormat>,
     /// Bad records to skip and count before one is an error.
     pub skip_bad: u64,
-    /// Which columns of a CSV trace mean what; `None` goes by its header. Implies [`TraceFormat::Csv`].
+    /// Which columns of a CSV trace hold what; `None` goes by its header. Implies [`TraceFormat::Csv`].
     pub columns: Option<ColumnMap>,
+    /// Gives requests in the order of the trace, whatever their times: their order is not checked, and a CSV trace needs no
+    /// column of times.
+    pub ignore_times: bool,
     /// Bytes in a sector, for formats that count in sectors; `None` takes what the trace or the format says.
     pub sector_bytes: Option<u32>,
     /// Which event of a blkparse trace is the arrival.
     pub blkparse_event: BlkparseEvent,
-    /// Unit of the timestamps of a fio iolog version 3; `None` takes milliseconds.
+    /// Unit of the timestamps of a fio iolog version 3; `None` means microseconds, as fio writes them.
     pub fio_time_unit: Option<TimeUnit>,
 }
 
@@ -81,34 +86,89 @@ impl fmt::Display for ColumnRef {
 }
 
 /// Unit of an offset or a length in a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthUnit {
     /// Bytes.
-    #[default]
     Bytes,
     /// Sectors of the trace.
     Sectors,
 }
 
-/// Which columns of a CSV trace mean what. When every column is given by position, the file may lack a header.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl FromStr for LengthUnit {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        match text {
+            "bytes" => Ok(Self::Bytes),
+            "sectors" => Ok(Self::Sectors),
+            _ => Err(Fault::unknown_name("length_unit", text, ["bytes", "sectors"])),
+        }
+    }
+}
+
+/// Which columns of a CSV trace hold what. A column that is not mapped is found by its name in the header. A unit that is
+/// not given is the one that the column's name states; a trace of which it states none cannot be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnMap {
     /// Arrival.
-    pub time: ColumnRef,
-    /// Its unit.
-    pub time_unit: TimeUnit,
-    /// Device number; `None` puts every request on device 0.
+    pub time: Option<ColumnRef>,
+    /// Unit of the arrival.
+    pub time_unit: Option<TimeUnit>,
+    /// Device number; every request is on device 0 if there is no such column.
     pub device: Option<ColumnRef>,
-    /// Where on the device the request begins.
-    pub offset: ColumnRef,
-    /// Its unit.
-    pub offset_unit: LengthUnit,
-    /// How long it is.
-    pub length: ColumnRef,
-    /// Its unit.
-    pub length_unit: LengthUnit,
+    /// First byte or sector on the device.
+    pub offset: Option<ColumnRef>,
+    /// Unit of the offset; `None` means [`ColumnMap::length_unit`] where the column's name states none.
+    pub offset_unit: Option<LengthUnit>,
+    /// Length.
+    pub length: Option<ColumnRef>,
+    /// Unit of the length.
+    pub length_unit: Option<LengthUnit>,
     /// Read or write.
-    pub op: ColumnRef,
-    /// What a read and a write look like there; `None` takes `R`, `W`, `read` and `write` in any case.
-    pub op_values: Option<(String, String)>,
+    pub op: Option<ColumnRef>,
+    /// Codes of reads and of writes; `None` means `R`, `W`, `read` and `write` in any case.
+    pub op_codes: Option<OpCodes>,
+}
+
+impl ColumnMap {
+    /// Returns true if a column is given by its name, so that the trace must have a header.
+    pub(super) fn has_named_column(&self) -> bool {
+        let columns = [&self.time, &self.device, &self.offset, &self.length, &self.op];
+        columns.into_iter().flatten().any(|column| matches!(column, ColumnRef::Name(_)))
+    }
+}
+
+/// Codes of reads and of writes in a column of operations, such as `28` and `2a` of SCSI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpCodes {
+    reads: Vec<String>,
+    writes: Vec<String>,
+}
+
+impl OpCodes {
+    /// The codes of reads, and those of writes.
+    pub fn new<'a>(reads: impl IntoIterator<Item = &'a str>, writes: impl IntoIterator<Item = &'a str>) -> Self {
+        let owned = |code: &str| code.trim().to_owned();
+        Self { reads: reads.into_iter().map(owned).collect(), writes: writes.into_iter().map(owned).collect() }
+    }
+
+    /// The operation of a code, in any case; `1.0` is the code 1.
+    pub(super) fn op(&self, cell: &[u8]) -> Option<Op> {
+        let is_in = |codes: &[String]| codes.iter().any(|code| cell.eq_ignore_ascii_case(code.as_bytes()));
+        if is_in(&self.reads) {
+            return Some(Op::Read);
+        }
+        if is_in(&self.writes) {
+            return Some(Op::Write);
+        }
+        let written_as_decimal =
+            whole_decimal(cell).map(|code| code.to_string()).filter(|code| code.as_bytes() != cell);
+        written_as_decimal.and_then(|code| self.op(code.as_bytes()))
+    }
+}
+
+impl fmt::Display for OpCodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (read) or {} (write)", self.reads.join(", "), self.writes.join(", "))
+    }
 }

@@ -28,8 +28,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         separator: b',',
         count: CellCount::AtLeast(5),
         shape: "asu,lba,bytes,R|W,seconds",
-        time: 4,
-        time_unit: TimeUnit::S,
+        time: Some((4, TimeUnit::S)),
         response: None,
         device: Some(0),
         offset: 1,
@@ -37,7 +36,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         length: 2,
         length_unit: LengthUnit::Bytes,
         op: 3,
-        op_values: None,
+        op_codes: None,
         may_flush: false,
         sector_bytes,
     }

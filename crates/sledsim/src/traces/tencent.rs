@@ -3,7 +3,7 @@
 
 use super::csv::{preset, CellCount, Columns};
 use super::format::{Carries, Entry};
-use super::options::LengthUnit;
+use super::options::{LengthUnit, OpCodes};
 use super::text::TimeUnit;
 use super::DEFAULT_SECTOR_BYTES;
 
@@ -26,8 +26,7 @@ fn columns(sector_bytes: u32) -> Columns {
         separator: b',',
         count: CellCount::Exactly(5),
         shape: "timestamp_s,offset,size,io_type,volume",
-        time: 0,
-        time_unit: TimeUnit::S,
+        time: Some((0, TimeUnit::S)),
         response: None,
         device: Some(4),
         offset: 1,
@@ -35,7 +34,7 @@ fn columns(sector_bytes: u32) -> Columns {
         length: 2,
         length_unit: LengthUnit::Sectors,
         op: 3,
-        op_values: Some(("0".to_owned(), "1".to_owned())),
+        op_codes: Some(OpCodes::new(["0"], ["1"])),
         may_flush: false,
         sector_bytes,
     }

@@ -11,12 +11,8 @@ use super::format::Built;
 use super::options::TraceOptions;
 use super::source::Input;
 use super::{RecordParser, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
-use crate::convert::trunc_to_u64;
 use crate::fault::Fault;
 use crate::request::Op;
-
-/// Above 2^53 a floating-point number no longer holds every integer.
-const MOST_EXACT: f64 = 9e15;
 
 /// A format in which every line stands alone.
 pub(super) trait LineParser: Send {
@@ -177,40 +173,29 @@ pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line
     FieldFault::new("line", format!("{wanted} fields `{shape}`"), found)
 }
 
-/// An unsigned decimal integer.
+/// An unsigned integer below 2^64. It may be written as a decimal number that is whole (`512.0`, `4.096e3`), as data-frame
+/// libraries do. Every field of every text format that holds an integer is read by this function or [`unsigned32`].
 #[inline]
-pub(super) fn uint(field: &'static str, text: &[u8]) -> Parsed<u64> {
-    digits(text).ok_or_else(|| FieldFault::text(field, "an unsigned integer below 2^64", text))
-}
-
-/// An unsigned integer, which may be written as a floating-point number that is whole (`512.0`, `4.096e3`), as data-frame
-/// libraries do.
-#[inline]
-pub(super) fn whole(field: &'static str, text: &[u8]) -> Parsed<u64> {
+pub(super) fn unsigned(field: &'static str, text: &[u8]) -> Parsed<u64> {
     digits(text)
-        .or_else(|| whole_float(text))
+        .or_else(|| whole_decimal(text))
         .ok_or_else(|| FieldFault::text(field, "a whole number from 0, below 2^64", text))
 }
 
-/// The value of a floating-point number that is whole, and exact.
-#[cold]
-fn whole_float(text: &[u8]) -> Option<u64> {
-    if text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
-        return text.first().filter(|first| first.is_ascii_digit()).and_then(|_| {
-            let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-            (value.fract() == 0.0 && (0.0..MOST_EXACT).contains(&value)).then_some(trunc_to_u64(value))
-        });
-    }
-    let point = text.iter().position(|&byte| byte == b'.')?;
-    text[point + 1..].iter().all(|&byte| byte == b'0').then(|| digits(&text[..point])).flatten()
+/// As [`unsigned`], below 2^32.
+#[inline]
+pub(super) fn unsigned32(field: &'static str, text: &[u8]) -> Parsed<u32> {
+    digits(text)
+        .or_else(|| whole_decimal(text))
+        .and_then(|value| u32::try_from(value).ok())
+        .ok_or_else(|| FieldFault::text(field, "a whole number from 0, below 2^32", text))
 }
 
-/// An unsigned decimal integer that fits a device number.
-#[inline]
-pub(super) fn uint32(field: &'static str, text: &[u8]) -> Parsed<u32> {
-    digits(text)
-        .and_then(|value| u32::try_from(value).ok())
-        .ok_or_else(|| FieldFault::text(field, "an unsigned integer below 2^32", text))
+/// The value of a decimal number that is whole and fits.
+#[cold]
+pub(super) fn whole_decimal(text: &[u8]) -> Option<u64> {
+    let number = decimal(text, 0)?;
+    (number.first_decimal == 0 && !number.has_more).then_some(number.whole)
 }
 
 /// The value of a non-empty run of digits; `None` for anything else or when it does not fit.
@@ -288,53 +273,80 @@ impl std::str::FromStr for TimeUnit {
             "us" => Ok(Self::Us),
             "ms" => Ok(Self::Ms),
             "s" => Ok(Self::S),
-            _ => Err(Fault::unknown_name("time_unit", text, ["ns", "us", "ms", "s", "filetime"])),
+            _ => Err(Fault::unknown_name("time_unit", text, ["s", "ms", "us", "ns", "filetime"])),
         }
     }
 }
 
-/// A non-negative decimal time in `unit`, to the nearest nanosecond. Exact: no floating point unless the text has an
-/// exponent.
+/// A non-negative decimal time in `unit`, rounded half up to nanoseconds. Computed without floating point.
 #[inline]
 pub(super) fn time_ns(field: impl Into<Cow<'static, str>>, text: &[u8], unit: TimeUnit) -> Parsed<u64> {
-    decimal(text, unit.digits()).ok_or_else(|| FieldFault::text(field, unit.expected(), text))
+    decimal(text, unit.digits())
+        .and_then(|number| number.whole.checked_add(u64::from(number.first_decimal >= 5)))
+        .ok_or_else(|| FieldFault::text(field, unit.expected(), text))
 }
 
-/// The decimal number `text` times ten to the `shift`, rounded half up; `None` if it is no such number.
+/// A non-negative decimal number.
+struct Decimal {
+    whole: u64,
+    /// The first digit behind the point.
+    first_decimal: u8,
+    /// Whether a later digit is not 0.
+    has_more: bool,
+}
+
+/// The decimal number `text`, with or without an exponent, times ten to the `shift`. `None` if it is no such number or its
+/// whole part does not fit.
 #[inline]
-fn decimal(text: &[u8], shift: u32) -> Option<u64> {
-    if text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
-        return exponential(text, shift);
+fn decimal(text: &[u8], shift: u32) -> Option<Decimal> {
+    let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        None => (text, 0),
+        Some(at) => (&text[..at], exponent(&text[at + 1..])?),
+    };
+    let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
+    if point == 0 {
+        return None;
     }
-    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
-    let whole = digits(&text[..point])?;
-    let fraction = text.get(point + 1..).unwrap_or(&[]);
-    let mut value = whole.checked_mul(10_u64.pow(shift))?;
-    let mut weight = 10_u64.pow(shift);
-    for (index, &byte) in fraction.iter().enumerate() {
+    // Digits of the number that belong to its whole part.
+    let whole_digits = point as i64 + exponent + i64::from(shift);
+    let mut number = Decimal { whole: 0, first_decimal: 0, has_more: false };
+    let mut place = 0;
+    for &byte in mantissa[..point].iter().chain(mantissa.get(point + 1..).unwrap_or(&[])) {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        if index < shift as usize {
-            weight /= 10;
-            value = value.checked_add(weight * u64::from(digit))?;
-        } else if index == shift as usize && digit >= 5 {
-            value = value.checked_add(1)?;
+        if place < whole_digits {
+            number.whole = number.whole.checked_mul(10)?.checked_add(u64::from(digit))?;
+        } else if place == whole_digits {
+            number.first_decimal = digit;
+        } else {
+            number.has_more |= digit != 0;
         }
+        place += 1;
     }
-    Some(value)
+    if number.whole > 0 && place < whole_digits {
+        let missing = u32::try_from(whole_digits - place).ok()?;
+        number.whole = number.whole.checked_mul(10_u64.checked_pow(missing)?)?;
+    }
+    // In `5e-3` the first digit behind the point is 0.
+    if whole_digits < 0 {
+        number.has_more |= number.first_decimal != 0;
+        number.first_decimal = 0;
+    }
+    Some(number)
 }
 
-/// As [`decimal`], for numbers such as `1e-05` that data-frame libraries write.
+/// The exponent behind an `e`; no number needs one of more than four digits.
 #[cold]
-fn exponential(text: &[u8], shift: u32) -> Option<u64> {
-    if !text.first().is_some_and(u8::is_ascii_digit) {
-        return None;
-    }
-    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    let scaled = value * 10_u64.pow(shift) as f64;
-    (scaled.is_finite() && (0.0..MOST_EXACT).contains(&scaled)).then_some(trunc_to_u64(scaled + 0.5))
+fn exponent(text: &[u8]) -> Option<i64> {
+    let (sign, size) = match text {
+        [b'-', size @ ..] => (-1, size),
+        [b'+', size @ ..] => (1, size),
+        size => (1, size),
+    };
+    let size = digits(size).filter(|_| size.len() <= 4)?;
+    Some(sign * size as i64)
 }
 
 /// `R`, `W`, `read`, `write` in any case.
@@ -353,35 +365,56 @@ pub(super) fn operation(field: impl Into<Cow<'static, str>>, text: &[u8]) -> Par
 mod tests {
     use super::*;
 
+    fn ns(text: &str, unit: TimeUnit) -> Option<u64> {
+        time_ns("time", text.as_bytes(), unit).ok()
+    }
+
     #[test]
     fn times_are_exact_and_round_half_up() {
-        assert_eq!(decimal(b"1.5", 9), Some(1_500_000_000));
-        assert_eq!(decimal(b"0.0000000014", 9), Some(1));
-        assert_eq!(decimal(b"0.0000000015", 9), Some(2));
-        assert_eq!(decimal(b"17403.764668", 3), Some(17_403_765));
-        assert_eq!(decimal(b"7.", 0), Some(7));
-        assert_eq!(decimal(b"1e-05", 9), Some(10_000));
-        assert_eq!(decimal(b"18446744073.709551615", 9), Some(u64::MAX));
-    }
-
-    #[test]
-    fn what_is_no_time_is_refused() {
-        for text in
-            [&b""[..], b".5", b"-1", b"+1", b"1.2.3", b"nan", b"inf", b"1e", b"e5", b"1e400", b"18446744073.709551616"]
-        {
-            assert_eq!(decimal(text, 9), None, "{}", text.escape_ascii());
+        for (text, unit, expected) in [
+            ("1.5", TimeUnit::S, 1_500_000_000),
+            ("0.0000000014", TimeUnit::S, 1),
+            ("0.0000000015", TimeUnit::S, 2),
+            ("17403.764668", TimeUnit::Us, 17_403_765),
+            ("7.", TimeUnit::Ns, 7),
+            ("1e-05", TimeUnit::S, 10_000),
+            ("5e-10", TimeUnit::S, 1),
+            ("5e-11", TimeUnit::S, 0),
+            ("9e-11", TimeUnit::S, 0),
+            ("18446744073.709551615", TimeUnit::S, u64::MAX),
+            ("128166372003061629.0", TimeUnit::Filetime, 12_816_637_200_306_162_900),
+            ("1.2816637200306163e+17", TimeUnit::Filetime, 12_816_637_200_306_163_000),
+        ] {
+            assert_eq!(ns(text, unit), Some(expected), "{text}");
         }
     }
 
     #[test]
-    fn whole_numbers_may_be_written_by_floats() {
-        for (text, value) in
-            [(&b"512"[..], 512), (b"512.0", 512), (b"7.", 7), (b"4.096e3", 4096), (b"1e+06", 1_000_000), (b"0.000", 0)]
+    fn malformed_times_are_refused() {
+        for text in
+            ["", ".5", "-1", "+1", "1.2.3", "nan", "inf", "1e", "e5", "1e400", "1e+", "1e5.0", "18446744073.709551616"]
         {
-            assert_eq!(whole("bytes", text).ok(), Some(value), "{}", text.escape_ascii());
+            assert_eq!(ns(text, TimeUnit::S), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_may_be_written_as_decimal_numbers() {
+        for (text, value) in [
+            (&b"512"[..], 512),
+            (b"512.0", 512),
+            (b"7.", 7),
+            (b"4.096e3", 4096),
+            (b"1e+06", 1_000_000),
+            (b"5120e-1", 512),
+            (b"0.000", 0),
+            (b"0e400", 0),
+            (b"1.8446744073709551615E19", u64::MAX),
+        ] {
+            assert_eq!(unsigned("bytes", text).ok(), Some(value), "{}", text.escape_ascii());
         }
         for text in [&b"512.5"[..], b".0", b"-1.0", b"1e-1", b"1e300", b"nan", b"1.0.0", b"+1", b"1e", b"1.0x", b""] {
-            assert!(whole("bytes", text).is_err(), "{}", text.escape_ascii());
+            assert!(unsigned("bytes", text).is_err(), "{}", text.escape_ascii());
         }
     }
 
@@ -391,6 +424,7 @@ mod tests {
         assert_eq!(digits(b"18446744073709551616"), None);
         assert_eq!(digits(b""), None);
         assert_eq!(digits(b"1a"), None);
-        assert!(uint32("device", b"4294967296").is_err());
+        assert!(unsigned32("device", b"4294967296").is_err());
+        assert_eq!(unsigned32("device", b"4294967295.0").ok(), Some(u32::MAX));
     }
 }

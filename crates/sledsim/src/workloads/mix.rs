@@ -7,9 +7,9 @@ use super::distribution::above;
 use super::synthetic::one;
 use super::{Next, SourceSpec, Synthetic, SyntheticSpec, Workload};
 use crate::convert::to_u32;
+use crate::engine::Completion;
 use crate::fault::{Fault, Faults, Kind, Path, Range};
 use crate::request::Request;
-use crate::service::Service;
 use crate::time::Time;
 
 /// Most streams of a mix.
@@ -173,9 +173,11 @@ impl Workload for Mix {
     }
 
     #[inline]
-    fn completed(&mut self, request: &Request, service: &Service) {
-        if let Some(stream) = self.streams.get_mut(request.origin as usize).filter(|stream| !stream.is_open()) {
-            stream.completed(request, service);
+    fn completed(&mut self, completion: &Completion) {
+        if let Some(stream) =
+            self.streams.get_mut(completion.request.origin as usize).filter(|stream| !stream.is_open())
+        {
+            stream.completed(completion);
             self.find_next();
         }
     }

@@ -119,11 +119,11 @@ impl Needs {
     fn shorten(&self, parts: u64, request: Request) -> Request {
         let block_bytes = u64::from(self.block_bytes);
         let last = u64::from(request.blocks - 1) * block_bytes;
-        let first = u64::from(request.spare.front_bytes);
-        let end = last + block_bytes - u64::from(request.spare.back_bytes);
+        let first = u64::from(request.padding.front_bytes);
+        let end = last + block_bytes - u64::from(request.padding.back_bytes);
         let start = first.max(last);
         let shortened = start + ((end - start) * parts).div_ceil(PARTS);
-        request.needing(first, shortened - first, self.block_bytes)
+        request.with_needed_bytes(first, shortened - first, self.block_bytes)
     }
 }
 
@@ -151,6 +151,6 @@ impl Metadata {
         } else {
             self.places.below(index, (blocks * wide - bytes) / wide + 1) * wide
         };
-        request.needing(first, bytes, block_bytes)
+        request.with_needed_bytes(first, bytes, block_bytes)
     }
 }

@@ -11,9 +11,9 @@ use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::engine::workload::{Next, Workload};
+use crate::engine::Completion;
 use crate::fault::{Fault, Kind, Range};
-use crate::request::{Op, Request, Spare};
-use crate::service::Service;
+use crate::request::{Op, Padding, Request};
 use crate::time::{Time, NS_PER_S};
 use crate::traces::{TraceFormat, TraceOptions, TraceRecord};
 use crate::units::shown_bytes;
@@ -275,10 +275,10 @@ impl Replay {
             op: record.op,
             flags: record.flags,
             origin: record.device,
-            spare: Spare::NONE,
+            padding: Padding::NONE,
         };
         let inside = record.offset_bytes - first * self.block_bytes;
-        let mut request = request.needing(inside, record.bytes, to_u32(self.block_bytes));
+        let mut request = request.with_needed_bytes(inside, record.bytes, to_u32(self.block_bytes));
         self.needs.settle(self.cursor.reader.records(), &mut request);
         Ok(Some(request))
     }
@@ -475,12 +475,12 @@ impl Workload for Replay {
     }
 
     #[inline]
-    fn completed(&mut self, request: &Request, service: &Service) {
+    fn completed(&mut self, completion: &Completion) {
         self.in_flight -= 1;
         if self.has_responses {
-            self.responses.forget(request.id);
+            self.responses.forget(completion.request.id);
         }
         let gap_ns = if self.mode == ReplayMode::Closed { self.owed_gap_ns } else { 0 };
-        self.slot_free = Time::from_ns(service.end.ns().saturating_add(gap_ns));
+        self.slot_free = Time::from_ns(completion.service.end.ns().saturating_add(gap_ns));
     }
 }

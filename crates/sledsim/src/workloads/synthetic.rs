@@ -11,9 +11,9 @@ use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, SourceSpec, Workload};
 use crate::convert::trunc_to_u32;
 use crate::engine::random::{Indexed, Stream};
+use crate::engine::Completion;
 use crate::fault::{Fault, Faults, Kind};
-use crate::request::{Flags, Request, Spare};
-use crate::service::Service;
+use crate::request::{Flags, Padding, Request};
 
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
@@ -255,7 +255,7 @@ impl Workload for Synthetic {
             op,
             flags: self.synchronous.as_ref().map_or(Flags::NONE, |synchronous| synchronous.flags(id)),
             origin: 0,
-            spare: Spare { front_bytes: 0, back_bytes: spare_bytes },
+            padding: Padding { front_bytes: 0, back_bytes: spare_bytes },
         };
         self.needs.settle(id, &mut request);
         request
@@ -266,8 +266,8 @@ impl Workload for Synthetic {
     }
 
     #[inline]
-    fn completed(&mut self, _request: &Request, service: &Service) {
-        self.arrivals.completed(service.end);
+    fn completed(&mut self, completion: &Completion) {
+        self.arrivals.completed(completion.service.end);
     }
 }
 

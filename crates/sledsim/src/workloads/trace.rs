@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, SourceSpec, Workload};
 use crate::fault::{self, Fault};
-use crate::traces::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
+use crate::traces::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, TimeUnit, TraceFormat, TraceOptions};
 
 /// Its parameters, as the list of workloads calls them.
 pub type Spec = TraceSpec;
@@ -70,14 +70,16 @@ pub struct TraceSpec {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub sector_bytes: Option<u32>,
-    /// Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0), and
-    /// `time_unit` to `s`, `ms`, `us` or `ns`.
+    /// Columns of a CSV trace: `time`, `device`, `offset`, `bytes` and `op`, each a column's name or number (from 0); one that
+    /// is absent is found by its name in the header. `time_unit` (`s`, `ms`, `us`, `ns`, `filetime`), `offset_unit` and
+    /// `length_unit` (`bytes`, `sectors`) are needed where a column's name does not state its unit. `read` and `write` are
+    /// the codes of `op`, separated by commas, where they are not `R` and `W`.
     #[serde(default)]
     pub columns: Option<BTreeMap<String, String>>,
     /// Which event of a blkparse trace is the arrival of a request.
     #[serde(default)]
     pub event: BlkparseEvent,
-    /// Unit of the timestamps of fio's iolog, version 3; `ms` when absent, and `us` in the logs that fio itself records.
+    /// Unit of the timestamps of a fio iolog, version 3; `us` when absent, as fio writes them.
     #[serde(default)]
     pub time_unit: Option<TimeUnit>,
     /// How much a request needs of what it asks for in its last block.
@@ -166,43 +168,46 @@ pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
         format,
         skip_bad: spec.skip_bad,
         columns,
+        ignore_times: false,
         sector_bytes: spec.sector_bytes,
         blkparse_event: spec.event,
         fio_time_unit: spec.time_unit,
     })
 }
 
-/// Columns of a CSV trace from names: `time`, `device`, `offset`, `bytes`, `op`, and the unit of time.
+/// The column map that the keys of `columns` describe.
+///
+/// # Errors
+/// An unknown key or unit, or codes of one operation alone.
 fn column_map(columns: &BTreeMap<String, String>) -> Result<ColumnMap, Fault> {
-    const KNOWN: [&str; 7] = ["time", "time_unit", "device", "offset", "bytes", "op", "length_unit"];
-    if let Some(unknown) = columns.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(Fault::unknown_key(fault::Path::default().step(unknown), KNOWN));
+    const KEYS: [&str; 10] =
+        ["time", "time_unit", "device", "offset", "bytes", "op", "offset_unit", "length_unit", "read", "write"];
+    if let Some(unknown) = columns.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(Fault::unknown_key(fault::Path::default().step(unknown), KEYS));
     }
-    let column = |key: &str, default: &str| {
-        let name = columns.get(key).map_or(default, String::as_str);
-        name.parse().map_or_else(|_| ColumnRef::Name(name.to_owned()), ColumnRef::Index)
+    let text = |key: &str| columns.get(key).map(String::as_str);
+    let column = |key: &str| {
+        text(key).map(|name| name.parse().map_or_else(|_| ColumnRef::Name(name.to_owned()), ColumnRef::Index))
     };
-    let time_unit = match columns.get("time_unit").map(String::as_str) {
-        None | Some("ns") => TimeUnit::Ns,
-        Some("us") => TimeUnit::Us,
-        Some("ms") => TimeUnit::Ms,
-        Some("s") => TimeUnit::S,
-        Some(other) => return Err(Fault::unknown_name("time_unit", other, ["s", "ms", "us", "ns"])),
+    let length_unit = |key: &str| {
+        let unit = text(key).map(str::parse::<LengthUnit>).transpose();
+        unit.map_err(|fault| fault.placed(fault::Path::default().step(key)))
     };
-    let length_unit = match columns.get("length_unit").map(String::as_str) {
-        None | Some("bytes") => LengthUnit::Bytes,
-        Some("sectors") => LengthUnit::Sectors,
-        Some(other) => return Err(Fault::unknown_name("length_unit", other, ["bytes", "sectors"])),
+    let op_codes = match (text("read"), text("write")) {
+        (None, None) => None,
+        (Some(read), Some(write)) => Some(OpCodes::new(read.split(','), write.split(','))),
+        (None, Some(_)) => return Err(Fault::missing("read").says(": give the codes of both reads and writes")),
+        (Some(_), None) => return Err(Fault::missing("write").says(": give the codes of both reads and writes")),
     };
     Ok(ColumnMap {
-        time: column("time", "t_ns"),
-        time_unit,
-        device: columns.contains_key("device").then(|| column("device", "device")),
-        offset: column("offset", "offset_bytes"),
-        offset_unit: length_unit,
-        length: column("bytes", "bytes"),
-        length_unit,
-        op: column("op", "op"),
-        op_values: None,
+        time: column("time"),
+        time_unit: text("time_unit").map(str::parse).transpose()?,
+        device: column("device"),
+        offset: column("offset"),
+        offset_unit: length_unit("offset_unit")?,
+        length: column("bytes"),
+        length_unit: length_unit("length_unit")?,
+        op: column("op"),
+        op_codes,
     })
 }

@@ -12,21 +12,21 @@ from sledsim.scenario.models.policy import OwnPolicy
 __all__ = [
     "ArcReplacement",
     "CacheReadAhead",
+    "CachingDiskFlush",
+    "CachingDiskUnits",
     "ClockReplacement",
     "FifoReplacement",
     "Flush",
     "LfudaReplacement",
     "LineCacheReadAhead",
     "LruReplacement",
-    "McdFlush",
-    "McdUnits",
-    "MwbClean",
     "NoneCacheReadAhead",
     "Replacement",
     "S3FifoReplacement",
     "SequentialCacheReadAhead",
     "SlruReplacement",
     "TwoQReplacement",
+    "WriteBufferClean",
 ]
 
 
@@ -191,7 +191,7 @@ class Flush(Model):
     most_write_bytes: int | str | None = None
 
 
-class MwbClean(Model):
+class WriteBufferClean(Model):
     """When and how logs are cleaned.
 
     The paper says no more than "in background when the MEMS space is heavily utilized" and "to disk idle
@@ -225,7 +225,7 @@ class MwbClean(Model):
     outstanding: int | None = None
 
 
-class McdFlush(Model):
+class CachingDiskFlush(Model):
     """When a caching disk writes changed segments to the disk before they have to leave.
 
     They are written one after the other, those first that would leave first.
@@ -250,7 +250,7 @@ class McdFlush(Model):
     low_water: float | str | None = None
 
 
-class McdUnits(Model):
+class CachingDiskUnits(Model):
     """Units in which segments come from the disk.
 
     Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,

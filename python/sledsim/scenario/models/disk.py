@@ -176,9 +176,9 @@ class DiskDevice(Model):
     head_switch_ms
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
-        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
-        Negative where the times of seeks and head switches were measured with writes: a read then waits so much
-        less (ms; at least -1,000, at most 1,000; default 0.0).
+        Time that the head settles longer for a write than for a read, after a seek or a head switch. If negative,
+        `seek` and `head_switch_ms` are the times of writes, and reads take so much less (ms; at least -1,000, at
+        most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).
@@ -207,11 +207,12 @@ class DiskDevice(Model):
         Command overhead of a write into the buffer (fast write), after a write (ms; at least 0, at most 1,000;
         default 0.0).
     write_miss_after_read_ms
-        Command overhead of a write to the medium (no fast write), after a read. Where it is longer than after a
-        write, the arm sets off as soon as after a write (ms; at least 0, at most 1,000; default 0.0).
+        Command overhead of a write to the medium, after a read or a write that it does not continue. Without fast
+        write, the part beyond `write_miss_after_write_ms` overlaps the seek, unless the drive holds the bus (ms;
+        at least 0, at most 1,000; default 0.0).
     write_miss_after_write_ms
-        Command overhead of a write to the medium (no fast write), after a write (ms; at least 0, at most 1,000;
-        default 0.0).
+        Command overhead of a write to the medium, after a write that it continues. Without fast write, at least
+        `read_miss_after_write_ms` counts (ms; at least 0, at most 1,000; default 0.0).
     read_completion_ms
         Time to report a read complete (ms; at least 0, at most 1,000; default 0.0).
     write_completion_ms

@@ -17,21 +17,21 @@ from sledsim.scenario.models.array import (
 from sledsim.scenario.models.cache import (
     ArcReplacement,
     CacheReadAhead,
+    CachingDiskFlush,
+    CachingDiskUnits,
     ClockReplacement,
     FifoReplacement,
     Flush,
     LfudaReplacement,
     LineCacheReadAhead,
     LruReplacement,
-    McdFlush,
-    McdUnits,
-    MwbClean,
     NoneCacheReadAhead,
     Replacement,
     S3FifoReplacement,
     SequentialCacheReadAhead,
     SlruReplacement,
     TwoQReplacement,
+    WriteBufferClean,
 )
 from sledsim.scenario.models.disk import (
     DiskDevice,
@@ -156,6 +156,8 @@ __all__ = [
     "BlkparseEvent",
     "BlockRange",
     "CacheReadAhead",
+    "CachingDiskFlush",
+    "CachingDiskUnits",
     "ClockReplacement",
     "ClookScheduler",
     "ClosedArrival",
@@ -201,9 +203,7 @@ __all__ = [
     "LognormalDistribution",
     "LookScheduler",
     "LruReplacement",
-    "McdFlush",
     "McdSystem",
-    "McdUnits",
     "Member",
     "MemberFault",
     "MemsDevice",
@@ -212,7 +212,6 @@ __all__ = [
     "MirrorSystem",
     "MixWorkload",
     "Move",
-    "MwbClean",
     "MwbSystem",
     "NeverSpinDown",
     "NoneCacheReadAhead",
@@ -280,6 +279,7 @@ __all__ = [
     "WeibullDistribution",
     "WeightedValue",
     "Workload",
+    "WriteBufferClean",
     "WriteMethod",
     "WritePolicy",
     "ZipfLocation",
@@ -321,10 +321,10 @@ class Run(Model):
     time_s
         Stop at this simulated time, whatever is under way (s; at least 0, at most 1e+10).
     warmup_requests
-        Leave this many first requests out of the statistics (at least 0; default 0).
+        Start measuring when the request arrives that this many precede (at least 0; default 0).
     warmup_s
-        Leave requests that arrive before this time out of the statistics (s; at least 0, at most 1e+10; default
-        0.0).
+        Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both (s; at
+        least 0, at most 1e+10; default 0.0).
     power_cuts
         When power fails; never when absent.
     """

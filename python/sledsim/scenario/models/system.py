@@ -7,7 +7,14 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim.scenario.models.array import Journal, MemberFault, ReadChoice, Rebuild, SparePlace, WriteMethod
-from sledsim.scenario.models.cache import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
+from sledsim.scenario.models.cache import (
+    CacheReadAhead,
+    CachingDiskFlush,
+    CachingDiskUnits,
+    Flush,
+    Replacement,
+    WriteBufferClean,
+)
 from sledsim.scenario.models.drive import DriveSystem
 from sledsim.scenario.models.model import Model
 from sledsim.scenario.models.tier import TierMigration, TierPlacement
@@ -373,7 +380,7 @@ class MwbSystem(Model):
     mems_bytes: int | str | None = None
     log_bytes: int | str | None = None
     buffer_bytes: int | str | None = None
-    clean: MwbClean | None = None
+    clean: WriteBufferClean | None = None
 
 
 class McdSystem(Model):
@@ -426,9 +433,9 @@ class McdSystem(Model):
     shortcut: bool | None = None
     immediate_report: bool | None = None
     partial_write: bool | None = None
-    flush: McdFlush | None = None
+    flush: CachingDiskFlush | None = None
     bypass_bytes: int | str | None = None
-    units: McdUnits | None = None
+    units: CachingDiskUnits | None = None
 
 
 class TiersSystem(Model):

@@ -98,13 +98,15 @@ class TraceWorkload(Model):
         Bytes in a sector, for formats that count in sectors; the format's own when absent (B; at least 1, at most
         1,048,576).
     columns
-        Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0),
-        and `time_unit` to `s`, `ms`, `us` or `ns`.
+        Columns of a CSV trace: `time`, `device`, `offset`, `bytes` and `op`, each a column's name or number (from
+        0); one that is absent is found by its name in the header. `time_unit` (`s`, `ms`, `us`, `ns`,
+        `filetime`), `offset_unit` and `length_unit` (`bytes`, `sectors`) are needed where a column's name does
+        not state its unit. `read` and `write` are the codes of `op`, separated by commas, where they are not `R`
+        and `W`.
     event
         Which event of a blkparse trace is the arrival of a request (default "queued").
     time_unit
-        Unit of the timestamps of fio's iolog, version 3; `ms` when absent, and `us` in the logs that fio itself
-        records.
+        Unit of the timestamps of a fio iolog, version 3; `us` when absent, as fio writes them.
     last_block
         How much a request needs of what it asks for in its last block (default "whole").
     metadata

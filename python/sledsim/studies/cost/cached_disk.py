@@ -156,7 +156,8 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     Parameters
     ----------
     results
-        A run for each seed. The interval is over the seeds where there are several, else that of the run, if there is.
+        A run for each seed. The interval is over the seeds where there are several, else that of the run. There is
+        none where the system cannot keep up with the load.
 
     Raises
     ------
@@ -165,9 +166,14 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     """
     if any(result.response is None for result in results):
         where = "run.warmup_s, run.warmup_requests"
-        says = f"no request was measured: the warm-up ({where}) must end before the run"
+        says = (
+            f"no request that arrived after the warm-up ({where}) was served by the end of the run: shorten the "
+            "warm-up or lengthen the run"
+        )
         raise wrong(SledsimError, "conflict", says, path="run.requests")
     means = tuple(float(result.response["mean_ms"]) for result in results)
+    if any(result["overload"] for result in results):
+        return means, None
     if len(means) > 1:
         return means, mean_interval(means)
     low, high = results[0].response["ci95_low_ms"], results[0].response["ci95_high_ms"]

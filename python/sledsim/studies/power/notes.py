@@ -10,7 +10,7 @@ __all__ = ["policy_notes", "strategy_notes"]
 #: Share of the servicing energy saved below which the whole is no better for it.
 LOST = 0.01
 NOTHING = (
-    "no request was measured, so there is nothing to compare: let the runs last longer "
+    "no request was completed in the measurement window, so there is nothing to compare: let the runs last longer "
     "(run.requests, run.time_s), or start measuring sooner (run.warmup_requests, run.warmup_s)"
 )
 LOOSER = "{ requests = 16, anywhere = true, writes = true, rows = true }"
@@ -27,7 +27,7 @@ def strategy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> 
         The runs by strategy, the base first.
     """
     base = next(iter(results.values()))
-    if not base["requests"]["measured"]:
+    if not base["in_system"]["completed"]:
         return [NOTHING]
     notes = []
     for name, explain in (("spin-down", _spin_down), ("merging", _merging), ("subsector", _subsector)):
@@ -59,7 +59,7 @@ def policy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> li
     results
         The runs by policy, the first of which keeps the device ready.
     """
-    if not next(iter(results.values()))["requests"]["measured"]:
+    if not next(iter(results.values()))["in_system"]["completed"]:
         return [NOTHING]
     notes = [
         "hindsight is the least that any policy could have taken in the idle times of that run; "
@@ -84,11 +84,11 @@ def _is_spent_idle(base: Result, merging: Result | None) -> bool:
 
 
 def _different_work(results: Mapping[str, Result]) -> list[str]:
-    counts = {result["requests"]["measured"] for result in results.values() if result.complete}
+    counts = {result["in_system"]["completed"] for result in results.values() if result.complete}
     if len(counts) < 2:
         return []
     return [
-        f"the runs measured from {min(counts):,} to {max(counts):,} requests: compare the energy per request, "
+        f"the runs completed from {min(counts):,} to {max(counts):,} requests: compare the energy per request, "
         "or end them all with run.requests"
     ]
 

@@ -86,7 +86,7 @@ class PowerComparison(Comparison):
             first["title"],
             f"{first['stand_in']} (stand-in)" if first["stand_in"] else None,
             f"{label_of(first['device']['name'])}, {first['scheduler']}",
-            counted(first["requests"]["measured"], "request"),
+            counted(first["in_system"]["completed"], "request"),
         ]
         return " · ".join(part for part in parts if part)
 
@@ -320,7 +320,7 @@ def _row(name: str, result: Result, first: Result | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": name,
         "complete": result.complete,
-        "requests": result["requests"]["measured"],
+        "requests": result["in_system"]["completed"],
         **{key: energy[key] for key in ENERGIES},
         "response_mean_ms": response["mean_ms"] if response else None,
         "response_p99_ms": response["p99_ms"] if response else None,

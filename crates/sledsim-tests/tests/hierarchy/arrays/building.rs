@@ -7,7 +7,7 @@ use sledsim::devices::simple::{ConstantParameters, LinearParameters};
 use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::array::Level;
 use sledsim::hierarchy::{ArraySpec, Drive, RedundantArray};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim::service::Service;
@@ -69,7 +69,7 @@ impl Component for Breakable {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         if self.hasty && completion.request.op == Op::Write {
             return;
         }
@@ -148,8 +148,8 @@ pub fn units(unit_bytes: u64) -> ArraySpec {
 }
 
 pub fn request(id: u64, at: Time, op: Op, lbn: u64, blocks: u64) -> Request {
-    let (flags, origin, spare, blocks) = (Flags::NONE, 0, Spare::NONE, blocks as u32);
-    Request { id, arrival: at, lbn, blocks, op, flags, origin, spare }
+    let (flags, origin, padding, blocks) = (Flags::NONE, 0, Padding::NONE, blocks as u32);
+    Request { id, arrival: at, lbn, blocks, op, flags, origin, padding }
 }
 
 /// Serves one request on its own; how it comes back.
@@ -181,7 +181,7 @@ pub fn saturate(
         }
         system.step(&mut |completion| done.push(*completion));
         over += done.len() as u64;
-        assert!(done.drain(..).all(|completion| completion.served()));
+        assert!(done.drain(..).all(|completion| completion.is_served()));
     }
     system.now() - began
 }

@@ -20,7 +20,7 @@ fn parity(level: Level, count: usize) -> System {
 fn response(system: &mut System, op: Op, lbn: u64, blocks: u64) -> u64 {
     let began = system.now();
     let completion = serve_one(system, op, lbn, blocks);
-    assert!(completion.served());
+    assert!(completion.is_served());
     system.now() - began
 }
 
@@ -121,7 +121,7 @@ fn concatenated_members_of_any_size_follow_each_other() {
     assert_eq!([busy(0), busy(1), busy(2)], [T_NS; 3]);
     let details = system.component(root).details(system.now()).expect("details");
     assert_eq!((details.kind, details.paths[0].count, details.paths[0].max_ns), ("concat", 1, T_NS));
-    assert!(!serve_one(&mut system, Op::Read, 150, 8).served());
+    assert!(!serve_one(&mut system, Op::Read, 150, 8).is_served());
 }
 
 fn mirror(device: &sledsim::scenario::DeviceSpec, copies: usize, read: ReadChoice) -> System {

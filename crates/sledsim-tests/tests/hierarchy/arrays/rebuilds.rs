@@ -39,13 +39,13 @@ fn degraded_accesses_are_as_many_as_the_columns_say() {
     system.start_measuring();
     // Whole rounds of the layout, a block of every unit: 2 (N - 1) / N accesses for each.
     let reads = count * (count - 1) * 10;
-    (0..reads).for_each(|unit| assert!(serve_one(system, Op::Read, unit * UNIT, 1).served()));
+    (0..reads).for_each(|unit| assert!(serve_one(system, Op::Read, unit * UNIT, 1).is_served()));
     assert_eq!(accesses(system).0, reads * 2 * (count - 1) / count);
     let layout = sledsim::hierarchy::array::Layout::new(Level::Raid5, count as usize, 0, UNIT, ROWS);
     for row in 0..count {
         for column in 0..4 {
             system.start_measuring();
-            assert!(serve_one(system, Op::Write, (row * 4 + column) * UNIT, 1).served());
+            assert!(serve_one(system, Op::Write, (row * 4 + column) * UNIT, 1).is_served());
             let expected = match layout.column(row, 2) {
                 // Nobody keeps parity there.
                 4 => (0, 1),
@@ -70,7 +70,7 @@ fn a_rebuild_takes_its_steps_or_what_the_limit_says() {
         let mut built = array(Level::Raid5, &constant(ROWS * UNIT, 512), 5, &rebuild(spec));
         built.switch(0).store(true, Ordering::Relaxed);
         // A degraded write of the last row of parity's own: the array finds out and reads nothing besides.
-        assert!(serve_one(&mut built.system, Op::Read, 0, 1).served());
+        assert!(serve_one(&mut built.system, Op::Read, 0, 1).is_served());
         while built.system.next_time().is_some() {
             built.system.step(&mut |_| {});
         }
@@ -86,7 +86,7 @@ fn a_rebuild_takes_its_steps_or_what_the_limit_says() {
     let spec = RebuildSpec { rows: 1, mb_per_s: Some(4096.0 / 5000.0), delay_s: 0.25, ..RebuildSpec::default() };
     let mut built = array(Level::Raid5, &constant(ROWS * UNIT, 512), 5, &rebuild(spec));
     built.switch(0).store(true, Ordering::Relaxed);
-    assert!(serve_one(&mut built.system, Op::Read, 0, 1).served());
+    assert!(serve_one(&mut built.system, Op::Read, 0, 1).is_served());
     while built.system.next_time().is_some() {
         built.system.step(&mut |_| {});
     }
@@ -269,7 +269,7 @@ fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f
     }
     let names = ["lost_blocks", "rebuilt_blocks", "rebuilt_share", "failed_members", "lost_requests", "member_writes"];
     let counts = names.iter().map(|name| counted(&built.system, name)).collect();
-    let served = (0..capacity).map(|lbn| serve_one(&mut built.system, Op::Read, lbn, 1).served()).collect();
+    let served = (0..capacity).map(|lbn| serve_one(&mut built.system, Op::Read, lbn, 1).is_served()).collect();
     (counts, served)
 }
 
@@ -327,13 +327,13 @@ fn members_of_any_size_are_lost_at_once() {
             built.switch(member).store(true, Ordering::Relaxed);
         }
         let lost = serve_one(&mut built.system, Op::Read, 0, 1);
-        assert!(!lost.served(), "{level:?} {sparing:?}");
+        assert!(!lost.is_served(), "{level:?} {sparing:?}");
         for _ in 0..100_000 {
             built.system.step(&mut |_| {});
         }
-        assert!(built.system.stuck().is_none(), "{level:?} {sparing:?}");
+        assert!(built.system.livelock().is_none(), "{level:?} {sparing:?}");
         // Where RAID-6 spreads its spares, the two members left have enough of some rows, but not of the first.
         let far = if (level, sparing) == (Level::Raid6, Sparing::Distributed) { 0 } else { 999 };
-        assert!(!serve_one(&mut built.system, Op::Read, far, 1).served(), "{level:?} {sparing:?}");
+        assert!(!serve_one(&mut built.system, Op::Read, far, 1).is_served(), "{level:?} {sparing:?}");
     }
 }

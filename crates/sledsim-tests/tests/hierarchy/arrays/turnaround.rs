@@ -57,8 +57,8 @@ fn small_writes(device: &DeviceSpec) -> Found {
     let spec = ArraySpec { write: WriteMethod::Rmw, ..units(UNIT * 512) };
     let mut system = plain_array(Level::Raid5, device, 5, &spec);
     let mut members: Vec<Box<dyn Mechanism>> = (0..5).map(|_| scenario::device(device).expect("a device")).collect();
-    let overhead_ns = members[0].command_overhead_ns();
-    let layout = Layout::new(Level::Raid5, 5, 0, UNIT, members[0].capacity_blocks() / UNIT);
+    let overhead_ns = members[0].dimensions().command_overhead_ns;
+    let layout = Layout::new(Level::Raid5, 5, 0, UNIT, members[0].dimensions().capacity_blocks / UNIT);
     let mut stream = Stream::new(2, "places");
     let mut now = Time::ZERO;
     let (mut rewrites, mut modifies, mut seeks, mut responses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

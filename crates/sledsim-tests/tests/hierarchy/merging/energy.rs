@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, Timeout};
-use sledsim::devices::{Mechanism, State};
+use sledsim::devices::{Mechanism, State, Together};
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::Request;
 use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
 use sledsim::service::EnergyLedger;
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
-use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_drive, Dispatch, Mix, Ran, Together};
+use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_drive, Dispatch, Grouping, Mix, Ran};
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::{cases, size};
 
@@ -53,7 +53,7 @@ fn whole_run_j(
     mix: &Mix,
 ) -> [f64; 2] {
     let all = requests(mix, device(parameters, subsector).as_ref());
-    [Together::Merge(merge), Together::Not]
+    [Grouping::Merge(merge), Grouping::Not]
         .map(|together| run_j(&run_drive(device(parameters, subsector), policy, together, &all)))
 }
 
@@ -95,9 +95,14 @@ proptest! {
 fn serve_again(device: &mut dyn Mechanism, dispatch: &Dispatch) {
     let mut services = Vec::new();
     if dispatch.merged {
-        device.serve_merged(dispatch.now, &dispatch.requests, dispatch.plan.as_ref(), &mut services);
+        device.serve_together(
+            dispatch.now,
+            &dispatch.requests,
+            Together::Merged(dispatch.plan.as_ref()),
+            &mut services,
+        );
     } else {
-        device.serve_batch(dispatch.now, &dispatch.requests, &mut services);
+        device.serve_together(dispatch.now, &dispatch.requests, Together::Batch, &mut services);
     }
 }
 
@@ -138,7 +143,7 @@ proptest! {
         // First come, first served, what waits in between counts too: see above.
         prop_assume!(policy != fcfs::POLICY.default);
         let all = requests(&mix, device(&parameters, false).as_ref());
-        let ran = run_drive(device(&parameters, false), policy, Together::Merge(merge), &all);
+        let ran = run_drive(device(&parameters, false), policy, Grouping::Merge(merge), &all);
         for [merged_j, one_by_one_j] in dispatches_j(&parameters, &ran) {
             // Differences of sums over the run.
             let rounding_j = ROUNDING * run_j(&ran);

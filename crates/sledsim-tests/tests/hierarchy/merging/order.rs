@@ -11,7 +11,7 @@ use sledsim::devices::Mechanism;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::schedulers::fcfs;
-use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_drive, Mix, Together};
+use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_drive, Grouping, Mix};
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::{cases, size};
 
@@ -63,10 +63,10 @@ fn any_device() -> impl Strategy<Value = DeviceSpec> {
     prop::sample::select(names)
 }
 
-fn any_together() -> impl Strategy<Value = Together> {
+fn any_grouping() -> impl Strategy<Value = Grouping> {
     prop_oneof![
-        4 => any_merge().prop_map(Together::Merge),
-        1 => prop_oneof![2_usize..5, Just(100)].prop_map(Together::Batch),
+        4 => any_merge().prop_map(Grouping::Merge),
+        1 => prop_oneof![2_usize..5, Just(100)].prop_map(Grouping::Batch),
     ]
 }
 
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn first_come_first_served_every_read_returns_what_it_would_alone(
-        spec in any_device(), together in any_together(), mix in crowded_mix(),
+        spec in any_device(), together in any_grouping(), mix in crowded_mix(),
     ) {
         let all = requests(&mix, device(&spec).as_ref());
         let ran = run_drive(device(&spec), fcfs::POLICY.default, together, &all);
@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn what_joins_passes_nobody_it_overlaps(
-        spec in any_device(), policy in any_policy(), together in any_together(), mix in crowded_mix(),
+        spec in any_device(), policy in any_policy(), together in any_grouping(), mix in crowded_mix(),
     ) {
         let all = requests(&mix, device(&spec).as_ref());
         let ran = run_drive(device(&spec), policy, together, &all);

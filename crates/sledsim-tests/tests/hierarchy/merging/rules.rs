@@ -7,7 +7,7 @@ use sledsim::limits::BATCH_BLOCKS;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
-use sledsim_testing::merging::{blank, run_drive, Ran, Together};
+use sledsim_testing::merging::{blank, run_drive, Grouping, Ran};
 use sledsim_testing::scenarios;
 
 const FCFS: SchedulerSpec = fcfs::POLICY.default;
@@ -31,7 +31,7 @@ fn queue(requests: &[(Op, u64, u32)]) -> Vec<Request> {
 fn dispatched(merge: MergeSpec, requests: &[(Op, u64, u32)]) -> Vec<Vec<u64>> {
     let waiting = (1..10).map(|place| (Op::Read, 700_000 * place, 1));
     let all: Vec<(Op, u64, u32)> = requests.iter().copied().chain(waiting).collect();
-    let ran = run_drive(device("g2"), FCFS, Together::Merge(merge), &queue(&all));
+    let ran = run_drive(device("g2"), FCFS, Grouping::Merge(merge), &queue(&all));
     let dispatched = ids(&ran);
     assert!(dispatched[dispatched.len() - 9..].iter().all(|members| members.len() == 1));
     dispatched[1..dispatched.len() - 9].to_vec()
@@ -82,7 +82,7 @@ fn no_more_blocks_join_than_may_be_served_together() {
     let requests: Vec<Request> =
         (0..).zip(all).map(|(id, (op, lbn, blocks))| Request { op, lbn, blocks, ..blank(id) }).collect();
     assert_eq!(
-        ids(&run_drive(device("g2"), FCFS, Together::Batch(4), &requests)),
+        ids(&run_drive(device("g2"), FCFS, Grouping::Batch(4), &requests)),
         [vec![0], vec![1, 2], vec![3], vec![4]]
     );
 }
@@ -137,7 +137,7 @@ fn reads_and_writes_join_each_other_where_tips_do_both() {
 #[test]
 fn a_row_is_read_and_written_in_one_pass() {
     let merge = MergeSpec { requests: 2, mixed: true, rows: true, ..LIN2002 };
-    let ran = |queued: &[(Op, u64, u32)]| run_drive(device("g2"), FCFS, Together::Merge(merge), &queue(queued));
+    let ran = |queued: &[(Op, u64, u32)]| run_drive(device("g2"), FCFS, Grouping::Merge(merge), &queue(queued));
     let (alone, both) = (ran(&[(R, 80, 4)]), ran(&[(R, 80, 2), (W, 82, 2)]));
     assert_eq!(ids(&both), [vec![0], vec![1, 2]]);
     // What is written is on the bus before the pass, or beside another.
@@ -145,7 +145,7 @@ fn a_row_is_read_and_written_in_one_pass() {
     for state in [State::Seek, State::Servo, State::Data].map(|state| state as usize) {
         assert_eq!(both.measured.ledger.energy_j[state], alone.measured.ledger.energy_j[state]);
     }
-    let plain = run_drive(device("g2"), FCFS, Together::Not, &queue(&[(R, 80, 2), (W, 82, 2)]));
+    let plain = run_drive(device("g2"), FCFS, Grouping::Not, &queue(&[(R, 80, 2), (W, 82, 2)]));
     assert!(both.measured.ledger.total_j() < plain.measured.ledger.total_j());
 }
 
@@ -154,7 +154,7 @@ fn a_row_is_read_and_written_in_one_pass() {
 fn a_disk_does_not_read_while_it_writes() {
     let merge = MergeSpec { mixed: true, ..LIN2002 };
     for name in ["atlas10k", "simpledisk-linear"] {
-        let ran = run_drive(device(name), FCFS, Together::Merge(merge), &queue(&[(R, 80, 8), (W, 88, 8), (W, 96, 8)]));
+        let ran = run_drive(device(name), FCFS, Grouping::Merge(merge), &queue(&[(R, 80, 8), (W, 88, 8), (W, 96, 8)]));
         assert!(ids(&ran).iter().all(|members| members.len() == 1), "{name}");
     }
 }
@@ -166,7 +166,7 @@ fn requests_that_share_a_row_join_by_other_tips() {
     let mut far = 0;
     let mut look =
         |range: std::ops::Range<u64>| far = if range.start.abs_diff(5_000) > 100 { range.start } else { far };
-    device.planner().expect("rows are shared").for_each_companion(&one, &mut look);
+    device.batch_access().expect("rows are shared").for_each_companion(&one, &mut look);
     assert!(far > 0, "other tips have blocks of the same row");
     let pair = [(R, 5_000, 2), (R, far, 2)];
     assert_eq!(dispatched(LIN2002, &pair), [[1], [2]]);
@@ -176,7 +176,7 @@ fn requests_that_share_a_row_join_by_other_tips() {
     assert_eq!(dispatched(MergeSpec { rows: true, anywhere: true, ..LIN2002 }, &apart), [vec![1, 3], vec![2]]);
     // The same blocks wanted twice are read once: as long as once, and for the energy of one.
     let [once, twice] = [&[(R, 5_000, 2)][..], &[(R, 5_000, 2), (R, 5_000, 2)]].map(|requests| {
-        let ran = run_drive(self::device("g2"), FCFS, Together::Merge(EVERYTHING), &queue(requests));
+        let ran = run_drive(self::device("g2"), FCFS, Grouping::Merge(EVERYTHING), &queue(requests));
         (ran.finished, ran.measured.ledger.total_j())
     });
     assert_eq!(once, twice);
@@ -187,11 +187,11 @@ fn each_member_completes_with_a_time_of_its_own() {
     let parts: Vec<(Op, u64, u32)> = (0..20).map(|part| (R, 40_000 + 60 * part, 60)).collect();
     let all = queue(&parts);
     let merge = MergeSpec { requests: 1000, ..LIN2002 };
-    let ran = run_drive(device("g2"), FCFS, Together::Merge(merge), &all);
+    let ran = run_drive(device("g2"), FCFS, Grouping::Merge(merge), &all);
     assert_eq!(ids(&ran)[1].len(), 20);
     let ends: Vec<_> = ran.heard.iter().filter(|(request, _)| request.id > 0).map(|(_, service)| service.end).collect();
     assert!(ends.is_sorted() && ends[0] < ends[19], "in the order in which the sled comes by");
-    let plain = run_drive(device("g2"), FCFS, Together::Not, &all);
+    let plain = run_drive(device("g2"), FCFS, Grouping::Not, &all);
     assert!(ran.finished < plain.finished);
     assert!(ran.measured.ledger.total_j() < plain.measured.ledger.total_j());
 }
@@ -202,13 +202,13 @@ fn disks_serve_contiguous_requests_as_one() {
     for name in ["atlas10k", "travelstar", "simpledisk-constant", "simpledisk-linear"] {
         let requests = queue(&[(R, 800, 8), (R, 9_000, 1), (R, 808, 8), (R, 816, 8), (R, 809, 1)]);
         let merge = MergeSpec { requests: 8, anywhere: true, writes: true, rows: true, mixed: false };
-        let ran = run_drive(device(name), FCFS, Together::Merge(merge), &requests);
+        let ran = run_drive(device(name), FCFS, Grouping::Merge(merge), &requests);
         assert_eq!(ids(&ran), [vec![0], vec![1, 3, 4], vec![2], vec![5]], "{name}");
         let services: Vec<_> =
             [1, 3, 4].map(|id| ran.heard.iter().find(|(request, _)| request.id == id).expect("served").1).to_vec();
         assert!(services.iter().all(|service| (service.end, service.phases) == (services[0].end, services[0].phases)));
         assert_eq!(services[0].phases.service_ns(), services[0].end - services[0].start, "{name}");
-        let plain = run_drive(device(name), FCFS, Together::Not, &requests);
+        let plain = run_drive(device(name), FCFS, Grouping::Not, &requests);
         assert!(ran.finished <= plain.finished, "{name}");
     }
 }
@@ -223,7 +223,7 @@ fn every_policy_serves_each_request_once() {
         .collect();
     for policy in POLICIES {
         for merge in [LIN2002, EVERYTHING] {
-            let ran = run_drive(device("g2"), policy.default, Together::Merge(merge), &requests);
+            let ran = run_drive(device("g2"), policy.default, Grouping::Merge(merge), &requests);
             let mut served: Vec<u64> = ran.heard.iter().map(|(request, _)| request.id).collect();
             served.sort_unstable();
             assert_eq!(served, (0..300).collect::<Vec<u64>>(), "{}", policy.name);
@@ -286,7 +286,7 @@ fn without_a_queue_merging_changes_nothing() {
         let apart: Vec<Request> = (0..200)
             .map(|id| Request { arrival: sledsim::time::Time::from_ns(id * 100_000_000), lbn: id * 8, ..blank(id) })
             .collect();
-        let [plain, merged] = [Together::Not, Together::Merge(EVERYTHING)]
+        let [plain, merged] = [Grouping::Not, Grouping::Merge(EVERYTHING)]
             .map(|together| run_drive(fresh(&spec), FCFS, together, &apart));
         assert_eq!(plain.heard, merged.heard);
         assert_eq!(plain.measured, merged.measured);

@@ -111,7 +111,7 @@ impl Component for Between {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let Some(Some(request)) = self.under_way.remove(&completion.request.id) else { return };
         if self.fails(&request) {
             context.complete(&Completion { request, status: Status::Unreadable, ..*completion });

@@ -4,7 +4,7 @@ use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
 use sledsim::engine::{Completion, ComponentId, Payload, Status, System};
 use sledsim::hierarchy::cache::ram::{FlushSpec, RamCache, RamCacheSpec};
 use sledsim::hierarchy::Drive;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -74,9 +74,9 @@ impl Host {
         while self.system.next_time().is_some_and(|next| next.ns() < at_ns) {
             self.step();
         }
-        let (id, arrival, spare) = (self.next_id, Time::from_ns(at_ns), Spare::NONE);
+        let (id, arrival, padding) = (self.next_id, Time::from_ns(at_ns), Padding::NONE);
         self.next_id += 1;
-        let request = Request { id, arrival, lbn, blocks: blocks as u32, op, flags, origin: 7, spare };
+        let request = Request { id, arrival, lbn, blocks: blocks as u32, op, flags, origin: 7, padding };
         let answers = &mut self.answers;
         self.system.submit_with(request, Payload::NONE, &mut |completion| answers.push(*completion));
     }

@@ -41,15 +41,15 @@ fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
     ground.volatile = true;
     let mut stream = Stream::new(seed as u64, "host");
     for _ in 0..cuts {
-        ground.system.cut_after(1 + stream.below(150));
-        while !ground.system.is_cut() {
+        ground.system.cut_power_after(1 + stream.below(150));
+        while !ground.system.is_power_off() {
             let at = ground.system.now() + stream.below(T);
             while ground.system.next_time().is_some_and(|next| next <= at) && ground.step() {}
             let op = if stream.chance(LOAD.writes) { Op::Write } else { Op::Read };
             let flags = if stream.chance(0.3) { Flags::DURABLE } else { Flags::NONE };
             let blocks = 1 + stream.below(LOAD.most_blocks);
             let lbn = stream.below(LOAD.span_blocks + 1 - blocks);
-            if !ground.system.is_cut() {
+            if !ground.system.is_power_off() {
                 ground.submit(at.max(ground.system.now()), op, lbn, blocks as u32, flags);
             }
         }
@@ -106,7 +106,7 @@ fn what_a_volatile_cache_has_flushed_is_there() {
             ground.operate(40, &LOAD);
             ground.settle();
             while ground.step() {}
-            ground.system.cut_after(0);
+            ground.system.cut_power_after(0);
             ground.cut(0, &LOAD, 0);
         }
         assert!(ground.wrong.is_empty(), "cache {index}: {:?}", ground.wrong.first());

@@ -68,5 +68,5 @@ fn a_negative_settling_delay_is_carried_over_with_what_it_means() {
     let DeviceSpec::Disk(disk) = &import.device else { panic!("no disk") };
     assert_eq!(disk.write_settle_ms, -0.5);
     let entry = import.entries.iter().find(|entry| entry.key == "write_settle_ms").expect("there");
-    assert!(entry.note.as_ref().is_some_and(|note| note.contains("reads settle so much sooner")), "{entry:?}");
+    assert!(entry.note.as_ref().is_some_and(|note| note.contains("reads take so much less")), "{entry:?}");
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Next, SourceSpec, Workload};
+use crate::engine::Completion;
 use crate::fault::Fault;
 use crate::registry::check_ranges;
 use crate::request::Request;
-use crate::service::Service;
 use crate::time::Time;
 
 /// Reads of one block, from some block down to the first.
@@ -51,5 +51,5 @@ impl Workload for Countdown {
         true
     }
 
-    fn completed(&mut self, _request: &Request, _service: &Service) {}
+    fn completed(&mut self, _completion: &Completion) {}
 }

@@ -113,7 +113,8 @@ impl Bench {
 }
 
 fn capacity_blocks(scenario: &Scenario) -> u64 {
-    scenario::device(&scenario.system.drive().expect("a drive alone").device).expect("a device").capacity_blocks()
+    let device = &scenario.system.drive().expect("a drive alone").device;
+    scenario::device(device).expect("a device").dimensions().capacity_blocks
 }
 
 fn requests_of(scenario: &Scenario) -> u64 {

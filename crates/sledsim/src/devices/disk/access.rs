@@ -12,10 +12,11 @@ use super::resting::Resting;
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::convert::trunc_to_u64;
-use crate::devices::powered::Powered;
-use crate::devices::{EnergyLedger, IdlePolicy, Location, Mechanism, Platter, Service};
+use crate::devices::power_account::PowerAccount;
+use crate::devices::{
+    Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Platter, Powered, Rotating, Service, VolatileCache,
+};
 use crate::fault::Fault;
-use crate::power::Meter;
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
@@ -152,7 +153,12 @@ impl DiskDevice {
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
             freed: Cell::new(None),
             ready: Cell::new(None),
-            resting: p.power.as_ref().map(Powered::new).transpose()?.map(|powered| Box::new(Resting::new(powered))),
+            resting: p
+                .power
+                .as_ref()
+                .map(PowerAccount::new)
+                .transpose()?
+                .map(|account| Box::new(Resting::new(account))),
             mechanics,
         })
     }
@@ -228,20 +234,14 @@ fn policy(p: &DiskParameters) -> Policy {
 }
 
 impl Mechanism for DiskDevice {
-    fn capacity_blocks(&self) -> u64 {
-        self.mechanics.layout().capacity_blocks()
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.block_bytes
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        0
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.mechanics.layout().cylinders()
+    fn dimensions(&self) -> Dimensions {
+        let layout = self.mechanics.layout();
+        Dimensions {
+            capacity_blocks: layout.capacity_blocks(),
+            block_bytes: self.block_bytes,
+            cylinders: layout.cylinders(),
+            command_overhead_ns: 0,
+        }
     }
 
     #[inline]
@@ -250,13 +250,13 @@ impl Mechanism for DiskDevice {
         Location { cylinder: place.cylinder, slot: self.slot_bits.pack(place, request.op) }
     }
 
-    /// The first is the distance from cylinder 0 at a track pitch of a micrometre; the second is 0.
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        (f64::from(location.cylinder) * CYLINDER_M, 0.0)
+    /// `x_m` is the distance from cylinder 0 at a track pitch of a micrometre.
+    fn coordinates_m(&self, location: Location) -> Coordinates {
+        Coordinates { x_m: f64::from(location.cylinder) * CYLINDER_M, y_m: 0.0 }
     }
 
-    fn position_m(&self, now: Time) -> (f64, f64) {
-        (f64::from(self.cylinder(now)) * CYLINDER_M, 0.0)
+    fn position_m(&self, now: Time) -> Coordinates {
+        Coordinates { x_m: f64::from(self.cylinder(now)) * CYLINDER_M, y_m: 0.0 }
     }
 
     /// That of the arm that moved last, when what it still does by itself is over or broken off.
@@ -304,18 +304,9 @@ impl Mechanism for DiskDevice {
         Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
     }
 
-    fn platter(&self, now: Time) -> Option<Platter> {
-        self.mechanics.platter(now)
-    }
-
-    #[inline]
-    fn angle(&self, location: Location) -> u64 {
-        self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
-    }
-
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        debug_assert!(request.fits(self.capacity_blocks()), "{request:?}");
+        debug_assert!(request.fits(self.mechanics.layout().capacity_blocks()), "{request:?}");
         self.freed.set(None);
         self.ready.set(None);
         self.books.settle(now);
@@ -325,36 +316,41 @@ impl Mechanism for DiskDevice {
         }
     }
 
-    fn owes_writes(&self, now: Time) -> bool {
-        self.task.as_ref().is_some_and(Task::writes) && self.rests_since(Time::ZERO, now).is_none()
-    }
-
-    fn may_lose_writes(&self) -> bool {
-        self.policy.fast_write != FastWrite::None
-    }
-
-    fn wake_ns(&self, now: Time) -> u64 {
-        self.ready_at(now) - now
-    }
-
-    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
-        self.resting.as_mut().map(|resting| resting.powered.policy_mut())
-    }
-
     fn ledger(&self, now: Time) -> EnergyLedger {
         self.ledger_at(now)
     }
 
-    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
-        self.ledger_of_ended(then, now)
+    fn rotating(&self) -> Option<&dyn Rotating> {
+        Some(self)
     }
 
-    fn meter(&self, now: Time) -> Option<Meter> {
-        self.meter_at(now)
+    fn powered(&self) -> Option<&dyn Powered> {
+        self.resting.is_some().then_some(self as &dyn Powered)
     }
 
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        self.settled_meter(now)
+    fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+        self.resting.is_some().then_some(self as &mut dyn Powered)
+    }
+
+    fn volatile_cache(&self) -> Option<&dyn VolatileCache> {
+        (self.policy.fast_write != FastWrite::None).then_some(self as &dyn VolatileCache)
+    }
+}
+
+impl Rotating for DiskDevice {
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.mechanics.platter(now)
+    }
+
+    #[inline]
+    fn angle(&self, location: Location) -> u64 {
+        self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
+    }
+}
+
+impl VolatileCache for DiskDevice {
+    fn is_dirty(&self, now: Time) -> bool {
+        self.task.as_ref().is_some_and(Task::writes) && self.rests_since(Time::ZERO, now).is_none()
     }
 }
 
@@ -394,13 +390,12 @@ impl DiskDevice {
             Op::Write if self.policy.extra_write_disconnect => {
                 // Whether it disconnects twice, and whether it goes on from the last write, depends on its place.
                 let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
-                let onward_ns = self.write_command_ns(self.previous.1, false);
-                twice_ns.min(onward_ns).min(self.write_command_ns(u64::MAX, false))
+                let onward_ns = self.write_departure_ns(self.previous.1);
+                twice_ns.min(onward_ns).min(self.write_departure_ns(u64::MAX))
             }
-            Op::Write | Op::Flush => self.write_command_ns(u64::MAX, false),
+            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX),
         };
-        let beside_ns = if op == Op::Write { self.overheads.beside_seek.get(self.previous.0) } else { 0 };
-        self.overheads.request_ns + kind_ns.saturating_sub(beside_ns)
+        self.overheads.request_ns + kind_ns
     }
 
     /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.

@@ -1,7 +1,7 @@
 //! Where a drive's time went: by state for the ledger, by phase for a request.
 
 use super::pass::Pass;
-use crate::devices::powered::{Busy, Work};
+use crate::devices::power_account::{BusyTime, Work};
 use crate::devices::{Phases, State};
 use crate::request::Op;
 use crate::time::Time;
@@ -10,7 +10,7 @@ use crate::time::Time;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books {
     /// Spans that are over and done with.
-    settled: Busy,
+    settled: BusyTime,
     /// Until when everything is settled: no one asks for an instant before.
     settled_until: Time,
     /// Spans that may not be over.
@@ -86,7 +86,7 @@ impl Books {
     }
 
     /// What the arms and heads did until `now`.
-    pub(super) fn busy(&self, now: Time) -> Busy {
+    pub(super) fn busy(&self, now: Time) -> BusyTime {
         let mut busy = self.settled;
         for span in &self.spans {
             busy.add(span, now);

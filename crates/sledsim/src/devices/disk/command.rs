@@ -56,8 +56,8 @@ pub(super) struct Overheads {
     pub write_hit: After,
     /// Command of any other write.
     pub write_miss: After,
-    /// What of a write's command passes beside the seek, where writes go through.
-    pub beside_seek: After,
+    /// Part of `write_miss.read_ns` that overlaps the seek.
+    pub write_seek_overlap_ns: u64,
     /// Reporting completion.
     pub read_completion_ns: u64,
     /// Likewise.
@@ -103,13 +103,16 @@ impl Overheads {
                 write_ns: scaled(&format!("{name}_after_write_ms"), write_ms)?,
             })
         };
+        let read_miss = after("read_miss", p.read_miss_after_read_ms, p.read_miss_after_write_ms)?;
+        let written = after("write_miss", p.write_miss_after_read_ms, p.write_miss_after_write_ms)?;
+        let write_miss = write_miss(p, written, read_miss);
         Ok(Self {
             request_ns: scaled("request_overhead_ms", p.request_overhead_ms)?,
             read_hit: after("read_hit", p.read_hit_after_read_ms, p.read_hit_after_write_ms)?,
-            read_miss: after("read_miss", p.read_miss_after_read_ms, p.read_miss_after_write_ms)?,
+            read_miss,
             write_hit: after("write_hit", p.write_hit_after_read_ms, p.write_hit_after_write_ms)?,
-            write_miss: after("write_miss", p.write_miss_after_read_ms, p.write_miss_after_write_ms)?,
-            beside_seek: beside_seek(p, after("write_miss", p.write_miss_after_read_ms, p.write_miss_after_write_ms)?),
+            write_miss,
+            write_seek_overlap_ns: write_seek_overlap_ns(p, write_miss),
             read_completion_ns: scaled("read_completion_ms", p.read_completion_ms)?,
             write_completion_ns: scaled("write_completion_ms", p.write_completion_ms)?,
             preparation_ns: scaled("data_preparation_ms", p.data_preparation_ms)?,
@@ -136,14 +139,26 @@ impl Overheads {
     }
 }
 
-/// What of a write's command the arm does not wait for: turning a buffer round that was read into delays the data, and the arm
-/// may set off as soon as after a write. A drive that reports writes early is not seen to set off.
-fn beside_seek(p: &DiskParameters, command: After) -> After {
-    let turned_ns = match p.fast_write {
-        FastWrite::None => command.read_ns.saturating_sub(command.write_ns),
-        FastWrite::Sequential | FastWrite::Full => 0,
-    };
-    After { read_ns: turned_ns, write_ns: 0 }
+/// Returns the command overheads of a write to the medium.
+///
+/// On a drive without fast write, the command of a write takes at least as long as that of a read: both are decoded alike before
+/// the arm leaves.
+fn write_miss(p: &DiskParameters, written: After, read: After) -> After {
+    match p.fast_write {
+        FastWrite::None => After { write_ns: written.write_ns.max(read.write_ns), ..written },
+        FastWrite::Sequential | FastWrite::Full => written,
+    }
+}
+
+/// Returns the part of the command of a write after a read that overlaps the seek, ns.
+///
+/// It is the time to turn the buffer round, which delays the data only. A drive that holds the bus does one after the other, and
+/// one with fast write reports before the arm matters.
+fn write_seek_overlap_ns(p: &DiskParameters, write_miss: After) -> u64 {
+    if p.fast_write != FastWrite::None || p.hold_bus_reading || p.never_disconnect {
+        return 0;
+    }
+    write_miss.read_ns.saturating_sub(write_miss.write_ns)
 }
 
 /// Blocks of a write that must be in the buffer before the medium is written: a drive that disconnects twice waits for a

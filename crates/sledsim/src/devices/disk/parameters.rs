@@ -184,8 +184,8 @@ pub struct DiskParameters {
     /// Time to change to another head of the same cylinder.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub head_switch_ms: f64,
-    /// Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs. Negative where
-    /// the times of seeks and head switches were measured with writes: a read then waits so much less.
+    /// Time that the head settles longer for a write than for a read, after a seek or a head switch. If negative, `seek` and
+    /// `head_switch_ms` are the times of writes, and reads take so much less.
     #[serde(default)]
     #[schemars(range(min = -1000.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_settle_ms: f64,
@@ -232,12 +232,13 @@ pub struct DiskParameters {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_hit_after_write_ms: f64,
-    /// Command overhead of a write to the medium (no fast write), after a read. Where it is longer than after a write, the arm
-    /// sets off as soon as after a write.
+    /// Command overhead of a write to the medium, after a read or a write that it does not continue. Without fast write, the
+    /// part beyond `write_miss_after_write_ms` overlaps the seek, unless the drive holds the bus.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_miss_after_read_ms: f64,
-    /// Command overhead of a write to the medium (no fast write), after a write.
+    /// Command overhead of a write to the medium, after a write that it continues. Without fast write, at least
+    /// `read_miss_after_write_ms` counts.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_miss_after_write_ms: f64,

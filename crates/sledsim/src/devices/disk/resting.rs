@@ -2,23 +2,23 @@
 
 use super::access::DiskDevice;
 use super::books::Books;
-use crate::devices::powered::{Deeds, Powered};
-use crate::devices::{EnergyLedger, Service};
-use crate::power::{Meter, SpinDownSpec};
+use crate::devices::power_account::{ActivityUntil, PowerAccount};
+use crate::devices::{EnergyLedger, Powered, Service};
+use crate::power::{Meter, SpinDown, SpinDownSpec};
 use crate::request::Request;
 use crate::time::Time;
 
 /// What a drive keeps of its powers.
 #[derive(Clone)]
 pub(super) struct Resting {
-    pub powered: Powered,
+    pub account: PowerAccount,
     /// When the last service was over.
     served: Time,
 }
 
 impl Resting {
-    pub(super) fn new(powered: Powered) -> Self {
-        Self { powered, served: Time::ZERO }
+    pub(super) fn new(account: PowerAccount) -> Self {
+        Self { account, served: Time::ZERO }
     }
 }
 
@@ -28,7 +28,7 @@ impl DiskDevice {
     #[must_use]
     pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
         if let Some(resting) = &mut self.resting {
-            resting.powered.obey(policy);
+            resting.account.set_policy(policy);
         }
         self
     }
@@ -56,7 +56,7 @@ impl DiskDevice {
         match self.ready.get() {
             Some((asked, ready)) if asked == now => ready,
             _ => {
-                let ready = now + resting.powered.wake_ns(now, self.rests_since(resting.served, now));
+                let ready = now + resting.account.wake_ns(now, self.rests_since(resting.served, now));
                 self.ready.set(Some((now, ready)));
                 ready
             }
@@ -72,58 +72,77 @@ impl DiskDevice {
     }
 
     /// What those say, the drive having had nothing to do since then, if it hasn't.
-    fn deeds(books: &Books, now: Time, since: Option<Time>) -> Deeds<'_> {
-        Deeds { now, since, busy: books.busy(now), work: books.untold() }
+    fn activity(books: &Books, now: Time, since: Option<Time>) -> ActivityUntil<'_> {
+        ActivityUntil { now, idle_since: since, busy: books.busy(now), work: books.untold() }
     }
 
     /// Serves a request once the drive has returned from the idle mode in which it is found: as if it came then.
     pub(super) fn serve_awake(&mut self, mut resting: Box<Resting>, now: Time, request: &Request) -> Service {
         let (books, since) = (self.books_at(now), self.rests_since(resting.served, now));
-        let deeds = Self::deeds(&books, now, since);
-        let wake_ns = resting.powered.wake(&deeds);
+        let activity = Self::activity(&books, now, since);
+        let wake_ns = resting.account.wake(&activity);
         self.books.told(now);
         let mut service = self.serve_ready(now + wake_ns, request);
         service.start = now;
         service.phases.startup_ns = wake_ns;
         resting.served = service.end;
         let after = self.books_at(service.end).busy(service.end);
-        service.energy = resting.powered.service_energy(service.end - now, wake_ns, [&deeds.busy, &after]);
+        service.energy = resting.account.service_energy(service.end - now, wake_ns, [&activity.busy, &after]);
         self.resting = Some(resting);
         service
     }
 
-    /// The ledger at `now`.
+    /// See [`crate::devices::Mechanism::ledger`].
     pub(super) fn ledger_at(&self, now: Time) -> EnergyLedger {
         let books = self.books_at(now);
         match &self.resting {
             None => books.busy(now).ledger(now),
             Some(resting) => {
                 let since = self.rests_since(resting.served, now);
-                resting.powered.ledger(&Self::deeds(&books, now, since), None)
+                resting.account.ledger(&Self::activity(&books, now, since), None)
             }
         }
     }
 
-    /// The ledger at `then`, if a request dispatched at `now` ends the idle period in which that lies.
-    pub(super) fn ledger_of_ended(&self, then: Time, now: Time) -> EnergyLedger {
-        let Some(resting) = &self.resting else { return self.ledger_at(then) };
+    fn resting(&self) -> &Resting {
+        self.resting.as_deref().expect("used as a powered device only if its power is known")
+    }
+}
+
+impl Powered for DiskDevice {
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.ready_at(now) - now
+    }
+
+    fn idle_ns(&self, now: Time) -> u64 {
+        self.rests_since(self.resting().served, now).map_or(0, |since| now - since)
+    }
+
+    fn spin_down(&self) -> &SpinDown {
+        self.resting().account.spin_down()
+    }
+
+    fn spin_down_mut(&mut self) -> &mut SpinDown {
+        self.resting.as_deref_mut().expect("as above").account.spin_down_mut()
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        let resting = self.resting();
         let since = self.rests_since(resting.served, now).filter(|&since| since <= then);
-        resting.powered.ledger(&Self::deeds(&self.books_at(then), then, since), Some(now))
+        resting.account.ledger(&Self::activity(&self.books_at(then), then, since), Some(now))
     }
 
-    /// The power meter, told of everything until `now`.
-    pub(super) fn meter_at(&self, now: Time) -> Option<Meter> {
-        let resting = self.resting.as_ref()?;
+    fn meter(&self, now: Time) -> Meter {
+        let resting = self.resting();
         let since = self.rests_since(resting.served, now);
-        Some(resting.powered.meter(&Self::deeds(&self.books_at(now), now, since)))
+        resting.account.meter(&Self::activity(&self.books_at(now), now, since))
     }
 
-    /// The power meter, told of what is decided until `now`.
-    pub(super) fn settled_meter(&mut self, now: Time) -> Option<&mut Meter> {
+    fn settle_meter(&mut self, now: Time) -> &mut Meter {
         let books = self.books_at(now);
-        let since = self.resting.as_ref().and_then(|resting| self.rests_since(resting.served, now));
-        let resting = self.resting.as_mut()?;
+        let since = self.rests_since(self.resting().served, now);
         self.books.told(now);
-        Some(resting.powered.settle_meter(&Self::deeds(&books, now, since)))
+        let account = &mut self.resting.as_deref_mut().expect("as above").account;
+        account.settle_meter(&Self::activity(&books, now, since))
     }
 }

@@ -41,19 +41,36 @@ pub(super) struct Set {
 }
 
 impl DiskDevice {
-    /// Command overhead of a write. The time after a write is that of a stream of writes, each of which continues the one
-    /// before; a write elsewhere is set up like one after a read. Where only sequential writes are fast, a stream hits the
-    /// buffer as long as the data before it is `waiting` there, and misses it once that is on the medium.
+    /// Returns whether a write that begins at `first` is set up anew: it follows a read, or a write that it does not continue.
+    fn sets_up_anew(&self, first: u64) -> bool {
+        match self.previous {
+            (Op::Read, _) => true,
+            (Op::Write, end) => end != first,
+            (Op::Flush, _) => false,
+        }
+    }
+
+    /// Returns the command overhead of a write, ns. The overheads after a write are those of a stream, each write of which
+    /// continues the one before; a write elsewhere is set up like one after a read. Where only sequential writes are fast, a
+    /// stream hits the buffer as long as the data before it is `waiting` there, and misses it once that is on the medium.
     #[inline]
     pub(super) fn write_command_ns(&self, first: u64, waiting: bool) -> u64 {
-        let (previous, end) = self.previous;
         let o = &self.overheads;
-        match self.policy.fast_write {
-            FastWrite::None => o.write_miss.get(previous),
-            _ if previous == Op::Write && end != first => o.write_hit.get(Op::Read),
-            FastWrite::Sequential if previous == Op::Write && !waiting => o.write_miss.get(previous),
-            FastWrite::Sequential | FastWrite::Full => o.write_hit.get(previous),
-        }
+        let anew = self.sets_up_anew(first);
+        let in_stream = self.previous.0 == Op::Write && !anew;
+        let overhead = match self.policy.fast_write {
+            FastWrite::None => o.write_miss,
+            FastWrite::Sequential if in_stream && !waiting => o.write_miss,
+            FastWrite::Sequential | FastWrite::Full => o.write_hit,
+        };
+        overhead.get(if anew { Op::Read } else { Op::Write })
+    }
+
+    /// Returns the time from the start of a write's command until the arm may leave, ns.
+    #[inline]
+    pub(super) fn write_departure_ns(&self, first: u64) -> u64 {
+        let overlap_ns = if self.sets_up_anew(first) { self.overheads.write_seek_overlap_ns } else { 0 };
+        self.write_command_ns(first, false) - overlap_ns
     }
 
     /// Serves a write that was told at `start` and is looked at from `at` on.
@@ -150,10 +167,9 @@ impl DiskDevice {
     /// What comes before the data of a write that doesn't disconnect for it.
     pub(super) fn set_up_once(&self, at: Time, first: u64) -> Set {
         let o = &self.overheads;
-        let command_ns = self.write_command_ns(first, false);
         Set {
-            command: at + command_ns.saturating_sub(o.beside_seek.get(self.previous.0)),
-            connected: at + command_ns + o.preparation_ns,
+            command: at + self.write_departure_ns(first),
+            connected: at + self.write_command_ns(first, false) + o.preparation_ns,
             twice: false,
         }
     }

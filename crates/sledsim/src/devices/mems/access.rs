@@ -10,9 +10,8 @@ use crate::devices::mems::points;
 use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
 use crate::devices::mems::tips::Tips;
-use crate::devices::IdlePolicy;
 use crate::fault::Fault;
-use crate::power::{Activity, Meter, SpinDownSpec};
+use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{ms_to_ns, s_to_ns, Time};
@@ -38,7 +37,7 @@ pub struct MemsDevice {
     /// Whether only the tips that hold needed bytes are switched on.
     pub(super) subsector: bool,
     /// Idle, and stopped.
-    pub(super) spin_down: IdlePolicy,
+    pub(super) spin_down: SpinDown,
     sled_w: f64,
     /// Power of each tip of the last access while the sled is idle.
     idle_tip_w: f64,
@@ -249,7 +248,7 @@ impl MemsDevice {
         // The spell before the first service is nobody's choice.
         if !self.untouched() {
             self.last_regret_j = self.spin_down.regret_j(idle_ns);
-            self.spin_down.ended(now, idle_ns);
+            self.spin_down.ended(idle_ns);
         }
         moved.and_then(|(sled, wake_ns)| {
             self.sled = sled;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
-use crate::devices::Stance;
+use crate::devices::MechanismState;
 
 /// Where the sled is.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +34,12 @@ impl Sled {
     }
 
     /// Where it stands; it is not one that only sweeps past.
-    pub(super) fn stance(&self) -> Stance {
-        Stance { cylinder: self.cylinder, slot: self.y.number() }
+    pub(super) fn state(&self) -> MechanismState {
+        MechanismState { cylinder: self.cylinder, slot: self.y.number() }
     }
 
-    pub(super) fn at(stance: Stance) -> Self {
-        Self::on(stance.cylinder, YState::numbered(stance.slot))
+    pub(super) fn at(state: MechanismState) -> Self {
+        Self::on(state.cylinder, YState::numbered(state.slot))
     }
 }
 

@@ -1,34 +1,28 @@
-//! The sled as a device: what schedulers and drives ask of it.
+//! The sled as a [`Mechanism`].
 
 use std::ops::Range;
 
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::subsector::PassesOf;
-use crate::devices::mems::{batch, plans, points, trial};
+use crate::devices::mems::{batch, estimate, plans, points};
 use crate::devices::{
-    serve_as_one, serve_in_turn, Condition, IdlePolicy, Location, Mechanism, Plan, Planner, Stance, Trial,
+    serve_in_turn, BatchAccess, Condition, Coordinates, Defects, Dimensions, Estimate, Location, Mechanism,
+    MechanismState, Plan, Powered, Together,
 };
 use crate::engine::details::Count;
-use crate::power::Meter;
+use crate::power::{Meter, SpinDown};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
 
 impl Mechanism for MemsDevice {
-    fn capacity_blocks(&self) -> u64 {
-        self.geometry.capacity_blocks()
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.geometry.block_bytes
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        self.overhead_ns
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.geometry.cylinders
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            capacity_blocks: self.geometry.capacity_blocks(),
+            block_bytes: self.geometry.block_bytes,
+            cylinders: self.geometry.cylinders,
+            command_overhead_ns: self.overhead_ns,
+        }
     }
 
     #[inline]
@@ -40,14 +34,14 @@ impl Mechanism for MemsDevice {
         Location { cylinder: place.cylinder, slot: place.row }
     }
 
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+    fn coordinates_m(&self, location: Location) -> Coordinates {
         let row = if self.geometry.has_points() { points::row_of(location) } else { location.slot };
-        (self.geometry.x_m(location.cylinder), self.geometry.row_middle_m(row))
+        Coordinates { x_m: self.geometry.x_m(location.cylinder), y_m: self.geometry.row_middle_m(row) }
     }
 
-    fn position_m(&self, now: Time) -> (f64, f64) {
+    fn position_m(&self, now: Time) -> Coordinates {
         let (sled, _) = self.sled_at(now);
-        (self.positioning().x_place(&sled).0, self.positioning().position(&sled.y).0)
+        Coordinates { x_m: self.positioning().x_place(&sled).0, y_m: self.positioning().position(&sled.y).0 }
     }
 
     #[inline]
@@ -89,52 +83,18 @@ impl Mechanism for MemsDevice {
         self.finish(&mut run)
     }
 
-    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-        match requests {
-            [] => {}
+    fn serve_together(&mut self, now: Time, requests: &[Request], how: Together<'_>, out: &mut Vec<Service>) {
+        match (how, requests) {
+            (Together::Merged(Some(plan)), _) => plans::serve(self, now, requests, plan, out),
+            (Together::Merged(None), _) if self.geometry.is_stream() => how.serve_one_by_one(self, now, requests, out),
+            (_, []) => {}
             // Alone, a request is served in LBN order, as outside batches.
-            [only] => out.push(self.serve(now, only)),
+            (_, [only]) => out.push(self.serve(now, only)),
             _ if self.geometry.has_points() => points::serve(self, now, requests, out),
             // In a stream all tips work on one block.
             _ if self.geometry.is_stream() => serve_in_turn(self, now, requests, out),
             _ => batch::serve(self, now, requests, out),
         }
-    }
-
-    fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
-        match plan {
-            Some(plan) => plans::serve(self, now, requests, plan, out),
-            None if self.geometry.is_stream() => serve_as_one(self, now, requests, out),
-            None => self.serve_batch(now, requests, out),
-        }
-    }
-
-    fn planner(&self) -> Option<&dyn Planner> {
-        (!self.geometry.is_stream() || self.geometry.has_points()).then_some(self as &dyn Planner)
-    }
-
-    fn access_subsectors(&mut self) -> bool {
-        // A code over tips is one over whole blocks.
-        self.subsector = !self.geometry.is_stream() && self.tips.check == 0;
-        self.subsector
-    }
-
-    #[inline]
-    fn condition(&self, request: &Request) -> Condition {
-        let extent = self.extent(request);
-        self.tips.condition(&self.geometry, extent.lbn, extent.blocks)
-    }
-
-    fn counts(&self) -> Vec<Count> {
-        self.tips.counts(&self.geometry)
-    }
-
-    fn wake_ns(&self, now: Time) -> u64 {
-        self.sled_at(now).1
-    }
-
-    fn idle_policy(&mut self) -> Option<&mut IdlePolicy> {
-        Some(&mut self.spin_down)
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {
@@ -153,6 +113,44 @@ impl Mechanism for MemsDevice {
         self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
     }
 
+    fn batch_access(&self) -> Option<&dyn BatchAccess> {
+        (!self.geometry.is_stream() || self.geometry.has_points()).then_some(self as &dyn BatchAccess)
+    }
+
+    fn powered(&self) -> Option<&dyn Powered> {
+        Some(self)
+    }
+
+    fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+        Some(self)
+    }
+
+    fn defects(&self) -> Option<&dyn Defects> {
+        self.tips.have_failed().then_some(self as &dyn Defects)
+    }
+}
+
+impl Powered for MemsDevice {
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.sled_at(now).1
+    }
+
+    fn idle_ns(&self, now: Time) -> u64 {
+        if self.untouched() {
+            0
+        } else {
+            now.saturating_since(self.last.end)
+        }
+    }
+
+    fn spin_down(&self) -> &SpinDown {
+        &self.spin_down
+    }
+
+    fn spin_down_mut(&mut self) -> &mut SpinDown {
+        &mut self.spin_down
+    }
+
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         if then < self.last.end {
             return self.ledger(then);
@@ -162,28 +160,50 @@ impl Mechanism for MemsDevice {
         self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
     }
 
-    fn meter(&self, now: Time) -> Option<Meter> {
+    fn meter(&self, now: Time) -> Meter {
         if now < self.last.end {
             let mut meter = self.meter.clone();
             self.course.tell(&mut meter, &self.power, now);
-            return Some(meter);
+            return meter;
         }
-        Some(self.meter_after(&self.idle_books(now - self.last.end, None)))
+        self.meter_after(&self.idle_books(now - self.last.end, None))
     }
 
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+    fn settle_meter(&mut self, now: Time) -> &mut Meter {
         self.course.tell(&mut self.meter, &self.power, now);
         let idle_ns = now.saturating_since(self.last.end);
         if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
             let idle = self.idle_books(idle_ns, Some(idle_ns));
             self.last.tell_idle(&mut self.meter, &self.power, &idle);
         }
-        Some(&mut self.meter)
+        &mut self.meter
     }
 }
 
-impl Planner for MemsDevice {
-    fn merges(&self) -> bool {
+impl Defects for MemsDevice {
+    #[inline]
+    fn condition(&self, request: &Request) -> Condition {
+        let extent = self.extent(request);
+        self.tips.condition(&self.geometry, extent.lbn, extent.blocks)
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        self.tips.counts(&self.geometry)
+    }
+}
+
+impl MemsDevice {
+    /// Sets the device to access only the bytes that requests need, see [`Request::needed`]. Returns `false` if it can't access
+    /// less than a block.
+    pub fn access_subsectors(&mut self) -> bool {
+        // A code over tips is one over whole blocks.
+        self.subsector = !self.geometry.is_stream() && self.tips.check == 0;
+        self.subsector
+    }
+}
+
+impl BatchAccess for MemsDevice {
+    fn plans_merges(&self) -> bool {
         !self.geometry.has_points()
     }
 
@@ -191,16 +211,16 @@ impl Planner for MemsDevice {
         plans::plans(self, now, requests)
     }
 
-    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Trial {
-        trial::try_serve(self, now, from, request)
+    fn estimate(&self, now: Time, from: Option<MechanismState>, request: &Request) -> Estimate {
+        estimate::estimate(self, now, from, request)
     }
 
-    fn way_j(&self, from: Stance, to: Stance) -> f64 {
-        trial::way_j(self, from, to)
+    fn move_j(&self, from: MechanismState, to: MechanismState) -> f64 {
+        estimate::move_j(self, from, to)
     }
 
-    fn about_face_j(&self) -> f64 {
-        trial::about_face_j(self)
+    fn max_turnaround_j(&self) -> f64 {
+        estimate::max_turnaround_j(self)
     }
 
     fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {

@@ -3,7 +3,7 @@
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters};
 use crate::power::Meter;
-use crate::service::{EnergyLedger, RequestEnergy, Spell, State, STATES};
+use crate::service::{EnergyLedger, ModeTotals, RequestEnergy, State, STATES};
 
 /// Power figures in watts (Schlosser et al. 2000, section 4.3; Lin et al. 2002, section 3), and the times of a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -201,7 +201,7 @@ impl Tally {
         ledger.entered[State::Startup as usize] = self.startups;
         for (mode, state) in [State::Idle, State::Inactive].into_iter().enumerate() {
             let (time_ns, energy_j) = (ledger.time_ns[state as usize], ledger.energy_j[state as usize]);
-            ledger.modes[mode] = Spell { time_ns, energy_j, ..ledger.modes[mode] };
+            ledger.modes[mode] = ModeTotals { time_ns, energy_j, ..ledger.modes[mode] };
         }
         ledger
     }

@@ -1,9 +1,8 @@
 //! The idle modes of a sled: moving, and stopped.
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters, Timeout};
-use crate::devices::IdlePolicy;
 use crate::fault::Fault;
-use crate::power::{Ladder, Mode, SpinDownSpec};
+use crate::power::{Ladder, Mode, SpinDown, SpinDownSpec};
 use crate::time::ms_to_ns;
 
 /// The idle modes of a sled, `idle_tips` tips of whose last access go on reading servo bursts where the parameters say so.
@@ -28,12 +27,12 @@ pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, Fau
 ///
 /// # Errors
 /// A policy for a sled that stopping does not save power.
-pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<IdlePolicy, Fault> {
+pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<SpinDown, Fault> {
     let ladder = match spin_down {
         Some(_) => ladder(parameters, 0)?,
         None => Ladder::of_any_power(modes(parameters, 0))?,
     };
-    Ok(IdlePolicy::new(spin_down, ladder))
+    Ok(SpinDown::new(spin_down, ladder))
 }
 
 fn modes(parameters: &MemsParameters, idle_tips: u32) -> Vec<Mode> {

@@ -15,6 +15,7 @@ mod characteristics;
 mod course;
 mod device;
 mod energy;
+mod estimate;
 pub mod geometry;
 mod idle_modes;
 pub mod motion;
@@ -24,7 +25,6 @@ mod points;
 mod positioning;
 mod subsector;
 mod tips;
-mod trial;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;

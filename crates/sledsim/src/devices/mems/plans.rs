@@ -9,7 +9,7 @@ use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::approach::Sled;
 use crate::devices::mems::batch::{extents, for_each_row, Joint, Visit, Wanted};
 use crate::devices::mems::energy::Books;
-use crate::devices::{are_contiguous, as_one, Plan, PlannedPass, Trial};
+use crate::devices::{are_contiguous, merged_request, Estimate, Plan, PlannedPass};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -84,7 +84,7 @@ fn orders(device: &MemsDevice, sled: Sled, wanted: &Wanted, requests: &[Request]
         }
     };
     if are_contiguous(requests) {
-        add(by_lbn(device, wanted, &as_one(requests)));
+        add(by_lbn(device, wanted, &merged_request(requests)));
     }
     let cylinders = [wanted.stops.first(), wanted.stops.last()].map(|stop| stop.map(|stop| stop.cylinder));
     for (outward, upward) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -143,7 +143,7 @@ fn sweeps(wanted: &Wanted, outward: bool, mut upward: bool) -> Vec<Visit> {
     order
 }
 
-/// See [`crate::devices::Planner::plans`].
+/// See [`crate::devices::BatchAccess::plans`].
 pub(super) fn plans(device: &MemsDevice, now: Time, requests: &[Request]) -> Vec<Plan> {
     let sled = device.sled_at(now).0;
     let wanted = Wanted::by(&device.geometry, &extents(device, requests));
@@ -162,12 +162,13 @@ pub(super) fn plans(device: &MemsDevice, now: Time, requests: &[Request]) -> Vec
         for (end, downward) in tour.ends.iter().zip([false, true]) {
             let Some(Reached { sled, seek_ns }) = *end else { continue };
             let books = Books { seek_ns, passes, tip_passes, ..Books::default() };
-            let trial = Trial { to: sled.stance(), servicing_j: books.service_energy(&device.power).servicing_j() };
-            let leads_there = |plan: &Plan| plan.trial.to == trial.to;
+            let estimate =
+                Estimate { to: sled.state(), servicing_j: books.service_energy(&device.power).servicing_j() };
+            let leads_there = |plan: &Plan| plan.estimate.to == estimate.to;
             // Of those as good the first stays.
-            if plans.iter().all(|plan| !leads_there(plan) || plan.trial.servicing_j > trial.servicing_j) {
+            if plans.iter().all(|plan| !leads_there(plan) || plan.estimate.servicing_j > estimate.servicing_j) {
                 plans.retain(|plan| !leads_there(plan));
-                plans.push(Plan { trial, passes: tour.passes(&order, downward) });
+                plans.push(Plan { estimate, passes: tour.passes(&order, downward) });
             }
         }
     }
@@ -185,7 +186,7 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], pl
         joint.pass(Visit { stop, from, to }, &approach);
     }
     debug_assert!(
-        joint.device.tips.misread() || joint.device.sled.stance() == plan.trial.to,
+        joint.device.tips.misread() || joint.device.sled.state() == plan.estimate.to,
         "a plan is served where and when it was made"
     );
     joint.finish(&extents, out);

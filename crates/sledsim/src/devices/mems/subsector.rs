@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::devices::mems::geometry::{Geometry, Place};
-use crate::request::{Op, Request, Spare};
+use crate::request::{Op, Padding, Request};
 
 /// The tip sectors of a run of blocks, but for some of the first block and some of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Extent {
     #[inline]
     pub(super) fn new(geometry: &Geometry, request: &Request, subsector: bool) -> Self {
         let tips_per_block = geometry.tips_per_block;
-        if !subsector || request.spare == Spare::NONE {
+        if !subsector || request.padding == Padding::NONE {
             return Self { lbn: request.lbn, blocks: request.blocks, tips_per_block, front_tips: 0, back_tips: 0 };
         }
         let needed = request.needed(geometry.block_bytes);

@@ -137,11 +137,13 @@ impl Tips {
         (lost * under_each, count(&|failed| failed > 0 && failed <= self.check) * under_each)
     }
 
-    /// What is known of them.
+    /// Returns true if some are known to have failed.
+    pub(super) const fn have_failed(&self) -> bool {
+        self.known > 0
+    }
+
+    /// See [`crate::devices::Defects::counts`].
     pub(super) fn counts(&self, geometry: &Geometry) -> Vec<Count> {
-        if self.known == 0 {
-            return Vec::new();
-        }
         let (lost, degraded) = self.lost_and_degraded(geometry);
         vec![
             Count::of("tips_failed", self.known),

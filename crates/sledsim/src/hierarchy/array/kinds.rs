@@ -10,9 +10,9 @@ use super::redundant::RedundantArray;
 use super::spec::{ArraySpec, JournalHolds, JournalSpec, RebuildSpec, Sparing, WriteMethod};
 use crate::engine::Component;
 use crate::fault::{Fault, Faults};
+use crate::hierarchy::common::Child;
 use crate::hierarchy::faulty::MemberFaultSpec;
 use crate::hierarchy::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
-use crate::hierarchy::parts::Child;
 use crate::own::{OwnSpec, Role};
 use crate::units::{plural, shown_bytes};
 

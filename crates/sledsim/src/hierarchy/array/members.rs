@@ -1,7 +1,7 @@
 //! The members of an array: which of them have failed, who stands in for them, and what of them can be read and written.
 
 use super::layout::Layout;
-use crate::hierarchy::parts::BlockSet;
+use crate::hierarchy::common::BlockSet;
 
 /// One of the members that the columns go round.
 #[derive(Clone, Copy, Debug)]
@@ -12,9 +12,9 @@ struct Member {
     spare_column: Option<usize>,
     /// Whether it has failed and nobody stands in for it.
     lost: bool,
-    /// Below this LBN it can be read: all of it, or as far as it has been rebuilt.
+    /// Descendants this LBN it can be read: all of it, or as far as it has been rebuilt.
     readable_to: u64,
-    /// Below this LBN it is written: as far as it can be read, and where it is being rebuilt.
+    /// Descendants this LBN it is written: as far as it can be read, and where it is being rebuilt.
     writable_to: u64,
 }
 
@@ -79,7 +79,7 @@ impl Members {
         self.is_there(row, column, range) && !self.unreadable[self.layout.member(row, column)].touches(from, to)
     }
 
-    /// Below which LBN nothing of a member, from those of `row` on, which begin with `range`, can be rebuilt as long as no other
+    /// Descendants which LBN nothing of a member, from those of `row` on, which begin with `range`, can be rebuilt as long as no other
     /// member is: too few others are there, or could be rebuilt themselves. None if that of `row` can. Units that it keeps
     /// as spares have nothing to be rebuilt.
     pub(super) fn lost_to(&self, member: usize, row: u64, (from, to): (u64, u64)) -> Option<u64> {

@@ -16,7 +16,7 @@ impl RedundantArray {
     /// Takes up an operation, which goes on when it has its lock.
     pub(super) fn start(&mut self, operation: Operation) {
         let (range, exclusive) = (operation.range, operation.is_exclusive());
-        let id = self.operations.issue(operation);
+        let id = self.operations.insert(operation);
         if self.locks.claim(id, range, exclusive) {
             self.ready.push_back(id);
         } else {
@@ -110,17 +110,17 @@ impl RedundantArray {
         if stage == Stage::Reading {
             let read = &mut operation.reads[place];
             read.payload = answer;
-            operation.again |= !completion.served();
+            operation.again |= !completion.is_served();
             if completion.status == Status::Unreadable {
                 let column = read.column;
                 operation.unreadable.push(column);
             }
-        } else if completion.served() {
+        } else if completion.is_served() {
             let written = &operation.writes[place];
             self.members.written(self.layout.member(row, written.column), (written.from, written.to));
         }
         if let (Some(host), Some(before)) = (host, before) {
-            self.hosts[host].gather.expect(1);
+            self.hosts[host].split.add_parts(1);
             self.part(host, Status::Served, Some(before), context);
         }
         match stage {
@@ -155,7 +155,7 @@ impl RedundantArray {
                     operation.writes.push(Written { column, from, to, payload: payload.clone() });
                 }
                 if let Some(host) = host {
-                    self.hosts[host].gather.bring(first, &payload, self.block_bytes);
+                    self.hosts[host].split.store_read(first, &payload, self.block_bytes);
                     self.tally.reconstructed += 1;
                     self.part(host, Status::Served, last, context);
                 }

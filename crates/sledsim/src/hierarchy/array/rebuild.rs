@@ -12,7 +12,7 @@ struct Course {
     member: usize,
     /// Where the next step begins.
     next: u64,
-    /// Below this LBN everything has been rebuilt.
+    /// Descendants this LBN everything has been rebuilt.
     border: u64,
     began: Time,
 }

@@ -14,9 +14,9 @@ use crate::convert::to_u32;
 use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Instrumentation, Payload, PowerLoss, Status};
 use crate::fault::Fault;
-use crate::hierarchy::parts::{Gather, Locks, Tickets};
+use crate::hierarchy::common::{Outstanding, RangeLocks, SplitRequest};
 use crate::own::OwnMirror;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::Time;
 
 /// Timer tag: a step of the rebuild may begin. Other tags are operations that have been entered in the journal.
@@ -36,10 +36,10 @@ pub struct RedundantArray {
     pub(super) members: Members,
     pub(super) rebuild: Rebuild,
     pub(super) journal: Option<Journal>,
-    pub(super) hosts: Tickets<Host>,
-    parts: Tickets<Part>,
-    pub(super) operations: Tickets<Operation>,
-    pub(super) locks: Locks,
+    pub(super) hosts: Outstanding<Host>,
+    parts: Outstanding<Part>,
+    pub(super) operations: Outstanding<Operation>,
+    pub(super) locks: RangeLocks,
     /// Operations that may go on.
     pub(super) ready: VecDeque<u64>,
     /// Writes of the journal to be made again before anything else.
@@ -52,7 +52,7 @@ pub struct RedundantArray {
 /// A request under way.
 #[derive(Clone)]
 pub(super) struct Host {
-    pub(super) gather: Gather,
+    pub(super) split: SplitRequest,
     /// The way it takes: of its parts the one that is last in the order of ways.
     pub(super) path: usize,
 }
@@ -123,10 +123,10 @@ impl RedundantArray {
             members: Members::new(layout, spares, distributed),
             rebuild: Rebuild::new(&spec.rebuild, step_blocks, most_steps, layout.member_blocks(), block_bytes),
             journal: spec.journal.map(Journal::new),
-            hosts: Tickets::default(),
-            parts: Tickets::default(),
-            operations: Tickets::default(),
-            locks: Locks::default(),
+            hosts: Outstanding::default(),
+            parts: Outstanding::default(),
+            operations: Outstanding::default(),
+            locks: RangeLocks::default(),
             ready: VecDeque::new(),
             replays: 0,
             held: Vec::new(),
@@ -149,11 +149,11 @@ impl RedundantArray {
             context.complete(&Completion { status: Status::Failed, ..Completion::at_once(&request, context.now()) });
             return;
         }
-        let mut gather = Gather::new(request);
-        gather.expect(to_u32(children.len()));
-        let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
+        let mut split = SplitRequest::new(request);
+        split.add_parts(to_u32(children.len()));
+        let host = self.hosts.insert(Host { split, path: Tally::first_path(request.op) });
         for child in children {
-            let id = self.parts.issue(Part { child, of: Of::Flush { host } });
+            let id = self.parts.insert(Part { child, of: Of::Flush { host } });
             context.submit(self.children[child], Request { id, arrival: context.now(), ..request });
         }
     }
@@ -162,15 +162,15 @@ impl RedundantArray {
         if request.is_flush() {
             return self.flush(request, context);
         }
-        let mut gather = Gather::new(request);
+        let mut split = SplitRequest::new(request);
         let layout = self.layout;
         let spans: Vec<_> = layout.spans(request.lbn, u64::from(request.blocks)).collect();
         let parts = match request.op {
             Op::Read => spans.iter().map(|&span| layout.pieces(span).count()).sum(),
             Op::Write | Op::Flush => spans.len(),
         };
-        gather.expect(to_u32(parts));
-        let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
+        split.add_parts(to_u32(parts));
+        let host = self.hosts.insert(Host { split, path: Tally::first_path(request.op) });
         for span in spans {
             match request.op {
                 Op::Read => {
@@ -226,9 +226,9 @@ impl RedundantArray {
     /// Sends an access to a child.
     pub(super) fn send(&mut self, access: Access, of: Of, context: &mut Context<'_>) {
         let Access { child, op, lbn, blocks, flags, origin, payload } = access;
-        let id = self.parts.issue(Part { child, of });
-        let (arrival, blocks, spare) = (context.now(), to_u32(blocks), Spare::NONE);
-        let request = Request { id, arrival, lbn, blocks, op, flags, origin, spare };
+        let id = self.parts.insert(Part { child, of });
+        let (arrival, blocks, padding) = (context.now(), to_u32(blocks), Padding::NONE);
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin, padding };
         self.copies.sent(child, &request, context);
         context.submit_with(self.children[child], request, payload);
     }
@@ -243,11 +243,11 @@ impl RedundantArray {
     pub(super) fn part(&mut self, host: u64, status: Status, last: Option<Completion>, context: &mut Context<'_>) {
         let now = context.now();
         let held = &mut self.hosts[host];
-        held.gather.fail(status);
-        let last = last.unwrap_or_else(|| Completion::at_once(&held.gather.whole, now));
-        if held.gather.part(&Completion { status: Status::Served, ..last }) {
+        held.split.set_failed(status);
+        let last = last.unwrap_or_else(|| Completion::at_once(&held.split.request, now));
+        if held.split.complete_part(&Completion { status: Status::Served, ..last }) {
             let host = self.hosts.take(host);
-            let (completion, payload) = host.gather.finish(now);
+            let (completion, payload) = host.split.finish(now);
             if !completion.request.is_flush() {
                 self.tally.completed(&completion, host.path, now);
             }
@@ -306,7 +306,7 @@ impl Component for RedundantArray {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let part = self.parts.take(completion.request.id);
         if !completion.request.is_flush() {
             self.copies.returned(part.child, &completion.request, context);
@@ -322,15 +322,15 @@ impl Component for RedundantArray {
                 let status = if self.members.hold_all() { Status::Served } else { Status::Failed };
                 self.part(host, status, Some(*completion), context);
             }
-            Of::Request { host, piece, .. } if completion.served() => {
-                self.hosts[host].gather.bring(piece.first, &answer, self.block_bytes);
+            Of::Request { host, piece, .. } if completion.is_served() => {
+                self.hosts[host].split.store_read(piece.first, &answer, self.block_bytes);
                 self.part(host, Status::Served, Some(*completion), context);
             }
             Of::Request { host, row, piece } => {
                 let held = &mut self.hosts[host];
                 // The operation takes the place of this part.
-                let whole = held.gather.whole;
-                held.gather.expect(1);
+                let whole = held.split.request;
+                held.split.add_parts(1);
                 self.part(host, Status::Served, Some(*completion), context);
                 let unreadable = (completion.status == Status::Unreadable).then_some(piece.column);
                 self.recover(host, row, piece, unreadable, &whole);

@@ -2,7 +2,7 @@
 
 use super::layout::Level;
 use super::plan::Method;
-use crate::engine::details::{Count, Details, Path};
+use crate::engine::details::{Count, Details, ServicePath};
 use crate::engine::{Completion, Status};
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
@@ -28,7 +28,7 @@ pub(super) struct Tally {
     pub(super) rebuilt_blocks: u64,
     pub(super) lost_blocks: u64,
     pub(super) rebuild_ns: u64,
-    paths: [Path; PATHS.len()],
+    paths: [ServicePath; PATHS.len()],
 }
 
 impl Default for Tally {
@@ -48,7 +48,7 @@ impl Default for Tally {
             rebuilt_blocks: 0,
             lost_blocks: 0,
             rebuild_ns: 0,
-            paths: PATHS.map(Path::new),
+            paths: PATHS.map(ServicePath::new),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Flaws {
 impl Flaws {
     /// Nobody has met with any of a device yet.
     pub(super) fn of(device: &dyn Mechanism) -> Self {
-        Self { any: !device.counts().is_empty(), ..Self::default() }
+        Self { any: device.defects().is_some(), ..Self::default() }
     }
 
     /// Whether there are any.
@@ -32,7 +32,8 @@ impl Flaws {
         if !self.any {
             return Status::Served;
         }
-        match (device.condition(request), request.op) {
+        let condition = device.defects().map_or(Condition::Whole, |defects| defects.condition(request));
+        match (condition, request.op) {
             (Condition::Lost, Op::Read) => {
                 self.lost_reads += 1;
                 return Status::Unreadable;

@@ -31,7 +31,7 @@ impl Ahead {
         let free = station.window.busy_until().filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
         station.settle_idle_beginning(start);
-        let completion = Completion::of(*request, station.device.serve(start, request));
+        let completion = Completion::of(*request, station.serve(start, request));
         station.served(start, request, &completion.service);
         if free.is_some() {
             station.window.count_one(start - ready);
@@ -117,7 +117,7 @@ impl Ahead {
         if station.window.busy_until() == Some(now) {
             station.window.watch_queue(1);
         }
-        let completion = Completion::of(request, station.device.serve(now, &request));
+        let completion = Completion::of(request, station.serve(now, &request));
         station.served(now, &request, &completion.service);
         self.look = None;
         completed(&completion);

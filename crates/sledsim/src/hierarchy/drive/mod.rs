@@ -26,11 +26,11 @@ use merging::{Merging, Rule};
 use station::{Look, Station};
 
 use crate::convert::to_usize;
-use crate::devices::{self, Mechanism};
+use crate::devices::{Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{
-    Below, Completion, Component, ComponentId, Context, InOrderService, Instrumentation, PowerLoss, Status,
+    Completion, Component, ComponentId, Context, Descendants, InOrderService, Instrumentation, PowerLoss, Status,
 };
 use crate::power::Meter;
 use crate::request::Request;
@@ -59,6 +59,8 @@ pub struct Drive {
     mechanism_busy: bool,
     /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
     free_timer: bool,
+    /// False if requests are always served by events.
+    allows_in_order: bool,
 }
 
 /// Requests under service; the timer tag of a completion is its index here.
@@ -99,6 +101,7 @@ impl Drive {
             ready_timer: false,
             mechanism_busy: false,
             free_timer: false,
+            allows_in_order: true,
         };
         if batch_max > 1 {
             drive.together(Rule::Batch(batch_max))
@@ -134,11 +137,19 @@ impl Drive {
         self
     }
 
-    /// The same drive, whose scheduler and device are watched.
+    /// Makes the drive check the contracts of its scheduler and device.
     #[must_use]
     pub fn checked(mut self) -> Self {
         self.station.scheduler = Box::new(schedulers::Checked::new(self.station.scheduler));
-        self.station.device = Box::new(devices::Checked::new(self.station.device));
+        self.station.checker = Some(Box::new(MechanismChecker::default()));
+        self
+    }
+
+    /// Makes the drive serve requests by events even if it could serve them in order of arrival: a device that may fail stops
+    /// the run at the time of its failure.
+    #[must_use]
+    pub fn by_events(mut self) -> Self {
+        self.allows_in_order = false;
         self
     }
 
@@ -149,15 +160,16 @@ impl Drive {
     }
 
     fn dispatch(&mut self, context: &mut Context<'_>) {
-        // It may have failed to hear of a request, or of a completion.
-        self.heed_policy(context);
         if self.mechanism_busy {
             return;
         }
         let now = context.now();
         while let Some(flush) = self.flushes.pop_front() {
-            if self.station.device.owes_writes(now) {
+            if self.station.device.volatile_cache().is_some_and(|cache| cache.is_dirty(now)) {
                 let service = self.station.serve_flush(now, &flush);
+                if self.stop_on_device_failure(context) {
+                    return;
+                }
                 self.under_service.begin(flush, &service, Status::Served, context);
                 self.occupy(service.free, service.end == service.free, context);
                 return;
@@ -178,9 +190,11 @@ impl Drive {
         match look {
             Look::Nothing => {
                 self.await_ready(context);
-                self.heed_policy(context);
+                if let Some(stop) = self.station.scheduler.failure() {
+                    context.stop(stop.clone());
+                }
             }
-            _ if self.station.is_broken() => self.heed_policy(context),
+            _ if self.stop_on_device_failure(context) => {}
             Look::Alone(request, service) => {
                 let status = self.station.flaws.met(&request, self.station.device.as_ref());
                 self.under_service.begin(request, &service, status, context);
@@ -200,12 +214,15 @@ impl Drive {
         }
     }
 
-    /// Ends the run if a policy of one's own can't go on.
+    /// Stops the run if the device has failed, and returns true if so: its services have no meaning.
     #[inline]
-    fn heed_policy(&mut self, context: &mut Context<'_>) {
-        if let Some(stop) = self.station.stop() {
+    fn stop_on_device_failure(&self, context: &mut Context<'_>) -> bool {
+        let failure = self.station.device.failure();
+        let has_failed = failure.is_some();
+        if let Some(stop) = failure {
             context.stop(stop);
         }
+        has_failed
     }
 
     /// Keeps the mechanism until `free`; where a completion's timer fires then too, it does for both.
@@ -255,15 +272,15 @@ impl Drive {
 
 impl Component for Drive {
     fn capacity_blocks(&self) -> u64 {
-        self.station.device.capacity_blocks()
+        self.station.device.dimensions().capacity_blocks
     }
 
     fn block_bytes(&self) -> u32 {
-        self.station.device.block_bytes()
+        self.station.device.dimensions().block_bytes
     }
 
     fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
-        let applies = self.station.in_order() && !self.station.flaws.any();
+        let applies = self.allows_in_order && self.station.in_order() && !self.station.flaws.any();
         applies.then_some(self as &mut dyn InOrderService)
     }
 
@@ -297,8 +314,7 @@ impl Component for Drive {
             FREE => self.release(context.now()),
             DEADLINE => {}
             tag => {
-                let hears = self.station.has_own_scheduler();
-                if let (true, Some(Some(done))) = (hears, self.under_service.0.get(to_usize(tag))) {
+                if let Some(Some(done)) = self.under_service.0.get(to_usize(tag)) {
                     if !done.request.is_flush() {
                         self.station.scheduler.completed(context.now(), &done.request);
                     }
@@ -310,7 +326,7 @@ impl Component for Drive {
         self.dispatch(context);
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, _below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, _below: &Descendants<'_>) -> Option<u64> {
         let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
         Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
     }
@@ -329,7 +345,7 @@ impl InOrderService for Drive {
 
 impl PowerLoss for Drive {
     fn may_lose_writes(&self, _children: bool) -> bool {
-        self.station.device.may_lose_writes()
+        self.station.device.volatile_cache().is_some()
     }
 
     /// The mechanism ends what it is doing; nobody hears of it.
@@ -360,7 +376,7 @@ impl Instrumentation for Drive {
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
-        let mut counts = self.station.device.counts();
+        let mut counts = self.station.device.defects().map_or_else(Vec::new, |defects| defects.counts());
         counts.extend(self.station.flaws.counts());
         (!counts.is_empty()).then(|| Details { kind: "drive", counts, paths: Vec::new() })
     }
@@ -370,11 +386,11 @@ impl Instrumentation for Drive {
     }
 
     fn meter(&self, now: Time) -> Option<Meter> {
-        self.station.device.meter(now)
+        self.station.device.powered().map(|powered| powered.meter(now))
     }
 
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        self.station.device.settle_meter(now)
+        self.station.device.powered_mut().map(|powered| powered.settle_meter(now))
     }
 }
 

@@ -7,9 +7,8 @@ use super::delayed_startup::Delay;
 use super::flaws::Flaws;
 use super::merging::Merging;
 use super::window::Window;
-use crate::devices::{self, Mechanism};
+use crate::devices::{self, Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
-use crate::engine::Stop;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::Service;
@@ -46,27 +45,14 @@ pub(super) struct Station {
     /// What requests met on a device that is not as it should be.
     pub(super) flaws: Flaws,
     pub(super) window: Window,
-    own: Owned,
-    /// Which requests a mechanism of one's own has still to serve; kept where it is one.
-    waiting: Vec<Request>,
-}
-
-/// What asks policies of one's own.
-#[derive(Clone, Copy, Debug)]
-struct Owned {
-    scheduler: bool,
-    /// What decides when the device stops.
-    spin_down: bool,
-    /// The device itself.
-    mechanism: bool,
+    /// Checks the device, if the run checks the rules of the simulator.
+    pub(super) checker: Option<Box<MechanismChecker>>,
 }
 
 impl Station {
-    pub(super) fn new(mut device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>) -> Self {
-        let own_spin_down = device.idle_policy().is_some_and(|policy| policy.is_own());
+    pub(super) fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>) -> Self {
         Self {
-            own: Owned { scheduler: scheduler.is_own(), spin_down: own_spin_down, mechanism: device.is_own() },
-            overhead_ns: device.command_overhead_ns(),
+            overhead_ns: device.dimensions().command_overhead_ns,
             flaws: Flaws::of(device.as_ref()),
             device,
             scheduler,
@@ -75,7 +61,7 @@ impl Station {
             delay: None,
             anticipation: None,
             window: Window::default(),
-            waiting: Vec::new(),
+            checker: None,
         }
     }
 
@@ -96,9 +82,6 @@ impl Station {
     /// A request that is ready joins the queue.
     #[inline]
     pub(super) fn push(&mut self, ready: Time, request: Request) {
-        if self.own.mechanism {
-            self.waiting.push(request);
-        }
         self.scheduler.push(ready, request, self.device.as_ref());
         if let Some(merging) = &mut self.merging {
             merging.arrived(request);
@@ -141,7 +124,7 @@ impl Station {
         if self.merging.is_some() && self.serve_together(now, picked) {
             return Look::Together;
         }
-        let service = self.device.serve(now, &picked);
+        let service = self.serve(now, &picked);
         self.served(now, &picked, &service);
         Look::Alone(picked, service)
     }
@@ -165,7 +148,8 @@ impl Station {
     /// has waited long enough.
     fn waits_for_others(&mut self, now: Time) -> bool {
         let (device, pending) = (&self.device, self.scheduler.len());
-        self.delay.as_mut().is_some_and(|delay| delay.waits(now, pending, || device.wake_ns(now) > 0))
+        let is_stopped = || device.powered().is_some_and(|powered| powered.wake_ns(now) > 0);
+        self.delay.as_mut().is_some_and(|delay| delay.waits(now, pending, is_stopped))
     }
 
     /// A request is dispatched at `now`, perhaps the first of a window that began in an idle period.
@@ -181,14 +165,36 @@ impl Station {
     #[cold]
     fn settle_beginning(&mut self, now: Time) {
         self.window.began_idle = false;
-        self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
+        let start = self.window.start;
+        self.window.ledger_at_start = match self.device.powered() {
+            Some(powered) => powered.ledger_before(start, now),
+            None => self.device.ledger(start),
+        };
     }
 
     /// The device, free at `now`, serves a flush, as it owes writes to its medium.
     pub(super) fn serve_flush(&mut self, now: Time, request: &Request) -> Service {
         self.settle_idle_beginning(now);
-        let service = self.device.serve(now, request);
+        let service = self.serve(now, request);
         self.served(now, request, &service);
+        service
+    }
+
+    /// Has the mechanism serve a request alone.
+    #[inline]
+    pub(super) fn serve(&mut self, now: Time, request: &Request) -> Service {
+        if self.checker.is_some() {
+            return self.serve_checked(now, request);
+        }
+        self.device.serve(now, request)
+    }
+
+    #[cold]
+    fn serve_checked(&mut self, now: Time, request: &Request) -> Service {
+        let requests = std::slice::from_ref(request);
+        self.checker.iter_mut().for_each(|checker| checker.before(self.device.as_ref(), now, requests));
+        let service = self.device.serve(now, request);
+        self.checker.iter_mut().for_each(|checker| checker.after(now, requests, std::slice::from_ref(&service)));
         service
     }
 
@@ -196,64 +202,22 @@ impl Station {
     #[inline]
     pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {
         self.check(now, request, service);
-        self.forget(request);
         self.window.serve(now, service.free);
         if let (Some(anticipation), false) = (&mut self.anticipation, request.is_flush()) {
             anticipation.served(request, service);
         }
-        if self.own.spin_down {
-            self.tell_spin_down(request, service);
-        }
-    }
-
-    /// A request need not be known any more, unless it may be what a mechanism of one's own failed with.
-    #[inline]
-    fn forget(&mut self, served: &Request) {
-        if self.own.mechanism && !self.device.is_broken() {
-            self.waiting.retain(|request| request.id != served.id);
-        }
-    }
-
-    /// A policy of one's own hears of a service, and says when the device stops after it.
-    #[cold]
-    fn tell_spin_down(&mut self, request: &Request, service: &Service) {
-        if let Some(policy) = self.device.idle_policy() {
-            policy.served(service.free, request);
-        }
-    }
-
-    /// Whether the scheduler asks a policy of one's own.
-    #[inline]
-    pub(super) fn has_own_scheduler(&self) -> bool {
-        self.own.scheduler
-    }
-
-    /// Why a policy of one's own can't go on, if it can't.
-    #[inline]
-    pub(super) fn stop(&mut self) -> Option<Stop> {
-        let Owned { scheduler, spin_down, mechanism } = self.own;
-        if !(scheduler || spin_down || mechanism) {
-            return None;
-        }
-        let stop = self.scheduler.stop().cloned().or_else(|| self.device.stop(&self.waiting));
-        stop.or_else(|| self.device.idle_policy()?.stop())
-    }
-
-    /// Whether what the device says means nothing any more.
-    #[inline]
-    pub(super) fn is_broken(&self) -> bool {
-        self.own.mechanism && self.device.is_broken()
     }
 
     /// Whether it serves what arrives in the order of arrival, whatever comes.
     pub(super) fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.anticipation.is_none() && !self.own.spin_down && !self.own.mechanism
+        self.scheduler.in_order() && self.anticipation.is_none()
     }
 
     /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
     fn serve_together(&mut self, now: Time, picked: Request) -> bool {
         let (scheduler, device) = (self.scheduler.as_mut(), self.device.as_mut());
-        if !self.merging.as_mut().is_some_and(|merging| merging.serve(now, picked, scheduler, device)) {
+        let Some(merging) = &mut self.merging else { return false };
+        if !merging.serve(now, picked, scheduler, device, self.checker.as_deref_mut()) {
             return false;
         }
         let (mut free, mut members) = (now, 0);
@@ -261,13 +225,6 @@ impl Station {
             self.check(now, request, service);
             free = free.max(service.free);
             members += 1;
-        }
-        if self.own.spin_down {
-            self.tell_spin_down_of_all();
-        }
-        if self.own.mechanism {
-            let members: Vec<Request> = self.together().map(|(request, _)| *request).collect();
-            members.iter().for_each(|request| self.forget(request));
         }
         self.window.together_requests += members;
         self.window.together_accesses += 1;
@@ -281,12 +238,6 @@ impl Station {
         true
     }
 
-    #[cold]
-    fn tell_spin_down_of_all(&mut self) {
-        let served: Vec<_> = self.together().map(|(request, service)| (*request, *service)).collect();
-        served.iter().for_each(|(request, service)| self.tell_spin_down(request, service));
-    }
-
     /// The requests that were served together last.
     #[inline]
     pub(super) fn together(&self) -> impl Iterator<Item = (&Request, &Service)> {
@@ -297,16 +248,18 @@ impl Station {
     #[inline]
     fn check(&self, now: Time, request: &Request, service: &Service) {
         debug_assert!(
-            request.fits(self.device.capacity_blocks()),
+            request.fits(self.device.dimensions().capacity_blocks),
             "{request:?} reaches beyond {} blocks",
-            self.device.capacity_blocks()
+            self.device.dimensions().capacity_blocks
         );
-        debug_assert_eq!(devices::flaw(now, request, service), None);
+        debug_assert_eq!(devices::service_error(now, request, service), None);
     }
 
     /// Whether the device and the queue have kept to their rules, as far as they are watched.
     pub(super) fn is_sound(&self) -> Result<(), String> {
-        self.device.check()?;
+        if let Some(violation) = self.checker.as_ref().and_then(|checker| checker.violation()) {
+            return Err(violation.to_owned());
+        }
         self.scheduler.check()?;
         let pending = self.scheduler.len();
         self.anticipation.as_ref().map_or(Ok(()), |anticipation| anticipation.check(pending))?;
@@ -319,7 +272,6 @@ impl Station {
         self.watch_queue();
         while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
         self.incoming.clear();
-        self.waiting.clear();
         self.merging.iter_mut().for_each(Merging::forget);
         self.delay.iter_mut().for_each(Delay::forget);
         self.anticipation.iter_mut().for_each(Anticipation::forget);
@@ -327,8 +279,8 @@ impl Station {
 
     /// Opens the measurement window at `now`.
     pub(super) fn start_measuring(&mut self, now: Time) {
-        if let Some(meter) = self.device.settle_meter(now) {
-            meter.start(now);
+        if let Some(powered) = self.device.powered_mut() {
+            powered.settle_meter(now).start(now);
         }
         self.window = self.window.next(now, self.scheduler.len(), self.device.ledger(now));
     }

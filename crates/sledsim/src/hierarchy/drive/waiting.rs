@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-use crate::devices::{Stance, Trial};
+use crate::devices::{Estimate, MechanismState};
 use crate::request::{Op, Request};
 
 /// A request, and what is known of its turn.
@@ -14,7 +14,7 @@ pub(super) struct Slot {
     /// Whether it is waiting no longer.
     pub(super) gone: bool,
     /// What serving it takes when all are served in turn: from where, and the outcome.
-    pub(super) turn: Option<(Stance, Trial)>,
+    pub(super) turn: Option<(MechanismState, Estimate)>,
 }
 
 /// The requests that wait at a drive. Their numbers rise with their arrival.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::hierarchy::parts::BlockSet;
+use crate::hierarchy::common::BlockSet;
 use crate::time::{ns_to_s, Time};
 
 /// The fast child, as an index.

@@ -14,8 +14,8 @@ use super::{Part, Tiers};
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::parts::{Alarm, Claims};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::hierarchy::common::{Alarm, LockQueue};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{s_to_ns, Time};
 
 /// Extents: from, to.
@@ -37,7 +37,7 @@ pub(super) struct Migration {
     /// Bandwidth is left for a copy from then on.
     next_at: Time,
     /// By extents.
-    claims: Claims<Holder>,
+    claims: LockQueue<Holder>,
     alarm: Alarm,
     is_paused: bool,
     tally: Tally,
@@ -93,7 +93,7 @@ impl Migration {
             course: None,
             compare_at: None,
             next_at: Time::from_ns(copy_ns.unwrap_or_default()),
-            claims: Claims::default(),
+            claims: LockQueue::default(),
             alarm: Alarm::default(),
             is_paused: false,
             tally: Tally::default(),
@@ -289,10 +289,10 @@ impl Tiers {
 
     /// A read or a durable write of a whole slot.
     fn access(&mut self, place: Place, op: Op, payload: Payload, context: &mut Context<'_>) {
-        let (id, arrival) = (self.parts.issue(Part::Move), context.now());
+        let (id, arrival) = (self.parts.insert(Part::Move), context.now());
         let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
         let (lbn, blocks) = (place.slot * self.extent_blocks, to_u32(self.extent_blocks));
-        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE };
         context.submit_with(self.children[place.tier], request, payload);
     }
 
@@ -301,12 +301,12 @@ impl Tiers {
         let migration = &mut self.migration;
         match migration.course {
             Some(Course::Copying { extent, lock }) => {
-                if completion.served() && completion.request.op == Op::Read {
+                if completion.is_served() && completion.request.op == Op::Read {
                     let to = self.map.spare.expect("a move goes to the spare");
                     return self.access(to, Op::Write, answer, context);
                 }
                 migration.course = None;
-                if completion.served() {
+                if completion.is_served() {
                     self.switch(extent);
                 } else {
                     migration.tally.failed += 1;
@@ -316,7 +316,7 @@ impl Tiers {
             }
             Some(Course::Clearing) => {
                 migration.course = None;
-                if completion.served() {
+                if completion.is_served() {
                     self.map.cleared();
                     migration.tally.cleared += 1;
                 } else {

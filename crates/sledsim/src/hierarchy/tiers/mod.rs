@@ -12,17 +12,18 @@ pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec, 
 use map::{Map, Place, FAST, SLOW};
 use migration::{Migration, Range};
 
-use super::parts::{Child, Gather, Tickets};
+use super::common::{Child, Outstanding, SplitRequest};
 use crate::convert::to_u32;
 use crate::engine::{
-    Below, Completion, Component, ComponentId, Context, Count, Details, Instrumentation, Path, Payload, PowerLoss,
+    Completion, Component, ComponentId, Context, Count, Descendants, Details, Instrumentation, Payload, PowerLoss,
+    ServicePath,
 };
 use crate::fault::Fault;
 use crate::request::{Op, Request};
 use crate::time::Time;
 
 /// Ways of requests: served by the fast child alone, by the slow one alone, by both.
-const PATHS: [Path; 3] = [Path::new("fast"), Path::new("slow"), Path::new("both")];
+const PATHS: [ServicePath; 3] = [ServicePath::new("fast"), ServicePath::new("slow"), ServicePath::new("both")];
 
 /// What an access to a child is.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ enum Part {
 /// A request under way.
 #[derive(Clone)]
 struct Pending {
-    gather: Gather,
+    split: SplitRequest,
     /// Which way it took.
     path: usize,
     /// The lock of a write.
@@ -63,9 +64,9 @@ pub struct Tiers {
     placement: TierPlacementSpec,
     map: Map,
     migration: Migration,
-    requests: Tickets<Pending>,
-    parts: Tickets<Part>,
-    paths: [Path; 3],
+    requests: Outstanding<Pending>,
+    parts: Outstanding<Part>,
+    paths: [ServicePath; 3],
 }
 
 impl Tiers {
@@ -86,8 +87,8 @@ impl Tiers {
             placement: spec.placement.clone(),
             map,
             migration: Migration::new(&spec.migration, spec.extent_bytes),
-            requests: Tickets::default(),
-            parts: Tickets::default(),
+            requests: Outstanding::default(),
+            parts: Outstanding::default(),
             paths: PATHS,
         })
     }
@@ -127,9 +128,9 @@ impl Tiers {
         let runs = self.runs(&request, now);
         let path = if runs.iter().all(|run| run.tier == runs[0].tier) { runs[0].tier } else { 2 };
         let lock = lock.map(|lock| (lock, self.extents_of(&request)));
-        let mut gather = Gather::new(request);
-        gather.expect(to_u32(runs.len()));
-        let whole = self.requests.issue(Pending { gather, path, lock });
+        let mut split = SplitRequest::new(request);
+        split.add_parts(to_u32(runs.len()));
+        let whole = self.requests.insert(Pending { split, path, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
         let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
@@ -140,38 +141,38 @@ impl Tiers {
             let part_bytes = needed_to.min(to).saturating_sub(part_from);
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let part = Request { lbn, blocks: to_u32(blocks), arrival: now, ..request };
-            let part = part.needing(first_needed, part_bytes, self.block_bytes);
+            let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
             let (kind, data) = match request.op {
                 Op::Read => (Part::Read { whole, first, tier, lbn, blocks }, Payload::NONE),
                 _ => (Part::Write { whole }, payload.slice(first, blocks, self.block_bytes)),
             };
-            let id = self.parts.issue(kind);
+            let id = self.parts.insert(kind);
             context.submit_with(self.children[tier], Request { id, ..part }, data);
         }
     }
 
     /// Sends a flush to both children: a move leaves nothing behind that it has not made last.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
-        let mut gather = Gather::new(request);
-        gather.expect(2);
-        let whole = self.requests.issue(Pending { gather, path: 2, lock: None });
+        let mut split = SplitRequest::new(request);
+        split.add_parts(2);
+        let whole = self.requests.insert(Pending { split, path: 2, lock: None });
         for child in self.children {
-            let id = self.parts.issue(Part::Write { whole });
+            let id = self.parts.insert(Part::Write { whole });
             context.submit(child, Request { id, arrival: context.now(), ..request });
         }
     }
 
     /// A part of a request is over; the last one completes it.
     fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
-        if !self.requests[whole].gather.part(completion) {
+        if !self.requests[whole].split.complete_part(completion) {
             return;
         }
-        let Pending { gather, path, lock } = self.requests.take(whole);
+        let Pending { split, path, lock } = self.requests.take(whole);
         let now = context.now();
-        if !gather.whole.is_flush() {
-            self.paths[path].record(now - gather.whole.arrival);
+        if !split.request.is_flush() {
+            self.paths[path].record(now - split.request.arrival);
         }
-        let (completion, payload) = gather.finish(now);
+        let (completion, payload) = split.finish(now);
         context.complete_with(&completion, payload);
         if let Some((lock, range)) = lock {
             self.migration.release(lock, range);
@@ -204,13 +205,13 @@ impl Component for Tiers {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
+        let answer = context.read_payload(child, completion);
         let part = self.parts.take(completion.request.id);
         match part {
             Part::Read { whole, first, .. } => {
                 self.read_over(&part);
                 let block_bytes = self.block_bytes;
-                self.requests[whole].gather.bring(first, &answer, block_bytes);
+                self.requests[whole].split.store_read(first, &answer, block_bytes);
                 self.part(whole, completion, context);
             }
             Part::Write { whole } => self.part(whole, completion, context),
@@ -225,7 +226,7 @@ impl Component for Tiers {
         self.move_on(context);
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let (extent, inside) = (request.lbn / self.extent_blocks, request.lbn % self.extent_blocks);
         let first = || self.map.first_place(extent, self.placement.is_fast(request, self.block_bytes));
         let Place { tier, slot } = self.map.place(extent).unwrap_or_else(first);
@@ -289,7 +290,7 @@ mod tests {
     fn whatever_is_not_in_order_is_told() {
         type Act = fn(&mut Tiers);
         let acts: [(&str, Act); 3] = [
-            ("0 requests in 1 accesses of children", |tiers| _ = tiers.parts.issue(Part::Move)),
+            ("0 requests in 1 accesses of children", |tiers| _ = tiers.parts.insert(Part::Move)),
             ("the map of extents", |tiers| tiers.map.on[SLOW] = 3),
             ("the map of extents", |tiers| tiers.map.spare = Some(Place { tier: FAST, slot: 1 })),
         ];

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::Tiers;
 use crate::engine::Component;
 use crate::fault::{Fault, Faults, Kind, Path};
+use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ChildKey, ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use crate::hierarchy::partition::whole_blocks;
-use crate::hierarchy::parts::Child;
 use crate::request::{Flags, Request};
 use crate::units::shown_bytes;
 

@@ -13,8 +13,8 @@ use super::{Part, Volumes};
 use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::parts::{Alarm, Claims};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::hierarchy::common::{Alarm, LockQueue};
+use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{ns_to_s, s_to_ns, Time};
 
 /// Blocks of the space of all volumes: from, to.
@@ -28,7 +28,7 @@ pub(super) struct Migration {
     moves: VecDeque<Move>,
     course: Option<Course>,
     /// By where blocks lie in the space of all volumes.
-    claims: Claims<Holder>,
+    claims: LockQueue<Holder>,
     alarm: Alarm,
     /// Whether it has looked what to do since power came.
     awake: bool,
@@ -121,7 +121,7 @@ impl Migration {
             is_planned: !moves.is_empty(),
             moves: moves.iter().zip(volumes).map(each).collect(),
             course: None,
-            claims: Claims::default(),
+            claims: LockQueue::default(),
             alarm: Alarm::default(),
             awake: false,
             tally: Tally::default(),
@@ -314,8 +314,9 @@ impl Volumes {
         context: &mut Context<'_>,
     ) {
         self.migration.course().accesses += 1;
-        let (id, arrival) = (self.parts.issue(Part::Chunk), context.now());
-        let request = Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, spare: Spare::NONE };
+        let (id, arrival) = (self.parts.insert(Part::Chunk), context.now());
+        let request =
+            Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, padding: Padding::NONE };
         context.submit_with(member, request, payload);
     }
 
@@ -330,7 +331,7 @@ impl Volumes {
         };
         let (member, lbn) = (self.members[course.what.to], course.first_block + course.copied);
         let blocks = range.1 - range.0;
-        if !completion.served() {
+        if !completion.is_served() {
             self.give_up();
         } else if completion.request.op == Op::Read {
             let flags = Flags::BACKGROUND.with(Flags::DURABLE);
@@ -346,7 +347,7 @@ impl Volumes {
     /// The second of two writes of the same is over.
     pub(super) fn doubled(&mut self, completion: &Completion) {
         self.migration.course().accesses -= 1;
-        if !completion.served() {
+        if !completion.is_served() {
             self.give_up();
         }
     }

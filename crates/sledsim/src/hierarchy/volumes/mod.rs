@@ -8,12 +8,12 @@ pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 use migration::{Holder, Migration, Range};
 use spec::Extent;
 
+use super::common::{Child, Outstanding, SplitRequest};
 use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
-use super::parts::{Child, Gather, Tickets};
 use crate::convert::to_u32;
 use crate::engine::{
-    Below, Completion, Component, ComponentId, Context, Count, Details, Instrumentation, Path, Payload, PowerLoss,
-    Status,
+    Completion, Component, ComponentId, Context, Count, Descendants, Details, Instrumentation, Payload, PowerLoss,
+    ServicePath, Status,
 };
 use crate::fault::{self, Fault, Faults, Kind};
 use crate::request::{Flags, Op, Request};
@@ -66,7 +66,7 @@ enum Part {
 /// A request under way, and the volume in which it begins.
 #[derive(Clone)]
 struct Pending {
-    gather: Gather,
+    split: SplitRequest,
     volume: usize,
     /// Its lock, and on what.
     lock: Option<(u64, Range)>,
@@ -85,10 +85,10 @@ pub struct Volumes {
     origins: Option<Vec<(u32, usize)>>,
     capacity_blocks: u64,
     block_bytes: u32,
-    requests: Tickets<Pending>,
-    parts: Tickets<Part>,
-    paths: Vec<Path>,
-    split: u64,
+    requests: Outstanding<Pending>,
+    parts: Outstanding<Part>,
+    paths: Vec<ServicePath>,
+    split_count: u64,
     /// Moves during the run.
     migration: Migration,
     /// How often each volume has changed its place, and the reads under way at its present one.
@@ -129,10 +129,10 @@ impl Volumes {
             capacity_blocks: if origins.is_some() { largest } else { total },
             origins,
             block_bytes,
-            requests: Tickets::default(),
-            parts: Tickets::default(),
-            paths: vec![Path::new("volume"); extents.len()],
-            split: 0,
+            requests: Outstanding::default(),
+            parts: Outstanding::default(),
+            paths: vec![ServicePath::new("volume"); extents.len()],
+            split_count: 0,
             migration: Migration::new(&spec.moves, &moves, block_bytes),
             places: vec![0; extents.len()],
             reads: vec![0; extents.len()],
@@ -166,7 +166,7 @@ impl Volumes {
     ) {
         let from = self.starts[volume] + inside;
         let lock = lock.map(|lock| (lock, (from, from + u64::from(request.blocks))));
-        let whole = self.requests.issue(Pending { gather: Gather::new(request), volume, lock });
+        let whole = self.requests.insert(Pending { split: SplitRequest::new(request), volume, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
         let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
@@ -181,18 +181,18 @@ impl Volumes {
             let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let (member, lbn) = (self.members[extent.member], extent.first_block + inside);
             let part = Request { lbn, blocks: to_u32(blocks), arrival: context.now(), ..request };
-            let part = part.needing(first_needed, part_bytes, self.block_bytes);
+            let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
             if request.op == Op::Read {
                 self.reads[volume] += 1;
                 let place = self.places[volume];
-                let id = self.parts.issue(Part::Read { whole, first, volume, place });
+                let id = self.parts.insert(Part::Read { whole, first, volume, place });
                 context.submit(member, Request { id, ..part });
             } else {
                 let data = payload.slice(first, blocks, self.block_bytes);
-                let id = self.parts.issue(Part::Write { whole });
+                let id = self.parts.insert(Part::Write { whole });
                 context.submit_with(member, Request { id, ..part }, data.clone());
                 if let Some((to, lbn)) = self.migration.double(volume, inside) {
-                    let id = self.parts.issue(Part::Double { whole });
+                    let id = self.parts.insert(Part::Double { whole });
                     let flags = request.flags.with(Flags::DURABLE);
                     context.submit_with(self.members[to], Request { id, lbn, flags, ..part }, data);
                     parts += 1;
@@ -200,20 +200,20 @@ impl Volumes {
             }
             (first, inside, parts) = (first + blocks, 0, parts + 1);
             if first == u64::from(request.blocks) {
-                self.split += u64::from(blocks < u64::from(request.blocks));
+                self.split_count += u64::from(blocks < u64::from(request.blocks));
                 break;
             }
         }
-        self.pending(whole).gather.expect(parts);
+        self.pending(whole).split.add_parts(parts);
     }
 
     /// Sends a flush to every member: volumes may have blocks anywhere, and a move leaves none behind that it has not made last.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
-        let mut gather = Gather::new(request);
-        gather.expect(to_u32(self.members.len()));
-        let whole = self.requests.issue(Pending { gather, volume: 0, lock: None });
+        let mut split = SplitRequest::new(request);
+        split.add_parts(to_u32(self.members.len()));
+        let whole = self.requests.insert(Pending { split, volume: 0, lock: None });
         for &member in &self.members {
-            let id = self.parts.issue(Part::Write { whole });
+            let id = self.parts.insert(Part::Write { whole });
             context.submit(member, Request { id, arrival: context.now(), ..request });
         }
     }
@@ -224,15 +224,15 @@ impl Volumes {
 
     /// A part of a request is over; the last one completes it.
     fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
-        if !self.pending(whole).gather.part(completion) {
+        if !self.pending(whole).split.complete_part(completion) {
             return;
         }
-        let Pending { gather, volume, lock } = self.requests.settle(whole).expect("it was there just now");
+        let Pending { split, volume, lock } = self.requests.remove(whole).expect("it was there just now");
         let now = context.now();
-        if !gather.whole.is_flush() {
-            self.paths[volume].record(now - gather.whole.arrival);
+        if !split.request.is_flush() {
+            self.paths[volume].record(now - split.request.arrival);
         }
-        let (completion, payload) = gather.finish(now);
+        let (completion, payload) = split.finish(now);
         context.complete_with(&completion, payload);
         if let Some((lock, range)) = lock {
             self.migration.release(lock, range);
@@ -289,13 +289,13 @@ impl Component for Volumes {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
-        match self.parts.settle(completion.request.id).expect("what comes back was sent, and comes back once") {
+        let answer = context.read_payload(child, completion);
+        match self.parts.remove(completion.request.id).expect("what comes back was sent, and comes back once") {
             Part::Write { whole } => self.part(whole, completion, context),
             Part::Read { whole, first, volume, place } => {
                 self.read_over(volume, place);
                 let block_bytes = self.block_bytes;
-                self.pending(whole).gather.bring(first, &answer, block_bytes);
+                self.pending(whole).split.store_read(first, &answer, block_bytes);
                 self.part(whole, completion, context);
             }
             Part::Double { whole } => {
@@ -309,7 +309,7 @@ impl Component for Volumes {
         debug_assert!(self.is_sound(), "no two volumes share a place");
     }
 
-    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
         let (volume, inside) = self.find(request)?;
         let extent = &self.extents[volume];
         let request = Request { lbn: extent.first_block + inside, ..*request };
@@ -354,13 +354,13 @@ impl Instrumentation for Volumes {
     /// A path for each volume, in their order.
     fn details(&self, _now: Time) -> Option<Details> {
         let moves = self.migration.counts(self.block_bytes);
-        let counts = [Count::of("split_requests", self.split)].into_iter().chain(moves).collect();
+        let counts = [Count::of("split_requests", self.split_count)].into_iter().chain(moves).collect();
         Some(Details { kind: "volumes", counts, paths: self.paths.clone() })
     }
 
     fn start_measuring(&mut self, _now: Time) {
-        self.split = 0;
-        self.paths.fill(Path::new("volume"));
+        self.split_count = 0;
+        self.paths.fill(ServicePath::new("volume"));
         self.migration.start_measuring();
     }
 }

@@ -4,7 +4,7 @@ use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
 use crate::devices::own::Own;
 use crate::devices::simple::SimpleDevice;
-use crate::devices::Mechanism;
+use crate::devices::{Dimensions, Mechanism, OwnSpinDownDevice};
 use crate::engine::random::Stream;
 use crate::engine::{Component, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
@@ -12,7 +12,7 @@ use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::{FaultSpec, Faulty};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
-use crate::own::{Choice, Maker};
+use crate::own::{Choice, Maker, OwnSpec};
 use crate::power::SpinDownSpec;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
@@ -45,8 +45,7 @@ impl<'a> Mechanisms<'a> {
         {
             return Ok(device.clone());
         }
-        let mut device = sled_with(&drive.device, listed(drive), sled)?;
-        set_access(drive, device.as_mut())?;
+        let device = mechanism(drive, listed(drive), sled)?;
         self.kinds.push((drive, sled, device.clone()));
         Ok(device)
     }
@@ -76,10 +75,12 @@ pub(super) fn add<'a>(
     let mut overhead_ns = 0;
     for sled in 0..drive.device.mechanisms() {
         let mut device = first.take().map_or_else(|| known.another(drive, sled), Ok)?;
-        known.cylinders += u64::from(device.cylinders());
+        known.cylinders += u64::from(device.dimensions().cylinders);
         check_cylinders(known.cylinders)?;
-        obey_own(drive, device.as_mut())?;
-        overhead_ns = device.command_overhead_ns();
+        if let Some(policy) = drive.spin_down.as_ref().and_then(Choice::own) {
+            device = with_own_spin_down(drive, device, policy)?;
+        }
+        overhead_ns = device.dimensions().command_overhead_ns;
         let scheduler = drive.scheduler.build(device.as_ref()).map_err(|fault| fault.of_key("scheduler"))?;
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
         if let Some(merge) = drive.merge {
@@ -91,7 +92,10 @@ pub(super) fn add<'a>(
         if let Some(anticipation) = drive.anticipation {
             mechanism = mechanism.with_anticipation(anticipation);
         }
-        if system.checks_rules() {
+        if drive.device.own().is_some() || drive.spin_down.as_ref().is_some_and(|policy| policy.own().is_some()) {
+            mechanism = mechanism.by_events();
+        }
+        if system.has_checks() {
             mechanism = mechanism.checked();
         }
         mechanisms.push(system.add(Box::new(mechanism), &[]));
@@ -123,21 +127,15 @@ fn first_sled<'a>(
     if drive.device.own().is_some_and(|own| !own.is_open()) {
         return Ok(None);
     }
-    let device = match has_policy {
-        true => known.another(drive, 0)?,
-        // A policy that does not suit the device is reported besides.
-        false => {
-            let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
-            set_access(drive, device.as_mut())?;
-            device
-        }
-    };
-    check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
+    // A policy that does not suit the device is reported besides.
+    let device = if has_policy { known.another(drive, 0)? } else { mechanism(drive, None, 0)? };
+    let Dimensions { cylinders, capacity_blocks, .. } = device.dimensions();
+    check_cylinders(u64::from(cylinders) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         if let Some(entry) = parameters.failed_sleds.iter().position(|&number| number >= parameters.sleds) {
             return Err(no_sled(parameters, entry));
         }
-        let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
+        let (unit, sled) = (parameters.stripe_blocks, capacity_blocks);
         let (several, layout) = (parameters.sleds > 1, parameters.sled_layout);
         if several && matches!(layout, SledLayout::Striped | SledLayout::Parity) && u64::from(unit) > sled {
             return Err(
@@ -236,6 +234,30 @@ pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Resul
     sled_with(spec, spin_down, 0)
 }
 
+/// Builds one mechanism of a drive's device that stops when `spin_down` says; of sleds that differ, the one of that number.
+fn mechanism(drive: &DriveSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
+    let DeviceSpec::Mems(parameters) = &drive.device else {
+        let device = sled_with(&drive.device, spin_down, sled)?;
+        return if drive.subsector { Err(no_subsectors(drive)) } else { Ok(device) };
+    };
+    check_policy(&drive.device, spin_down.map(SpinDownSpec::name))?;
+    let mut device = MemsDevice::with_spin_down(parameters, spin_down, sled).map_err(|fault| fault.within("device"))?;
+    if drive.subsector && !device.access_subsectors() {
+        return Err(no_subsectors(drive));
+    }
+    Ok(Box::new(device))
+}
+
+/// Returns the fault of a drive that is to access less than a block and can't.
+fn no_subsectors(drive: &DriveSpec) -> Fault {
+    let says = format!(
+        ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows, without a code over \
+         the tips of a block",
+        drive.device.name()
+    );
+    Fault::conflict("subsector", true).says(says)
+}
+
 /// The same of a sled of it.
 fn sled_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
     check_policy(spec, spin_down.map(SpinDownSpec::name))?;
@@ -266,34 +288,18 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
     })
 }
 
-/// Lets a policy of one's own say when `device` stops, if the drive has one.
+/// Puts a custom spin-down policy on a new mechanism of a drive.
 ///
 /// # Errors
-/// It can't be made, or there is nothing to decide.
-fn obey_own(drive: &DriveSpec, device: &mut dyn Mechanism) -> Result<(), Fault> {
-    let Some(policy) = drive.spin_down.as_ref().and_then(Choice::own) else { return Ok(()) };
+/// It can't be made, or the device has no idle modes.
+fn with_own_spin_down(
+    drive: &DriveSpec,
+    device: Box<dyn Mechanism>,
+    policy: &OwnSpec,
+) -> Result<Box<dyn Mechanism>, Fault> {
     check_policy(&drive.device, Some(policy.title()))?;
     let policy = policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| fault.of_key("spin_down"))?;
-    if let Some(idle) = device.idle_policy() {
-        idle.obey(policy);
-    }
-    Ok(())
-}
-
-/// Lets `device` access less than a block if the drive is to.
-///
-/// # Errors
-/// It can't.
-fn set_access(drive: &DriveSpec, device: &mut dyn Mechanism) -> Result<(), Fault> {
-    if drive.subsector && !device.access_subsectors() {
-        let says = format!(
-            ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows, without a \
-             code over the tips of a block",
-            drive.device.name()
-        );
-        return Err(Fault::conflict("subsector", true).says(says));
-    }
-    Ok(())
+    Ok(Box::new(OwnSpinDownDevice::new(device, policy)))
 }
 
 /// That there is no such sled as an entry of `failed_sleds` names.
@@ -303,7 +309,7 @@ fn no_sled(parameters: &MemsParameters, entry: usize) -> Fault {
     Fault::misfit(key, parameters.failed_sleds[entry]).says(says)
 }
 
-/// The sleds of a device as whoever is above them sees them: those that have failed behind what says so.
+/// The sleds of a device, those that have failed wrapped in a component that fails their requests.
 fn fail_sleds(
     system: &mut System,
     mechanisms: &[ComponentId],
@@ -321,7 +327,7 @@ fn fail_sleds(
     Ok(sleds)
 }
 
-/// What makes one device of several sleds.
+/// The component that makes one device of several sleds.
 fn join_sleds(
     system: &System,
     sleds: &[ComponentId],

@@ -30,7 +30,7 @@ pub(super) struct Assembly {
 /// A component of a scenario in a system.
 #[derive(Clone, Debug)]
 pub(super) struct AssembledComponent {
-    /// Where it is: `system.members[2]`, members counted one by one.
+    /// Its path: `system.members[2]`, members counted one by one.
     pub path: String,
     /// Index of the component above it.
     pub parent: Option<usize>,
@@ -56,7 +56,7 @@ impl AssembledComponent {
 /// Builds the system of a scenario in an empty one, with the faults that its seed gives.
 ///
 /// # Errors
-/// What does not fit together: names both sides.
+/// Parameters that do not fit together: names both sides.
 pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly, Faults> {
     loaded(build(empty, spec, &SYSTEM.into(), seed, &mut |_, id, _| id))
 }
@@ -74,7 +74,7 @@ fn loaded(built: Built) -> Result<Assembly, Faults> {
 pub(super) struct Built {
     /// The system; `None` if something does not fit together, or a custom policy has not been loaded.
     pub assembly: Option<Assembly>,
-    /// What does not fit together.
+    /// Parameters that do not fit together.
     pub found: Vec<Fault>,
 }
 
@@ -111,7 +111,7 @@ pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> Comp
 /// The components of a system, put together without a workload; `seed` gives the faults of its members.
 ///
 /// # Errors
-/// What does not fit together: names both sides.
+/// Parameters that do not fit together: names both sides.
 pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Faults> {
     loaded(build(System::default(), spec, &SYSTEM.into(), seed, between)).map(|assembly| assembly.system)
 }
@@ -129,16 +129,16 @@ struct Builder<'a, 'b> {
     components: Vec<AssembledComponent>,
     mechanisms: drive::Mechanisms<'a>,
     overhead_ns: u64,
-    /// What does not fit together: of what is built several times, once.
+    /// Parameters that do not fit together: of members that are built alike, once.
     found: Vec<Fault>,
-    /// Whether it has as many components as there may be.
+    /// True if the system has the most components that it may have.
     is_full: bool,
     /// Of all members, on average.
     latent_errors: f64,
 }
 
 impl<'a> Builder<'a, '_> {
-    /// What was made, if nothing is wrong with it.
+    /// Returns the value of a result, or keeps its faults.
     fn kept<T, E: Into<Faults>>(&mut self, made: Result<T, E>, written: &Path) -> Option<T> {
         let faults = match made {
             Ok(made) => return Some(made),

@@ -1,7 +1,7 @@
 //! The workload of a scenario, and when its run ends.
 
 use super::Assembly;
-use crate::engine::{Limits, Workload};
+use crate::engine::{RunLimits, Workload};
 use crate::fault::Fault;
 use crate::scenario::specs::scenario::Scenario;
 use crate::time::{s_to_ns, Time};
@@ -12,8 +12,8 @@ pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly) ->
 }
 
 /// Limits of a scenario's run.
-pub(in crate::scenario) fn limits(scenario: &Scenario) -> Limits {
-    Limits {
+pub(in crate::scenario) fn limits(scenario: &Scenario) -> RunLimits {
+    RunLimits {
         requests: scenario.run.requests,
         until: scenario.run.time_s.map(|time_s| Time::from_ns(s_to_ns(time_s))),
         warmup_requests: scenario.run.warmup_requests,

@@ -55,11 +55,11 @@ impl ReadText {
     }
 }
 
-/// What messages call the things in a chain of texts.
+/// Words of messages about a chain of texts.
 pub(in crate::scenario) struct ChainWords<'a> {
-    /// What `base` names.
+    /// The thing that `base` names.
     pub base: &'a str,
-    /// What one of the texts is.
+    /// One of the texts.
     pub text: &'a str,
 }
 

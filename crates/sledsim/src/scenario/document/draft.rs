@@ -16,7 +16,7 @@ use crate::fault::{Collector, Fault};
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub(in crate::scenario) root: Node,
-    /// What is wrong with its settings.
+    /// Faults of its settings.
     wrong_settings: Vec<Fault>,
 }
 
@@ -52,7 +52,7 @@ impl Draft {
         Self::new(serde_json::json!({ "system": { "device": device } }), source)
     }
 
-    /// Applies settings (`path=value`); what is wrong with them is reported when the draft is completed.
+    /// Applies settings (`path=value`); what is wrong with them is reported when the draft is resolved.
     #[must_use]
     pub fn set(mut self, settings: &[String]) -> Self {
         let top: Vec<&str> = keys_of(schema()).into_iter().chain([COMPONENTS]).collect();

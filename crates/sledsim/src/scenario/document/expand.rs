@@ -32,11 +32,11 @@ const POLICY_KEYS: [&str; 3] = ["scheduler", "spin_down", "policy"];
 pub(in crate::scenario) struct Expansion<'a> {
     catalog: &'a Catalog,
     base: &'a Path,
-    /// Where the document itself is written.
+    /// The path at which the document itself is written.
     root: fault::Path,
     /// Components by name, those that are used taken out.
     components: Table,
-    /// Where each named component is used.
+    /// The path at which each named component is used.
     uses: BTreeMap<String, fault::Path>,
     /// The named components around the one at hand.
     open: Vec<String>,
@@ -45,7 +45,7 @@ pub(in crate::scenario) struct Expansion<'a> {
     found: &'a mut Collector,
 }
 
-/// Where a component stands.
+/// The place of a component.
 struct Place {
     path: fault::Path,
     /// Components from the system on, this one included.

@@ -22,7 +22,7 @@ pub(in crate::scenario) struct Node {
     pub is_rejected: bool,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) enum Content {
     #[default]
@@ -34,7 +34,7 @@ pub(in crate::scenario) enum Content {
     Table(Table),
 }
 
-/// Where a value is written.
+/// The place where a value is written.
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) struct Origin {
     /// The text; the one of the value around it when absent.
@@ -43,7 +43,7 @@ pub(in crate::scenario) struct Origin {
     pub line: u32,
     /// The path in that text.
     pub written: Written,
-    /// Where keys that a table lacks belong, if that is elsewhere.
+    /// The place to add keys that a table lacks, if that is elsewhere.
     pub absent: Option<Box<Origin>>,
 }
 
@@ -66,7 +66,7 @@ pub(in crate::scenario) enum Written {
 pub(in crate::scenario) struct Source {
     /// Its name in messages; the text of a setting.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SourceKind,
 }
 

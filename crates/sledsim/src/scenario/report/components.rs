@@ -1,19 +1,19 @@
-//! What a run reports of each component of its system.
+//! The report of a run on each component of its system.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
-use crate::engine::{Count, Path};
+use crate::engine::{Count, ServicePath};
 use crate::scenario::assemble::{AssembledComponent, Assembly};
 use crate::time::{ns_to_s, Time};
 use crate::units::ns_to_ms;
 
-/// What a component did over the measurement window.
+/// A component's work over the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComponentReport {
-    /// Where it is in the scenario: `system.members[2]`, members counted one by one.
+    /// Its path in the scenario: `system.members[2]`, members counted one by one.
     pub path: String,
     /// Path of the component above it; none of the whole system.
     pub parent: Option<String>,
@@ -27,29 +27,29 @@ pub struct ComponentReport {
     pub block_bytes: u32,
     /// Requests that it was sent, those of components above it on their own account included.
     pub requests: u64,
-    /// What it counted.
+    /// Its counts.
     pub counts: Vec<CountReport>,
-    /// The ways that the requests it completed took through it, warm-up included where they came during it.
+    /// The paths that the requests it completed took through it, those of the warm-up included where they came during it.
     pub paths: Vec<PathReport>,
-    /// What its mechanisms did; none of a component that has none of its own.
+    /// The work of its mechanisms; none of a component that has none of its own.
     pub mechanisms: Option<MechanismsReport>,
 }
 
-/// Something that a component counted.
+/// A count of a component.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CountReport {
-    /// What.
+    /// Its name.
     pub name: String,
     /// Its unit; empty for numbers of things.
     pub unit: String,
-    /// How much.
+    /// The amount.
     pub value: f64,
 }
 
-/// A way of requests through a component.
+/// A path of requests through a component.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PathReport {
-    /// Which.
+    /// Its name.
     pub name: String,
     /// Requests that took it.
     pub requests: u64,
@@ -59,7 +59,7 @@ pub struct PathReport {
     pub max_ms: f64,
 }
 
-/// What the mechanisms of a drive did.
+/// The work of the mechanisms of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MechanismsReport {
     /// Share of the measurement window in which they were serving, averaged over them.
@@ -92,7 +92,7 @@ impl ComponentReport {
             name: of.name.clone(),
             capacity_blocks: component.capacity_blocks(),
             block_bytes: component.block_bytes(),
-            requests: assembly.system.sent(of.id()),
+            requests: assembly.system.requests_to(of.id()),
             counts: details.counts.iter().map(CountReport::of).collect(),
             paths: details.paths.iter().zip(names).map(|(path, name)| PathReport::of(path, name)).collect(),
             mechanisms: of.has_powers.map(|has_powers| {
@@ -129,7 +129,7 @@ impl CountReport {
 }
 
 impl PathReport {
-    fn of(path: &Path, name: Option<String>) -> Self {
+    fn of(path: &ServicePath, name: Option<String>) -> Self {
         Self {
             name: name.unwrap_or_else(|| path.name.to_owned()),
             requests: path.count,

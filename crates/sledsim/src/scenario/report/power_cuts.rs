@@ -1,10 +1,10 @@
-//! Power cuts of a run: when they come, and what is reported of each.
+//! Power cuts of a run: their times, and the report on each.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::random::Stream;
-use crate::engine::{Cut, CutPlan, Losses, Path, DATA_BYTES};
+use crate::engine::{CutAfterRequest, Losses, PowerCut, PowerCutPlan, ServicePath, DATA_BYTES};
 use crate::fault::{self, Fault};
 use crate::hierarchy::ComponentSpec;
 use crate::limits::PARTS_OF_A_REQUEST;
@@ -17,7 +17,7 @@ use crate::units::ns_to_ms;
 /// deep system.
 const MOST_CALLS: u64 = 30;
 
-/// A power cut: what it took, how long recovery took, and the service after it.
+/// A power cut: the data that it lost, the time of recovery, and the service after it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PowerCutReport {
     /// When power failed, and came back, s.
@@ -54,7 +54,7 @@ pub struct ServiceAfter {
 }
 
 impl ServiceAfter {
-    fn of(path: &Path) -> Self {
+    fn of(path: &ServicePath) -> Self {
         let is_any = path.count > 0;
         Self {
             requests: path.count,
@@ -65,10 +65,10 @@ impl ServiceAfter {
 }
 
 impl PowerCutReport {
-    pub(in crate::scenario) fn new(cut: &Cut, losses: Option<Losses>) -> Self {
+    pub(in crate::scenario) fn new(cut: &PowerCut, losses: Option<Losses>) -> Self {
         Self {
             at_s: cut.at.seconds(),
-            under_way: cut.under_way,
+            under_way: cut.outstanding,
             written_blocks: losses.map(|losses| losses.written),
             lost_blocks: losses.map(|losses| losses.lost),
             lost_durable_blocks: losses.map(|losses| losses.broken),
@@ -89,7 +89,7 @@ pub(in crate::scenario) fn check(run: &RunSpec) -> Option<Fault> {
             .key("run.requests")
             .says(" or ")
             .key("run.time_s")
-            .says(": else nobody knows in advance how long a trace is")
+            .says(": without them the length of a trace is not known in advance")
     })
 }
 
@@ -119,18 +119,21 @@ fn cuts(run: &RunSpec) -> Option<&PowerCutsSpec> {
 }
 
 /// When power fails in the run of a scenario; `None` where it never does.
-pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<CutPlan> {
+pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<PowerCutPlan> {
     let cuts = cuts(&scenario.run)?;
     let mut stream = Stream::new(scenario.seed, "power cuts");
-    let mut plan = CutPlan::default();
+    let mut plan = PowerCutPlan::default();
     plan.times.extend(cuts.times_s.iter().map(|&at_s| Time::from_ns(s_to_ns(at_s))));
     for _ in 0..cuts.random {
         match (scenario.run.requests, scenario.run.time_s) {
-            (Some(requests), _) => plan.requests.push((1 + stream.below(requests), stream.below(MOST_CALLS))),
+            (Some(requests), _) => {
+                let requests = 1 + stream.below(requests);
+                plan.after_requests.push(CutAfterRequest { requests, calls: stream.below(MOST_CALLS) });
+            }
             (None, time_s) => plan.times.push(Time::from_ns(s_to_ns(stream.unit() * time_s.unwrap_or(0.0)))),
         }
     }
     plan.times.sort_unstable();
-    plan.requests.sort_unstable();
+    plan.after_requests.sort_unstable();
     Some(plan)
 }

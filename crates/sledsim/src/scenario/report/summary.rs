@@ -1,5 +1,5 @@
-//! What a run reports, in the units people read. Every key has its description here; the schema of results comes from
-//! these definitions.
+//! The report of a run, in the units people read. Every key has its description here; the schema of results comes from these
+//! definitions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::components::ComponentReport;
 use super::energy::{Energy, EnergyFacts, StateTime};
 use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
-use crate::engine::{End, Outcome};
+use crate::engine::{EndReason, Outcome, Overload, Traffic};
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
 use crate::metrics::{Measure, Summary};
@@ -16,7 +16,7 @@ use crate::scenario::assemble::Assembly;
 use crate::scenario::specs::scenario::Scenario;
 use crate::service::each_phase;
 use crate::time::ns_to_s;
-use crate::units::{ns_to_ms, plural, BYTES_PER_MB};
+use crate::units::{ns_to_ms, plural, shown_rate, BYTES_PER_MB};
 use crate::workloads::WorkloadSpec;
 
 /// Bins of a reported histogram in each doubling of the value.
@@ -36,7 +36,11 @@ pub struct Report {
     pub run: RunReport,
     /// Numbers of requests.
     pub requests: Requests,
-    /// Time from arrival to completion: overhead + wait + service. None where nothing was measured.
+    /// Why the system cannot keep up with its load: open arrivals come faster than they are served. None where it keeps up,
+    /// where arrivals depend on completions, and in a session.
+    pub overload: Option<OverloadReport>,
+    /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that arrived in
+    /// the measurement window and were served by its end, `requests.measured`; none where there are none.
     pub response: Option<Summary>,
     /// Time from the end of command processing to dispatch.
     pub wait: Option<Summary>,
@@ -51,7 +55,7 @@ pub struct Report {
     /// Flushes, which are not among the measured requests; left out where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<Flushes>,
-    /// What the same requests took where the trace was recorded; left out where it does not say.
+    /// Times of the same requests where the trace was recorded; left out if the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
@@ -59,9 +63,11 @@ pub struct Report {
     /// The phases of the service.
     #[serde(flatten)]
     pub phases: PhasesReport,
-    /// Requests completed per second of the measurement window.
+    /// Requests in the system during the measurement window.
+    pub in_system: InSystem,
+    /// Requests completed per second of the measurement window, whenever they arrived.
     pub throughput: Throughput,
-    /// Data moved per second of the measurement window.
+    /// Data of these requests per second of the measurement window.
     pub bandwidth: Bandwidth,
     /// Share of the measurement window in which mechanisms were serving, averaged over mechanisms.
     pub utilisation: Utilisation,
@@ -75,10 +81,10 @@ pub struct Report {
     pub device: DeviceReport,
     /// The scheduler's name; `several` where a system has different ones.
     pub scheduler: String,
-    /// What each component did, each before those below it; left out where the system is a drive alone.
+    /// The work of each component, each before those below it; left out if the system is a drive alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentReport>,
-    /// What each power cut did; left out where power never failed.
+    /// The effects of each power cut; left out if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCutReport>,
     /// Works the device's values come from: keys of the catalogue's citations.
@@ -100,7 +106,7 @@ pub struct RunReport {
     /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` where a policy of one's own could not go
     /// on.
     pub end: String,
-    /// Whether it ran to its end: false when it was interrupted or failed.
+    /// True if it ran to its end; false if it was interrupted or failed.
     pub complete: bool,
     /// Why submitted and completed requests differ, where they do; or that the run was interrupted.
     pub note: Option<String>,
@@ -125,7 +131,8 @@ pub struct Requests {
     pub in_flight: u64,
     /// Submitted during the warm-up.
     pub warmup: u64,
-    /// In the statistics: reads and writes that completed after the warm-up. Flushes are counted in `flushes`.
+    /// In the response, wait and service times: reads and writes that arrived in the measurement window and were served by its
+    /// end. Flushes are counted in `flushes`.
     pub measured: u64,
     /// Bad trace records that were skipped.
     pub skipped_records: u64,
@@ -134,6 +141,41 @@ pub struct Requests {
     pub merged: u64,
     /// Accesses that served the requests of `merged`; alone each would have been one.
     pub merged_accesses: u64,
+}
+
+/// Open arrivals that come faster than they are served. The number of requests in the system grows as long as they go on, so
+/// response and wait times depend on the length of the run and have no confidence interval.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OverloadReport {
+    /// The rates in words: `cannot keep up: 5,000/s offered, 2,761/s served`.
+    pub note: String,
+    /// Requests that arrived per second.
+    pub offered_per_s: f64,
+    /// Requests completed per second: the throughput.
+    pub served_per_s: f64,
+}
+
+/// Reads and writes in the system, from arrival to completion, during the measurement window:
+/// `at_start` + `arrived` = `completed` + `failed` + `at_end`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct InSystem {
+    /// In the system at the start of the window.
+    pub at_start: u64,
+    /// Arrived in the window.
+    pub arrived: u64,
+    /// Served in the window, whenever they arrived: these are counted in `throughput`, `bandwidth` and
+    /// `energy.per_request_mj`.
+    pub completed: u64,
+    /// Failed in the window.
+    pub failed: u64,
+    /// In the system at the end of the window.
+    pub at_end: u64,
+    /// Number in the system, averaged over time.
+    pub mean: f64,
+    /// Time spent in the system in the window per request completed in it, ms. By Little's law `mean` is this times
+    /// `throughput.requests_per_s` / 1000. It equals the mean response where nothing fails and the system is empty at both ends
+    /// of the window. None without completions.
+    pub time_ms: Option<f64>,
 }
 
 /// Distributions of times.
@@ -176,7 +218,7 @@ pub struct Flushes {
     pub response: Summary,
 }
 
-/// What a trace says that its requests took where it was recorded, from arrival to completion; of those that this run measured.
+/// Times from arrival to completion that a trace has of its requests where it was recorded; of those that this run measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordedReport {
     /// Over reads and writes.
@@ -196,7 +238,7 @@ pub struct Overhead {
     pub mean_ms: f64,
 }
 
-/// A phase of the service of a request. Means are over all measured requests.
+/// A phase of the service of a request. Means are over the requests of `requests.measured`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Phase {
     /// Mean, ms.
@@ -244,6 +286,10 @@ pub struct Bandwidth {
 pub struct Utilisation {
     /// Fraction of time.
     pub fraction: f64,
+    /// Service demand: time in which mechanisms were serving in the window per request completed in it, averaged over
+    /// mechanisms, ms. By the utilisation law `fraction` is this times `throughput.requests_per_s` / 1000. None without
+    /// completions.
+    pub demand_ms: Option<f64>,
 }
 
 /// Waiting requests.
@@ -294,14 +340,17 @@ impl Report {
         let energy_facts = EnergyFacts {
             activities: system.common_activities(),
             window_s,
-            requests: recorder.count(),
+            requests: outcome.traffic.completed,
             peak_power_w: assembly.system.peak_power_w().unwrap_or(0.0),
         };
-        Self {
+        let (traffic, block_bytes) = (&outcome.traffic, f64::from(assembly.block_bytes));
+        let busy_s = ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1));
+        let mut report = Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
             stand_in: scenario.workload.stand_in().map(str::to_owned),
             run: RunReport::new(scenario, outcome, recorder.count(), window_s),
+            overload: None,
             requests: Requests::new(outcome, recorder.count(), skipped_records, &measured),
             response: recorder.summary(Quantity::Response),
             wait: recorder.summary(Quantity::Wait),
@@ -313,11 +362,12 @@ impl Report {
             recorded: RecordedReport::of(recorder.recorded()),
             overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
             phases: PhasesReport::of(recorder),
-            throughput: Throughput { requests_per_s: over_window(recorder.count() as f64) },
-            bandwidth: Bandwidth { mb_per_s: over_window(recorder.bytes() as f64 / BYTES_PER_MB) },
-            utilisation: Utilisation {
-                fraction: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
+            in_system: InSystem::of(traffic, over_window(traffic.in_system_ns as f64 * 1e-9)),
+            throughput: Throughput { requests_per_s: over_window(traffic.completed as f64) },
+            bandwidth: Bandwidth {
+                mb_per_s: over_window(traffic.completed_blocks as f64 * block_bytes / BYTES_PER_MB),
             },
+            utilisation: Utilisation { fraction: over_window(busy_s), demand_ms: per_completion_ms(busy_s, traffic) },
             queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
             energy: system.has_powers().then(|| Energy::new(&measured.ledger, &energy_facts)),
             state_time: StateTime::new(&measured.ledger),
@@ -327,8 +377,42 @@ impl Report {
             power_cuts: Vec::new(),
             citations,
             scenario: serde_json::to_value(scenario).unwrap_or_default(),
+        };
+        if let Some(overload) = outcome.overload {
+            report.set_overload(overload);
         }
+        report
     }
+
+    /// Reports overload: response and wait times lose their confidence intervals.
+    fn set_overload(&mut self, overload: Overload) {
+        let overload = OverloadReport::of(overload);
+        let by_operation = self.reads.iter_mut().chain(&mut self.writes);
+        let times = by_operation.flat_map(|times| [&mut times.response, &mut times.wait]);
+        let times = times.chain([&mut self.response, &mut self.wait]).flatten();
+        times.for_each(|times| times.drop_interval(&overload.note));
+        self.overload = Some(overload);
+    }
+}
+
+impl OverloadReport {
+    fn of(Overload { offered_per_s, served_per_s }: Overload) -> Self {
+        let [offered, served] = [offered_per_s, served_per_s].map(shown_rate);
+        Self { note: format!("cannot keep up: {offered} offered, {served} served"), offered_per_s, served_per_s }
+    }
+}
+
+impl InSystem {
+    fn of(traffic: &Traffic, mean: f64) -> Self {
+        let Traffic { at_start, arrived, completed, failed, at_end, in_system_ns, .. } = *traffic;
+        let time_ms = per_completion_ms(in_system_ns as f64 * 1e-9, traffic);
+        Self { at_start, arrived, completed, failed, at_end, mean, time_ms }
+    }
+}
+
+/// Seconds of the window as milliseconds for each request completed in it.
+fn per_completion_ms(seconds: f64, traffic: &Traffic) -> Option<f64> {
+    (traffic.completed > 0).then(|| seconds * 1e3 / traffic.completed as f64)
 }
 
 impl RecordedReport {
@@ -378,13 +462,13 @@ impl RunReport {
         let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let in_flight = outcome.submitted - outcome.completed - outcome.failed;
         let mut notes = Vec::new();
-        if outcome.end == End::Interrupted {
+        if outcome.end == EndReason::Interrupted {
             notes.push("interrupted: these are the results until then".to_owned());
         }
-        if outcome.end == End::Failed {
+        if outcome.end == EndReason::Failed {
             notes.push("a policy of one's own could not go on: these are the results until then".to_owned());
         }
-        if outcome.end == End::Time && in_flight > 0 {
+        if outcome.end == EndReason::Time && in_flight > 0 {
             notes.push(format!("the time limit left {} unfinished", plural(in_flight, "request")));
         }
         let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
@@ -406,7 +490,7 @@ impl RunReport {
             notes.push(format!("{} failed: under way when power was cut", plural(outcome.cut, "request")));
         }
         let is_driven = matches!(scenario.workload, WorkloadSpec::Session(_));
-        if outcome.end == End::WorkloadEnded && !is_trace && !is_driven {
+        if outcome.end == EndReason::WorkloadEnded && !is_trace && !is_driven {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());
         }
         if !scenario.missing.is_empty() {
@@ -416,18 +500,24 @@ impl RunReport {
             ));
         }
         if measured == 0 && outcome.warmup > 0 {
-            notes.push("nothing was measured: every request fell into the warm-up".to_owned());
+            let Traffic { arrived, completed, .. } = outcome.traffic;
+            notes.push(if arrived + completed == 0 {
+                "nothing was measured: every request fell into the warm-up".to_owned()
+            } else {
+                "no response times: no request that arrived after the warm-up was served by the end of the run"
+                    .to_owned()
+            });
         }
         let end = match outcome.end {
-            End::WorkloadEnded => "workload-ended",
-            End::Requests => "requests",
-            End::Time => "time",
-            End::Interrupted => "interrupted",
-            End::Failed => "failed",
+            EndReason::WorkloadEnded => "workload-ended",
+            EndReason::Requests => "requests",
+            EndReason::Time => "time",
+            EndReason::Interrupted => "interrupted",
+            EndReason::Failed => "failed",
         };
         Self {
             end: end.to_owned(),
-            complete: !matches!(outcome.end, End::Interrupted | End::Failed),
+            complete: !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             simulated_s: outcome.finished.seconds(),
             measured_s,

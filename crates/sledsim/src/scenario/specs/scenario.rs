@@ -161,7 +161,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Whether the power that the device draws is known.
+    /// Returns true if the power that the device draws is known.
     #[must_use]
     pub const fn has_powers(&self) -> bool {
         match self {
@@ -201,10 +201,10 @@ pub struct RunSpec {
     /// Stop at this simulated time, whatever is under way.
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub time_s: Option<f64>,
-    /// Leave this many first requests out of the statistics.
+    /// Start measuring when the request arrives that this many precede.
     #[schemars(range(min = 0))]
     pub warmup_requests: u64,
-    /// Leave requests that arrive before this time out of the statistics.
+    /// Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both.
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
     /// When power fails; never when absent.

@@ -2,7 +2,7 @@
 
 use crate::convert::to_usize;
 use crate::hierarchy::cache::replacement::Slot;
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 
 /// Properties of 64 blocks of a line, a bit for each block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) struct Cell {
 /// The cells of every line, by slot.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
-    cells: Counted<Vec<Cell>>,
+    cells: SameCapacity<Vec<Cell>>,
     /// Cells of a line.
     width: usize,
 }
@@ -41,7 +41,7 @@ fn masks(from: u64, to: u64) -> impl DoubleEndedIterator<Item = (usize, u64)> {
 impl Cells {
     /// No lines yet, of `line_blocks` blocks each.
     pub fn new(line_blocks: u64) -> Self {
-        Self { cells: Counted::default(), width: to_usize(line_blocks.div_ceil(64)) }
+        Self { cells: SameCapacity::default(), width: to_usize(line_blocks.div_ceil(64)) }
     }
 
     /// Makes them reach to `slot`; they double in number but never outgrow `capacity` slots.

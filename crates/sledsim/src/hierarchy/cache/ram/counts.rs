@@ -1,7 +1,7 @@
 //! What a cache says of itself.
 
 use super::lines::Lines;
-use crate::engine::{Count, Details, Path};
+use crate::engine::{Count, Details, ServicePath};
 use crate::metrics::TimeAverage;
 use crate::time::Time;
 
@@ -29,7 +29,7 @@ const WAYS: [&str; 6] = ["read-hit", "read-miss", "write", "write-stalled", "wri
 /// What a cache counts over the measurement window.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
-    paths: [Path; WAYS.len()],
+    paths: [ServicePath; WAYS.len()],
     /// Lines of which a read found all that it asked for.
     pub read_hits: u64,
     /// Lines of which a read lacked something.
@@ -65,7 +65,7 @@ pub(super) struct Counts {
 impl Default for Counts {
     fn default() -> Self {
         Self {
-            paths: WAYS.map(Path::new),
+            paths: WAYS.map(ServicePath::new),
             read_hits: 0,
             read_misses: 0,
             write_hits: 0,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cells::{Cell, Cells};
 use crate::engine::{Context, Memory, Payload};
 use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
-use crate::hierarchy::parts::{BlockSet, Counted};
+use crate::hierarchy::common::{BlockSet, SameCapacity};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -49,7 +49,7 @@ pub(super) struct Lines {
     policy: Box<dyn Replacement>,
     cells: Cells,
     /// By slot: how many reasons there are not to evict it. To be dirty is one.
-    pins: Counted<Vec<u32>>,
+    pins: SameCapacity<Vec<u32>>,
     /// Slots with a reason.
     pinned: u32,
     /// Lines with dirty blocks.
@@ -72,7 +72,7 @@ impl Lines {
             spec: spec.clone(),
             policy,
             cells: Cells::new(line_blocks),
-            pins: Counted::default(),
+            pins: SameCapacity::default(),
             pinned: 0,
             dirty: BTreeSet::new(),
             memory: Memory::default(),

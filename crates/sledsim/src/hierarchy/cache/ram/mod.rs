@@ -34,7 +34,7 @@ use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss};
 use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::Slot;
-use crate::hierarchy::parts::{Gather, Tickets};
+use crate::hierarchy::common::{Outstanding, SplitRequest};
 use crate::limits::PARTS_OF_A_REQUEST;
 use crate::request::{Flags, Op, Request};
 use crate::service::Service;
@@ -50,7 +50,7 @@ const PERIOD: u64 = u64::MAX - 1;
 /// A request from above.
 #[derive(Clone)]
 struct Job {
-    gather: Gather,
+    split: SplitRequest,
     /// What is to be written.
     payload: Payload,
     way: Way,
@@ -106,10 +106,10 @@ pub struct RamCache {
     lines: Lines,
     flush: Flush,
     streams: Option<Streams>,
-    jobs: Tickets<Job>,
+    jobs: Outstanding<Job>,
     /// Flushes under way.
     promises: Vec<Promise>,
-    parts: Tickets<Part>,
+    parts: Outstanding<Part>,
     /// Those that wait for a line that can be evicted.
     stalled: VecDeque<Held>,
     /// Those that wait for a line's blocks to be read or written.
@@ -153,9 +153,9 @@ impl RamCache {
             lines: Lines::new(&spec.policy, slots, line_blocks, block_bytes),
             flush: Flush::new(&spec.flush, slots, block_bytes),
             streams,
-            jobs: Tickets::default(),
+            jobs: Outstanding::default(),
             promises: Vec::new(),
-            parts: Tickets::default(),
+            parts: Outstanding::default(),
             stalled: VecDeque::new(),
             waiting: Vec::new(),
             around: Vec::new(),
@@ -182,7 +182,7 @@ impl RamCache {
 
     /// Goes on with blocks of a job.
     fn pursue(&mut self, held: Held, context: &mut Context<'_>) {
-        self.lines.at(context.now(), Some(self.jobs[held.job].gather.whole.id));
+        self.lines.at(context.now(), Some(self.jobs[held.job].split.request.id));
         match self.jobs[held.job].way {
             Way::ReadHit | Way::ReadMiss => self.read(held, context),
             Way::Write | Way::WriteStalled => self.write(held, context),
@@ -235,7 +235,7 @@ impl RamCache {
 
     /// Something that a job waited for is there; answers when that was all.
     fn release(&mut self, id: u64, context: &mut Context<'_>) {
-        self.lines.halts(Some(&self.jobs[id].gather.whole), context);
+        self.lines.halts(Some(&self.jobs[id].split.request), context);
         let job = &mut self.jobs[id];
         job.left -= 1;
         if job.left > 0 {
@@ -244,10 +244,10 @@ impl RamCache {
         let now = context.now();
         if !job.has_parts {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
-            job.gather.expect(1);
-            job.gather.part(&Completion::of(job.gather.whole, service));
+            job.split.add_parts(1);
+            job.split.complete_part(&Completion::of(job.split.request, service));
         }
-        let (way, blocks) = (job.way, job.gather.whole.blocks);
+        let (way, blocks) = (job.way, job.split.request.blocks);
         let delay_ns = self.own_ns(way, blocks);
         if delay_ns == 0 {
             self.answer(id, context);
@@ -267,7 +267,7 @@ impl RamCache {
     fn answer(&mut self, id: u64, context: &mut Context<'_>) {
         let job = self.jobs.take(id);
         let now = context.now();
-        let (mut completion, payload) = job.gather.finish(now);
+        let (mut completion, payload) = job.split.finish(now);
         // What the child's phases leave is waiting, and the cache's own time at the end.
         let phases = &mut completion.service.phases;
         let own_ns = self.own_ns(job.way, completion.request.blocks).min(phases.background_ns);
@@ -334,11 +334,11 @@ impl RamCache {
         if !context.holds_data() {
             return;
         }
-        let gather = &mut self.jobs[job].gather;
-        let (from, to) = (lbn.max(gather.whole.lbn), end.min(gather.whole.end_lbn()));
+        let split = &mut self.jobs[job].split;
+        let (from, to) = (lbn.max(split.request.lbn), end.min(split.request.end_lbn()));
         if from < to {
-            let first = from - gather.whole.lbn;
-            gather.bring(first, &self.lines.data(from, to - from), self.block_bytes);
+            let first = from - split.request.lbn;
+            split.store_read(first, &self.lines.data(from, to - from), self.block_bytes);
         }
     }
 
@@ -346,14 +346,14 @@ impl RamCache {
     fn take_part(&mut self, job: u64, completion: &Completion) {
         let job = &mut self.jobs[job];
         job.has_parts = true;
-        job.gather.part(completion);
+        job.split.complete_part(completion);
     }
 
     /// Sends a job's own access to the child; gives its id there.
     fn send(&mut self, job: u64, part: Part, request: Request, payload: Payload, context: &mut Context<'_>) -> u64 {
         self.hold(job);
-        self.jobs[job].gather.expect(1);
-        let id = self.parts.issue(part);
+        self.jobs[job].split.add_parts(1);
+        let id = self.parts.insert(part);
         context.submit_with(self.child, Request { id, arrival: context.now(), ..request }, payload);
         id
     }
@@ -378,9 +378,9 @@ impl Component for RamCache {
             return;
         }
         let passes = self.is_too_large(&request) || !self.lines.takes(&request, now);
-        let (way, gather) = (self.way_of(&request, passes), Gather::new(request));
-        let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
-        let (job, end) = (self.jobs.issue(job), request.end_lbn());
+        let (way, split) = (self.way_of(&request, passes), SplitRequest::new(request));
+        let job = Job { split, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
+        let (job, end) = (self.jobs.insert(job), request.end_lbn());
         let held = Held { job, lbn: request.lbn, end, since: now, is_counted: false };
         self.pursue(held, context);
         if way == Way::ReadHit {
@@ -390,7 +390,7 @@ impl Component for RamCache {
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let data = context.answer(child, completion);
+        let data = context.read_payload(child, completion);
         match self.parts.take(completion.request.id) {
             Part::Fill { job, lbn, end } => self.filled(job, lbn, end, completion, &data, context),
             Part::Destage { lbn, end } => {
@@ -490,7 +490,7 @@ mod tests {
                 cache.flush.next(&cache.lines, &[], true).expect("there is something to write");
             }),
             ("at rest with 0 requests, 1 accesses", true, |cache| {
-                cache.parts.issue(Part::Destage { lbn: 0, end: 8 });
+                cache.parts.insert(Part::Destage { lbn: 0, end: 8 });
             }),
         ];
         let spec: RamCacheSpec = serde_json::from_value(serde_json::json!({ "bytes": 1 << 20 })).expect("a spec");

@@ -4,7 +4,7 @@
 use super::lines::Lines;
 use super::{Part, RamCache};
 use crate::engine::{Completion, Context, Status};
-use crate::hierarchy::parts::{passed_on, BlockSet};
+use crate::hierarchy::common::{completion_of_part, BlockSet};
 use crate::request::Request;
 
 /// A flush under way.
@@ -64,7 +64,7 @@ impl RamCache {
         let waits = |promise: &&mut Promise| promise.below.is_none();
         for promise in promises.iter_mut().filter(waits) {
             if promise.writes.is_empty() && promise.owed.is_empty() {
-                let id = parts.issue(Part::Flush);
+                let id = parts.insert(Part::Flush);
                 promise.below = Some(id);
                 context.submit(*child, Request { id, arrival: context.now(), ..promise.whole });
             }
@@ -79,6 +79,6 @@ impl RamCache {
         let mut below = Completion { status: status.max(completion.status), ..*completion };
         below.service.start = whole.arrival;
         self.flush.quieten(now);
-        context.complete(&passed_on(whole, &below, now));
+        context.complete(&completion_of_part(whole, &below, now));
     }
 }

@@ -5,7 +5,7 @@ use super::{Held, Part, RamCache, Way};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
 use crate::hierarchy::cache::replacement::Slot;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 
 /// Blocks to be fetched, or none: from and to where.
 type Run = Option<(u64, u64)>;
@@ -13,7 +13,7 @@ type Run = Option<(u64, u64)>;
 impl RamCache {
     /// Takes what is there of blocks, fetches what is missing, and waits for what is on its way.
     pub(super) fn read(&mut self, held: Held, context: &mut Context<'_>) {
-        if self.jobs[held.job].gather.has_failed() {
+        if self.jobs[held.job].split.has_failed() {
             // It asks for no more: two that wait for each other's blocks would ask for ever.
             return;
         }
@@ -74,17 +74,17 @@ impl RamCache {
         self.counts.fetches += 1;
         self.counts.fetched_blocks += end - lbn;
         let part = Part::Fill { job, lbn, end };
-        let asking = job.map(|job| self.jobs[job].gather.whole);
+        let asking = job.map(|job| self.jobs[job].split.request);
         let (flags, origin) = asking.map_or((Flags::BACKGROUND, 0), |whole| (whole.flags, whole.origin));
         let blocks = to_u32(end - lbn);
         let arrival = context.now();
-        let request = Request { id: 0, arrival, lbn, blocks, op: Op::Read, flags, origin, spare: Spare::NONE };
+        let request = Request { id: 0, arrival, lbn, blocks, op: Op::Read, flags, origin, padding: Padding::NONE };
         match job {
             Some(job) => {
                 self.send(job, part, request, Payload::NONE, context);
             }
             None => {
-                let id = self.parts.issue(part);
+                let id = self.parts.insert(part);
                 context.submit(self.child, Request { id, ..request });
             }
         }
@@ -100,7 +100,7 @@ impl RamCache {
         data: &Payload,
         context: &mut Context<'_>,
     ) {
-        let whole = job.map(|job| self.jobs[job].gather.whole);
+        let whole = job.map(|job| self.jobs[job].split.request);
         let asked = whole.map_or((lbn, lbn), |whole| (whole.lbn, whole.end_lbn()));
         for piece in pieces(lbn, end, self.lines.line_blocks) {
             let part = if data.is_some() {
@@ -109,7 +109,7 @@ impl RamCache {
                 Payload::NONE
             };
             let slot = self.lines.held(piece.line);
-            self.counts.ahead_blocks += self.lines.filled(slot, &piece, asked, completion.served(), &part);
+            self.counts.ahead_blocks += self.lines.filled(slot, &piece, asked, completion.is_served(), &part);
         }
         if let Some(job) = job {
             self.hear(job, lbn, end, completion, context);
@@ -120,14 +120,14 @@ impl RamCache {
     /// A job hears of its fetch. If that failed and was for more than it asked for, it asks for less.
     fn hear(&mut self, id: u64, lbn: u64, end: u64, completion: &Completion, context: &mut Context<'_>) {
         let job = &mut self.jobs[id];
-        let (first, last) = (job.gather.whole.lbn.max(lbn), job.gather.whole.end_lbn().min(end));
-        if !completion.served() && !job.is_narrow && (first, last) != (lbn, end) {
+        let (first, last) = (job.split.request.lbn.max(lbn), job.split.request.end_lbn().min(end));
+        if !completion.is_served() && !job.is_narrow && (first, last) != (lbn, end) {
             job.is_narrow = true;
-            self.lines.at(context.now(), Some(job.gather.whole.id));
+            self.lines.at(context.now(), Some(job.split.request.id));
             self.read(Held { job: id, lbn: first, end: last, since: context.now(), is_counted: true }, context);
         } else {
             self.take_part(id, completion);
-            if completion.served() {
+            if completion.is_served() {
                 self.bring(id, first, last, context);
             }
         }
@@ -172,7 +172,7 @@ impl RamCache {
     /// Has the child do a read that is too large for the cache. What the cache has of it, it keeps until then: the child may
     /// have older data.
     pub(super) fn read_around(&mut self, id: u64, context: &mut Context<'_>) {
-        let whole = self.jobs[id].gather.whole;
+        let whole = self.jobs[id].split.request;
         let lines = pieces(whole.lbn, whole.end_lbn(), self.lines.line_blocks);
         let held: Vec<Slot> = lines.filter_map(|piece| self.lines.find(piece.line)).collect();
         held.iter().for_each(|&slot| self.lines.pin(slot));
@@ -191,14 +191,14 @@ impl RamCache {
         held.iter().for_each(|&slot| self.lines.unpin(slot));
         self.take_part(id, completion);
         let job = &mut self.jobs[id];
-        let whole = job.gather.whole;
-        if completion.served() && data.is_some() {
-            job.gather.bring(0, data, self.block_bytes);
+        let whole = job.split.request;
+        if completion.is_served() && data.is_some() {
+            job.split.store_read(0, data, self.block_bytes);
             for piece in pieces(whole.lbn, whole.end_lbn(), self.lines.line_blocks) {
                 if let Some(slot) = self.lines.find(piece.line) {
                     let first = piece.lbn - whole.lbn;
                     let below = data.slice(first, piece.blocks(), self.block_bytes);
-                    job.gather.bring(first, &self.lines.overlay(slot, &piece, &below), self.block_bytes);
+                    job.split.store_read(first, &self.lines.overlay(slot, &piece, &below), self.block_bytes);
                 }
             }
         }

@@ -7,8 +7,8 @@ use super::RamCache;
 use crate::engine::Component;
 use crate::fault::{Fault, Faults};
 use crate::hierarchy::cache::replacement::ReplacementChoice;
+use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD, SURVIVES_POWER_CUT};
-use crate::hierarchy::parts::Child;
 use crate::own::{OwnSpec, Role};
 use crate::units::shown_bytes;
 

@@ -4,7 +4,7 @@ use super::lines::pieces;
 use super::{Held, Part, RamCache};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Op, Padding, Request};
 
 impl RamCache {
     /// Takes blocks, which are dirty then; waits where no line can be evicted for them.
@@ -19,7 +19,7 @@ impl RamCache {
             }
             self.count_write(found.is_some());
             let job = &self.jobs[held.job];
-            let data = job.payload.slice(piece.lbn - job.gather.whole.lbn, piece.blocks(), self.block_bytes);
+            let data = job.payload.slice(piece.lbn - job.split.request.lbn, piece.blocks(), self.block_bytes);
             self.counts.ahead_wasted_blocks += self.lines.ask(slot, &piece);
             self.lines.write(slot, &piece, &data);
         }
@@ -34,7 +34,7 @@ impl RamCache {
     /// lines or room for them.
     pub(super) fn write_through(&mut self, id: u64, context: &mut Context<'_>) {
         let job = &self.jobs[id];
-        let (whole, payload) = (job.gather.whole, job.payload.clone());
+        let (whole, payload) = (job.split.request, job.payload.clone());
         let held = Held { job: id, lbn: whole.lbn, end: whole.end_lbn(), since: context.now(), is_counted: true };
         if let Some(line) = self.writer_of(held.lbn, held.end) {
             self.wait(line, held, context);
@@ -98,7 +98,7 @@ impl RamCache {
     /// The child has done a write, or could not.
     pub(super) fn written_through(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
         self.take_part(id, completion);
-        let whole = self.jobs[id].gather.whole;
+        let whole = self.jobs[id].split.request;
         let range = (whole.lbn, whole.end_lbn());
         if let Some(place) = self.around.iter().position(|&around| around == range) {
             self.around.swap_remove(place);
@@ -106,7 +106,7 @@ impl RamCache {
         // Lines that were absent when it began are absent still.
         for piece in pieces(range.0, range.1, self.lines.line_blocks) {
             if let Some(slot) = self.lines.find(piece.line) {
-                self.lines.cleaned(slot, &piece, completion.served());
+                self.lines.cleaned(slot, &piece, completion.is_served());
             }
         }
         self.release(id, context);
@@ -121,7 +121,7 @@ impl RamCache {
         }
         self.counts.destages += 1;
         self.counts.destaged_blocks += blocks;
-        let id = self.parts.issue(Part::Destage { lbn, end });
+        let id = self.parts.insert(Part::Destage { lbn, end });
         self.being_written(lbn, end, id);
         let request = Request {
             id,
@@ -131,7 +131,7 @@ impl RamCache {
             op: Op::Write,
             flags: Flags::BACKGROUND.with(self.lasting()),
             origin: 0,
-            spare: Spare::NONE,
+            padding: Padding::NONE,
         };
         let data = if context.holds_data() { self.lines.data(lbn, blocks) } else { Payload::NONE };
         context.submit_with(self.child, request, data);
@@ -141,7 +141,7 @@ impl RamCache {
     pub(super) fn cleaned(&mut self, lbn: u64, end: u64, completion: &Completion, context: &mut Context<'_>) {
         for piece in pieces(lbn, end, self.lines.line_blocks) {
             let slot = self.lines.held(piece.line);
-            self.counts.lost_blocks += self.lines.cleaned(slot, &piece, completion.served());
+            self.counts.lost_blocks += self.lines.cleaned(slot, &piece, completion.is_served());
         }
         self.wake(lbn, end, context);
     }

@@ -4,7 +4,7 @@ use super::entries::{keeps_entries, Entries};
 use super::second_chance::{in_sweeping_order, sweep};
 use super::slots::resize_within;
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 use crate::registry::no_parameters;
 
 /// CLOCK in the list of policies.
@@ -33,13 +33,13 @@ const RING: usize = 0;
 pub struct Clock {
     entries: Entries<1>,
     /// The reference bit, by slot.
-    referenced: Counted<Vec<u8>>,
+    referenced: SameCapacity<Vec<u8>>,
 }
 
 impl Clock {
     /// An empty cache of `capacity` slots.
     fn new(capacity: u32) -> Self {
-        Self { entries: Entries::new(capacity), referenced: Counted::default() }
+        Self { entries: Entries::new(capacity), referenced: SameCapacity::default() }
     }
 }
 

@@ -4,7 +4,7 @@ use super::index::NIL;
 use super::refusals::Refusals;
 use super::slots::{resize_within, Slots};
 use super::{Admission, Slot};
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 
 /// Neighbours of a slot in its list: towards the front, and towards the back.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ struct Ends {
 pub(super) struct Entries<const N: usize> {
     slots: Slots<Links>,
     /// The list that a slot is in; empty where there is only one.
-    list: Counted<Vec<u8>>,
+    list: SameCapacity<Vec<u8>>,
     ends: [Ends; N],
     /// Whether who may not leave is remembered: it is told when such a slot may again.
     expects_releases: bool,
@@ -40,7 +40,13 @@ impl<const N: usize> Entries<N> {
     /// `capacity` empty slots.
     pub fn new(capacity: u32) -> Self {
         let ends = [Ends { front: NIL, back: NIL, len: 0 }; N];
-        Self { slots: Slots::new(capacity), list: Counted::default(), ends, expects_releases: false, refusals: None }
+        Self {
+            slots: Slots::new(capacity),
+            list: SameCapacity::default(),
+            ends,
+            expects_releases: false,
+            refusals: None,
+        }
     }
 
     /// Number of slots.

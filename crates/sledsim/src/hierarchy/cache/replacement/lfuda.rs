@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use super::slots::{keeps_keys, resize_within, Slots};
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 use crate::convert::to_u32;
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 use crate::registry::no_parameters;
 
 /// LFUDA in the list of policies.
@@ -61,7 +61,7 @@ struct Use {
 pub struct Lfuda {
     slots: Slots<Use>,
     /// A binary heap of slots: the lowest rank at its root.
-    heap: Counted<Vec<Slot>>,
+    heap: SameCapacity<Vec<Slot>>,
     age: u64,
     references: u64,
 }
@@ -69,7 +69,7 @@ pub struct Lfuda {
 impl Lfuda {
     /// An empty cache of `capacity` slots.
     fn new(capacity: u32) -> Self {
-        Self { slots: Slots::new(capacity), heap: Counted::default(), age: 0, references: 0 }
+        Self { slots: Slots::new(capacity), heap: SameCapacity::default(), age: 0, references: 0 }
     }
 
     #[inline]

@@ -6,19 +6,19 @@ use std::collections::BinaryHeap;
 use super::index::NIL;
 use super::slots::resize_within;
 use super::Slot;
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 
 /// The stamp of a slot that is in no list.
 const UNLISTED: u64 = u64::MAX;
 
 /// Slots by their stamps, the lowest first.
-type Released = Counted<BinaryHeap<Reverse<(u64, Slot)>>>;
+type Released = SameCapacity<BinaryHeap<Reverse<(u64, Slot)>>>;
 
 /// What was refused in each of `N` lists.
 #[derive(Clone)]
 pub(super) struct Refusals<const N: usize> {
     /// When each slot came to the front of its list, in moves: of two in a list the lower one is nearer to the back.
-    stamps: Counted<Vec<u64>>,
+    stamps: SameCapacity<Vec<u64>>,
     moves: u64,
     /// The slot nearest to the front up to which, from the back, all were refused; [`NIL`] if none was.
     passed: [Slot; N],
@@ -29,8 +29,8 @@ pub(super) struct Refusals<const N: usize> {
 impl<const N: usize> Refusals<N> {
     /// Nothing was refused so far.
     pub fn new() -> Self {
-        let released = std::array::from_fn(|_| Counted::default());
-        Self { stamps: Counted::default(), moves: 0, passed: [NIL; N], released }
+        let released = std::array::from_fn(|_| SameCapacity::default());
+        Self { stamps: SameCapacity::default(), moves: 0, passed: [NIL; N], released }
     }
 
     /// Bytes allocated.
@@ -79,7 +79,7 @@ impl<const N: usize> Refusals<N> {
         self.released[list].push(Reverse((stamp, slot)));
         if self.released[list].len() > len as usize + 16 {
             // Most were released many times: looking through the list once more takes no longer.
-            self.released[list] = Counted::default();
+            self.released[list] = SameCapacity::default();
             self.passed[list] = NIL;
         }
     }

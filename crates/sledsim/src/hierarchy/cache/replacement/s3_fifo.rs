@@ -19,7 +19,7 @@ use super::ghosts::Ghosts;
 use super::second_chance::{in_sweeping_order, sweep};
 use super::slots::resize_within;
 use super::{share_of, Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 
 /// S3-FIFO in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -89,7 +89,7 @@ pub struct S3Fifo {
     entries: Entries<2>,
     ghosts: Ghosts<1>,
     /// By slot.
-    references: Counted<Vec<u8>>,
+    references: SameCapacity<Vec<u8>>,
     main_slots: u32,
     promotion_references: u8,
 }
@@ -102,7 +102,7 @@ impl S3Fifo {
         Self {
             entries: Entries::new(capacity),
             ghosts: Ghosts::new(share_of(main_slots, ghost_ratio)),
-            references: Counted::default(),
+            references: SameCapacity::default(),
             main_slots,
             promotion_references,
         }

@@ -3,7 +3,7 @@
 use super::index::{Index, NIL};
 use super::Slot;
 use crate::convert::to_u32;
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::common::SameCapacity;
 
 /// What belongs to a slot, in one place of memory: whoever looks at the one soon needs the other.
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ struct Node<T> {
 #[derive(Clone)]
 pub(super) struct Slots<T> {
     index: Index,
-    nodes: Counted<Vec<Node<T>>>,
+    nodes: SameCapacity<Vec<Node<T>>>,
     free: Slot,
     len: u32,
     capacity: u32,
@@ -27,7 +27,7 @@ pub(super) struct Slots<T> {
 impl<T: Copy> Slots<T> {
     /// `capacity` empty slots.
     pub fn new(capacity: u32) -> Self {
-        Self { index: Index::new(capacity), nodes: Counted(Vec::new()), free: NIL, len: 0, capacity }
+        Self { index: Index::new(capacity), nodes: SameCapacity(Vec::new()), free: NIL, len: 0, capacity }
     }
 
     /// Number of slots.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::waiting::{conflict, Waiting};
 use super::spec::MergeSpec;
-use crate::devices::Planner;
+use crate::devices::BatchAccess;
 use crate::limits::BATCH_BLOCKS;
 use crate::request::{Op, Request};
 
@@ -13,7 +13,7 @@ use crate::request::{Op, Request};
 pub(super) struct Gathering<'a> {
     waiting: &'a Waiting,
     /// None on a device on which no two requests share a row.
-    planner: Option<&'a dyn Planner>,
+    planner: Option<&'a dyn BatchAccess>,
     /// Those that cost more than they save.
     refused: &'a BTreeSet<u64>,
     joined: BTreeSet<u64>,
@@ -32,7 +32,7 @@ impl<'a> Gathering<'a> {
     /// Begins with the `members` there are, of which the first was picked.
     pub(super) fn new(
         waiting: &'a Waiting,
-        planner: Option<&'a dyn Planner>,
+        planner: Option<&'a dyn BatchAccess>,
         refused: &'a BTreeSet<u64>,
         members: &[Request],
     ) -> Self {
@@ -120,7 +120,8 @@ impl<'a> Gathering<'a> {
         let continued = |request: &Request| request.end_lbn() == self.run.start;
         let continues = |request: &Request| request.lbn == self.run.end;
         let shares = |request: &Request| {
-            let shares_one = |planner: &dyn Planner| members.iter().rev().any(|it| planner.shares_pass(it, request));
+            let shares_one =
+                |planner: &dyn BatchAccess| members.iter().rev().any(|it| planner.shares_pass(it, request));
             spec.rows && self.planner.is_some_and(shares_one)
         };
         let neighbour = |index, is_later| self.waiting.neighbour(index, is_later).map(|(_, request)| *request);

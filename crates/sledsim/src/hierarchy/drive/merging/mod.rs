@@ -12,7 +12,7 @@ use super::waiting::Waiting;
 use gathering::Gathering;
 use outlook::Dispatch;
 
-use crate::devices::{Mechanism, Plan, Planner};
+use crate::devices::{BatchAccess, Mechanism, MechanismChecker, Plan, Together};
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::Service;
@@ -96,6 +96,7 @@ impl Merging {
         picked: Request,
         scheduler: &mut dyn Scheduler,
         device: &mut dyn Mechanism,
+        checker: Option<&mut MechanismChecker>,
     ) -> bool {
         self.waiting.remove(picked.id);
         debug_assert_eq!(self.waiting.len(), scheduler.len(), "who waits here waits in the scheduler");
@@ -113,9 +114,17 @@ impl Merging {
             debug_assert!(was_there, "{member:?} waits here and not in the scheduler");
         }
         self.services.clear();
-        match self.rule {
-            Rule::Batch(_) => device.serve_batch(now, &self.members, &mut self.services),
-            Rule::Merge(_) => device.serve_merged(now, &self.members, plan.as_ref(), &mut self.services),
+        let how = match self.rule {
+            Rule::Batch(_) => Together::Batch,
+            Rule::Merge(_) => Together::Merged(plan.as_ref()),
+        };
+        match checker {
+            None => device.serve_together(now, &self.members, how, &mut self.services),
+            Some(checker) => {
+                checker.before(device, now, &self.members);
+                device.serve_together(now, &self.members, how, &mut self.services);
+                checker.after(now, &self.members, &self.services);
+            }
         }
         debug_assert_eq!(self.members.len(), self.services.len(), "each member is served once");
         true
@@ -131,8 +140,8 @@ impl Merging {
     /// that has a choice.
     fn gather(&mut self, now: Time, device: &dyn Mechanism) -> Option<Plan> {
         self.waiting.index();
-        let planner = device.planner();
-        match (self.rule, planner.filter(|planner| planner.merges() || matches!(self.rule, Rule::Batch(_)))) {
+        let planner = device.batch_access();
+        match (self.rule, planner.filter(|planner| planner.plans_merges() || matches!(self.rule, Rule::Batch(_)))) {
             (Rule::Merge(spec), _) if spec.joins(self.members[0].op).is_empty() => None,
             (Rule::Merge(spec), Some(planner)) => self.merge_by_plan(now, &spec, planner),
             (rule, planner) => {
@@ -150,7 +159,7 @@ impl Merging {
     }
 
     /// Merges what may be merged, as far as it takes no more energy.
-    fn merge_by_plan(&mut self, now: Time, spec: &MergeSpec, planner: &dyn Planner) -> Option<Plan> {
+    fn merge_by_plan(&mut self, now: Time, spec: &MergeSpec, planner: &dyn BatchAccess) -> Option<Plan> {
         let mut refused = BTreeSet::new();
         let mut taken: Option<Plan> = None;
         let mut tries = 0;
@@ -184,7 +193,7 @@ impl Merging {
         if let (Some(dispatch), Some(plan)) = (first_try, &taken) {
             let ids = ids_of(&self.members[1..]);
             if self.in_order {
-                self.waiting.served_early(&dispatch, plan.trial.to, &ids);
+                self.waiting.served_early(&dispatch, plan.estimate.to, &ids);
             } else {
                 ids.iter().for_each(|&id| self.waiting.remove(id));
             }
@@ -193,9 +202,9 @@ impl Merging {
     }
 
     /// What is known when something may join the picked request: what serving it alone would take, and those that wait in turn.
-    fn dispatch<'a>(&mut self, now: Time, planner: &'a dyn Planner) -> Dispatch<'a> {
-        let alone = planner.try_serve(now, None, &self.members[0]);
-        let about_face_j = *self.about_face_j.get_or_insert_with(|| planner.about_face_j());
+    fn dispatch<'a>(&mut self, now: Time, planner: &'a dyn BatchAccess) -> Dispatch<'a> {
+        let alone = planner.estimate(now, None, &self.members[0]);
+        let about_face_j = *self.about_face_j.get_or_insert_with(|| planner.max_turnaround_j());
         let dispatch = Dispatch { now, planner, alone, about_face_j };
         if self.in_order {
             self.waiting.mend_turns(0, alone.to, &dispatch);
@@ -209,9 +218,9 @@ impl Merging {
         let mut best: Option<(Plan, f64)> = None;
         for plan in dispatch.planner.plans(dispatch.now, joined) {
             let excess_j = if self.in_order {
-                self.waiting.excess_j(dispatch, &plan.trial, &ids)
+                self.waiting.excess_j(dispatch, &plan.estimate, &ids)
             } else {
-                dispatch.alone_excess_j(&plan.trial, joined)
+                dispatch.alone_excess_j(&plan.estimate, joined)
             };
             if excess_j <= 0.0 && best.as_ref().is_none_or(|&(_, least_j)| excess_j < least_j) {
                 best = Some((plan, excess_j));

@@ -1,7 +1,7 @@
 //! What the requests that wait will take, one after the other; and what becomes of that when some are served before their turn.
 
 use super::super::waiting::Waiting;
-use crate::devices::{Planner, Stance, Trial};
+use crate::devices::{BatchAccess, Estimate, MechanismState};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -12,22 +12,22 @@ const MOST_BEYOND: usize = 32;
 #[derive(Clone, Copy)]
 pub(super) struct Dispatch<'a> {
     pub(super) now: Time,
-    pub(super) planner: &'a dyn Planner,
+    pub(super) planner: &'a dyn BatchAccess,
     /// What serving the picked request alone would take.
-    pub(super) alone: Trial,
-    /// See [`Planner::about_face_j`].
+    pub(super) alone: Estimate,
+    /// See [`BatchAccess::max_turnaround_j`].
     pub(super) about_face_j: f64,
 }
 
 impl Dispatch<'_> {
     /// What serving `request` would take from a place on.
-    fn try_from(&self, stance: Stance, request: &Request) -> Trial {
-        self.planner.try_serve(self.now, Some(stance), request)
+    fn try_from(&self, stance: MechanismState, request: &Request) -> Estimate {
+        self.planner.estimate(self.now, Some(stance), request)
     }
 
     /// What serving requests together takes in joules beyond serving them one by one, the picked one first and the others in
     /// order of arrival, and going to where that would have ended.
-    pub(super) fn alone_excess_j(&self, way: &Trial, joined: &[Request]) -> f64 {
+    pub(super) fn alone_excess_j(&self, way: &Estimate, joined: &[Request]) -> f64 {
         let mut others = joined[1..].to_vec();
         others.sort_unstable_by_key(|request| request.id);
         let mut excess_j = way.servicing_j - self.alone.servicing_j;
@@ -37,13 +37,13 @@ impl Dispatch<'_> {
             excess_j -= trial.servicing_j;
             stance = trial.to;
         }
-        excess_j + self.planner.way_j(way.to, stance)
+        excess_j + self.planner.move_j(way.to, stance)
     }
 }
 
 impl Waiting {
     /// What the turn of a slot takes when the mechanism stands at `stance` before it. All turns before it are known.
-    fn turn(&mut self, index: usize, stance: Stance, dispatch: &Dispatch<'_>) -> Trial {
+    fn turn(&mut self, index: usize, stance: MechanismState, dispatch: &Dispatch<'_>) -> Estimate {
         let slot = self.slot_mut(index);
         match slot.turn {
             Some((from, trial)) if from == stance => trial,
@@ -56,7 +56,7 @@ impl Waiting {
     }
 
     /// Sees to it that what is known of the turns from a slot on fits a mechanism that stands at `stance` before them.
-    pub(super) fn mend_turns(&mut self, index: usize, mut stance: Stance, dispatch: &Dispatch<'_>) {
+    pub(super) fn mend_turns(&mut self, index: usize, mut stance: MechanismState, dispatch: &Dispatch<'_>) {
         for index in index..self.slots().len() {
             let slot = &self.slots()[index];
             match slot.turn {
@@ -69,7 +69,7 @@ impl Waiting {
     }
 
     /// Where the mechanism stands before the turn of a slot; `first` before all of them.
-    fn stance_before(&self, index: usize, first: Stance) -> Stance {
+    fn stance_before(&self, index: usize, first: MechanismState) -> MechanismState {
         let (before, _) = self.neighbour(index, false).unzip();
         before.and_then(|before| self.slots()[before].turn).map_or(first, |(_, trial)| trial.to)
     }
@@ -81,7 +81,7 @@ impl Waiting {
         let mut stance = self.stance_before(known, dispatch.alone.to);
         while known <= index && known < self.slots().len() {
             if self.slots()[known].gone {
-                self.slot_mut(known).turn = Some((stance, Trial { to: stance, servicing_j: 0.0 }));
+                self.slot_mut(known).turn = Some((stance, Estimate { to: stance, servicing_j: 0.0 }));
             } else {
                 stance = self.turn(known, stance, dispatch).to;
             }
@@ -95,7 +95,7 @@ impl Waiting {
     /// Both courses are followed until the mechanism stands at the same place in both, from where on they are the same. If that
     /// does not come about soon, the way from the one place to the other is added, and an about-face: a mechanism that always
     /// goes the nearest way may for a while pass everything the other way round.
-    pub(super) fn excess_j(&mut self, dispatch: &Dispatch<'_>, way: &Trial, ids: &[u64]) -> f64 {
+    pub(super) fn excess_j(&mut self, dispatch: &Dispatch<'_>, way: &Estimate, ids: &[u64]) -> f64 {
         let mut excess_j = way.servicing_j - dispatch.alone.servicing_j;
         let (mut merged, mut in_turn) = (way.to, dispatch.alone.to);
         let (mut index, mut next, mut beyond) = (0, 0, 0);
@@ -130,11 +130,11 @@ impl Waiting {
         if merged == in_turn {
             return excess_j;
         }
-        excess_j + dispatch.planner.way_j(merged, in_turn) + dispatch.about_face_j
+        excess_j + dispatch.planner.move_j(merged, in_turn) + dispatch.about_face_j
     }
 
     /// Forgets requests that are served before their turn (`ids` rising), in a way that leaves the mechanism at `to`.
-    pub(super) fn served_early(&mut self, dispatch: &Dispatch<'_>, to: Stance, ids: &[u64]) {
+    pub(super) fn served_early(&mut self, dispatch: &Dispatch<'_>, to: MechanismState, ids: &[u64]) {
         for &id in ids {
             self.remove(id);
         }

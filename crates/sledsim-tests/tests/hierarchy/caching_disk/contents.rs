@@ -1,0 +1,82 @@
+//! What is read is what was written, over long random runs.
+
+use sledsim::engine::System;
+use sledsim::hierarchy::CachingDiskSpec;
+use sledsim::schedulers::sptf;
+use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::tiers::size;
+
+use super::{
+    add_caching_disk, add_constant, add_drive, constant, count, details, policies, techniques, units, DISK_NS, MEMS_NS,
+    SEGMENT,
+};
+
+const LOAD: Load = Load { span_blocks: 300, most_blocks: 20, writes: 0.5, gap_ns: 150_000, outstanding: 12 };
+
+fn operations() -> u64 {
+    size(4_000, 10_000)
+}
+
+fn check(system: System, seed: u64, operations: u64, load: &Load, what: &str) -> System {
+    let mut ground = Ground::new(system, seed);
+    let span_blocks = ground.capacity_blocks().min(load.span_blocks);
+    ground.operate(operations, &Load { span_blocks, ..*load });
+    ground.settle();
+    while ground.step() {}
+    let requests: u64 = details(&ground.system).paths.iter().map(|path| path.count).sum();
+    assert_eq!(requests, operations, "each request goes one way, {what}");
+    ground.read_all();
+    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?}", ground.wrong.first());
+    assert_eq!(count(&ground.system, "lost_blocks"), 0.0);
+    ground.system
+}
+
+/// 160,000 operations: few slots and a small buffer, so that nearly everything is in transition all the time; and more room.
+#[test]
+fn what_is_read_is_what_was_written_in_every_combination() {
+    for combination in 0..8 {
+        let spec = techniques(combination);
+        let few = check(constant(&spec, 6, 38), 1, operations(), &LOAD, &format!("{spec:?}"));
+        assert!(count(&few, "slot_stalls") > 0.0 && count(&few, "dirty_evictions") > 1000.0, "{spec:?}");
+        let spec = CachingDiskSpec { buffer_bytes: 64 * 1024, ..spec };
+        let load = Load { most_blocks: 6, gap_ns: 500_000, ..LOAD };
+        let more = check(constant(&spec, 30, 38), 2, operations(), &load, &format!("{spec:?}"));
+        assert!(count(&more, "hit_ratio") > 0.6, "{spec:?}: {:?}", details(&more));
+        if spec.partial_write {
+            let spec = units(&spec);
+            let parts = check(constant(&spec, 10, 38), 7, operations(), &load, &format!("{spec:?}"));
+            assert!(count(&parts, "unit_changes") > 5.0 && count(&parts, "fills") > 500.0, "{:?}", details(&parts));
+        }
+    }
+}
+
+#[test]
+fn what_is_read_is_what_was_written_with_every_policy() {
+    for policy in policies() {
+        let spec = CachingDiskSpec { policy: policy.into(), ..techniques(7) };
+        check(constant(&spec, 10, 38), 3, operations(), &LOAD, &format!("{spec:?}"));
+        let spec = CachingDiskSpec { policy: policy.into(), ..techniques(0) };
+        check(constant(&spec, 10, 38), 4, operations(), &LOAD, &format!("{spec:?}"));
+    }
+}
+
+/// Requests of a segment overtake each other in the queues of its children.
+#[test]
+fn what_is_read_is_what_was_written_over_devices_that_reorder() {
+    for combination in 0..8 {
+        let spec = techniques(combination);
+        let mut system = System::default();
+        let mems = add_constant(&mut system, 12 * (SEGMENT + 1), MEMS_NS, &sptf::POLICY.default);
+        let disk = add_constant(&mut system, 300, DISK_NS, &sptf::POLICY.default);
+        add_caching_disk(&mut system, &spec, mems, disk);
+        check(system, 5, operations(), &LOAD, &format!("{spec:?}"));
+
+        let spec = CachingDiskSpec { mems_bytes: Some(40 * (SEGMENT + 1) * 512), ..spec };
+        let mut system = System::default();
+        let mems = add_drive(&mut system, "g2", &sptf::POLICY.default);
+        let disk = add_drive(&mut system, "atlas10k", &sptf::POLICY.default);
+        add_caching_disk(&mut system, &spec, mems, disk);
+        let load = Load { span_blocks: 900, gap_ns: 3_000_000, ..LOAD };
+        check(system, 6, 3000, &load, &format!("{spec:?}"));
+    }
+}

@@ -1,0 +1,338 @@
+//! Children that fail: nothing that is lost is taken for served, and what either child still has is served.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sledsim::engine::random::Stream;
+use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
+use sledsim::hierarchy::{CachingDiskFlushSpec, CachingDiskSpec, Child, FaultSpec, Faulty};
+use sledsim::request::{Flags, Op, Request};
+use sledsim::schedulers::fcfs;
+use sledsim::time::Time;
+use sledsim_testing::ground::{Ground, Load};
+
+use super::{add_caching_disk, add_constant, count, techniques, DISK_NS, LARGE_SEGMENT, MEMS_NS, SEGMENT};
+
+const SLOTS: u64 = 6;
+const DISK_BLOCKS: u64 = 12 * SEGMENT;
+
+fn add_faulty(system: &mut System, child: ComponentId, fault: &FaultSpec) -> ComponentId {
+    let Child { capacity_blocks, block_bytes, .. } = Child::of(system, child);
+    let mut stream = Stream::new(1, "faults");
+    let faulty = Faulty::new(child, (capacity_blocks, block_bytes), fault, &mut stream).expect("it fits");
+    system.add(Box::new(faulty), &[child])
+}
+
+/// A caching disk over children that may fail.
+fn faulty(spec: &CachingDiskSpec, mems: &FaultSpec, disk: &FaultSpec) -> System {
+    let mut system = System::default();
+    let fcfs = fcfs::POLICY.default;
+    let below = add_constant(&mut system, SLOTS * (SEGMENT + 1), MEMS_NS, &fcfs);
+    let mems = add_faulty(&mut system, below, mems);
+    let below = add_constant(&mut system, DISK_BLOCKS, DISK_NS, &fcfs);
+    let disk = add_faulty(&mut system, below, disk);
+    add_caching_disk(&mut system, spec, mems, disk);
+    system
+}
+
+fn none() -> FaultSpec {
+    FaultSpec::default()
+}
+
+fn fails_at(at_ns: u64) -> FaultSpec {
+    FaultSpec { fails_at_s: Some(at_ns as f64 / 1e9), ..none() }
+}
+
+/// From a time on reads of some blocks come back unreadable, until they are written again.
+#[derive(Clone)]
+struct Spoiling {
+    child: ComponentId,
+    capacity_blocks: u64,
+    from: Time,
+    blocks: BTreeSet<u64>,
+}
+
+impl Component for Spoiling {
+    fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        512
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let payload = context.payload(&request);
+        context.submit_with(self.child, request, payload);
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.read_payload(child, completion);
+        let Request { lbn, op, .. } = completion.request;
+        let mut status = completion.status;
+        if context.now() >= self.from {
+            let touched: Vec<u64> = self.blocks.range(lbn..completion.request.end_lbn()).copied().collect();
+            match op {
+                Op::Read if !touched.is_empty() => status = Status::Unreadable,
+                Op::Read => {}
+                Op::Write | Op::Flush => touched.iter().for_each(|block| assert!(self.blocks.remove(block))),
+            }
+        }
+        context.complete_with(&Completion { status, ..*completion }, answer);
+    }
+}
+
+impl PowerLoss for Spoiling {}
+
+impl Instrumentation for Spoiling {}
+
+/// A caching disk over children of which some blocks can't be read from a time on.
+fn spoiling(spec: &CachingDiskSpec, from_ns: u64, mems: &[u64], disk: &[u64]) -> System {
+    let mut system = System::default();
+    let mut add = |capacity_blocks, access_ns, blocks: &[u64]| {
+        let child = add_constant(&mut system, capacity_blocks, access_ns, &fcfs::POLICY.default);
+        let (from, blocks) = (Time::from_ns(from_ns), blocks.iter().copied().collect());
+        system.add(Box::new(Spoiling { child, capacity_blocks, from, blocks }), &[child])
+    };
+    let mems = add(SLOTS * (SEGMENT + 1), MEMS_NS, mems);
+    let disk = add(DISK_BLOCKS, DISK_NS, disk);
+    add_caching_disk(&mut system, spec, mems, disk);
+    system
+}
+
+fn request(ground: &mut Ground, op: Op, lbn: u64, blocks: u64) -> bool {
+    let lost: u64 = ground.lost.values().sum();
+    ground.submit(ground.system.now(), op, lbn, blocks as u32, Flags::NONE);
+    ground.settle();
+    while ground.step() {}
+    assert_eq!(ground.wrong, [] as [String; 0]);
+    ground.lost.values().sum::<u64>() == lost
+}
+
+fn flushing() -> Option<CachingDiskFlushSpec> {
+    Some(CachingDiskFlushSpec { idle_ms: Some(1.0), period_s: None, high_water: 1.0, low_water: 1.0 })
+}
+
+#[test]
+fn what_the_disk_has_too_is_served_when_mems_has_failed_and_what_it_has_not_is_lost() {
+    for combination in 0..8 {
+        let spec = techniques(combination);
+        let mut ground = Ground::new(faulty(&spec, &fails_at(100_000_000), &none()), 1);
+        // Segments 0 and 1 are changed, 2 and 3 are as on the disk.
+        let quiet = |ground: &mut Ground, op, segment| request(ground, op, segment * SEGMENT, SEGMENT);
+        for (op, segment) in [(Op::Write, 0), (Op::Write, 1), (Op::Read, 2), (Op::Read, 3)] {
+            ground.submit(ground.system.now(), op, segment * SEGMENT, SEGMENT as u32, Flags::NONE);
+            ground.settle();
+        }
+        let at = Time::from_ns(100_000_000);
+        while ground.system.next_time().is_some_and(|next| next < at) {
+            ground.step();
+        }
+        ground.submit(at, Op::Read, 2 * SEGMENT, 3, Flags::NONE);
+        ground.settle();
+        assert_eq!(ground.lost.values().sum::<u64>(), 0, "the disk has segment 2, {spec:?}");
+        assert!(quiet(&mut ground, Op::Read, 3) && quiet(&mut ground, Op::Read, 7));
+        assert!(!quiet(&mut ground, Op::Read, 0) && !quiet(&mut ground, Op::Read, 1), "{spec:?}");
+        assert_eq!(count(&ground.system, "lost_blocks"), 2.0 * SEGMENT as f64);
+        // Writes go through to the disk, and what has been written again is not lost any more.
+        assert!(request(&mut ground, Op::Write, 2, 3) && request(&mut ground, Op::Read, 2, 3));
+        assert!(!request(&mut ground, Op::Read, 2, 4), "the block behind it is");
+        assert!(
+            request(&mut ground, Op::Write, 3 * SEGMENT - 2, 4) && request(&mut ground, Op::Read, 3 * SEGMENT - 2, 4)
+        );
+        // A power cut changes nothing in that.
+        ground.system.cut_power_after(1);
+        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert!(request(&mut ground, Op::Read, 2, 3) && !quiet(&mut ground, Op::Read, 1));
+        assert!(quiet(&mut ground, Op::Write, 1) && quiet(&mut ground, Op::Read, 1));
+        assert_eq!(ground.wrong, [] as [String; 0]);
+    }
+}
+
+/// MEMS fails at any time of a busy spell.
+#[test]
+fn nothing_stale_is_served_whenever_mems_fails() {
+    let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.6, gap_ns: 150_000, outstanding: 8 };
+    for combination in 0..8 {
+        for seed in 0..40 {
+            let flush = (seed % 2 == 0).then(flushing).flatten();
+            let bypass_bytes = (seed % 3 == 0).then_some(512);
+            let spec = CachingDiskSpec { flush, bypass_bytes, ..techniques(combination) };
+            let mems = fails_at(3_000_000 + seed * 517_000);
+            let mut ground = Ground::new(faulty(&spec, &mems, &none()), seed);
+            ground.operate(400, &load);
+            ground.settle();
+            while ground.step() {}
+            ground.read_all();
+            assert!(ground.wrong.is_empty(), "{seed}, {spec:?}: {:?}", ground.wrong.first());
+            assert!(count(&ground.system, "detours") > 50.0);
+            // It goes on without MEMS: what is written can be read, after power cuts, too.
+            ground.operate(200, &Load { writes: 1.0, ..load });
+            ground.settle();
+            for block in 0..90 {
+                assert!(request(&mut ground, Op::Write, block, 1));
+            }
+            ground.lost.clear();
+            ground.cut(10 + seed, &load, seed % 3);
+            assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{seed}, {spec:?}: {:?}", ground.wrong.first());
+        }
+    }
+}
+
+/// It fails while power is out, or during recovery: nobody knows what it held.
+#[test]
+fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_before_its_table_is_read() {
+    let spec = techniques(7);
+    let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.6, gap_ns: 150_000, outstanding: 8 };
+    for seed in 0..20 {
+        let mems = fails_at(10_000_000);
+        let mut ground = Ground::new(faulty(&spec, &mems, &none()), seed);
+        while ground.system.now().ns() < 8_000_000 {
+            ground.operate(1, &load);
+        }
+        ground.settle();
+        while ground.step() {}
+        // The next request that comes finds power gone, at a time at which MEMS has failed.
+        let late = ground.system.now().ns() + 20_000_000;
+        ground.system.advance(Time::from_ns(late));
+        ground.system.cut_power_after(1);
+        ground.cut(0, &load, 0);
+        assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
+        assert!(ground.lost.contains_key(&Status::Unreadable), "{:?}", ground.lost);
+        assert!(request(&mut ground, Op::Write, 0, 90) && request(&mut ground, Op::Read, 0, 90));
+    }
+}
+
+/// It fails when some of its headers have been read: what they say is there is lost as well.
+#[test]
+fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is_read() {
+    let (segment, slots) = (LARGE_SEGMENT, 30);
+    let spec = CachingDiskSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
+    for headers in 0..slots {
+        let at = Time::from_ns(1_000_000_000);
+        let mut system = System::default();
+        let fcfs = fcfs::POLICY.default;
+        let below = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs);
+        let mems = add_faulty(&mut system, below, &fails_at(at.ns() + headers * MEMS_NS + MEMS_NS / 2));
+        let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs);
+        add_caching_disk(&mut system, &spec, mems, disk);
+        let mut ground = Ground::new(system, headers);
+        for written in 0..4 {
+            ground.submit(ground.system.now(), Op::Write, written * segment, segment as u32, Flags::NONE);
+            ground.settle();
+        }
+        ground.system.advance(at);
+        ground.system.cut_power_after(1);
+        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert_eq!(ground.wrong, [] as [String; 0], "{headers}");
+        assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, 4 * segment)]), "{headers}");
+        assert!(request(&mut ground, Op::Write, 0, segment) && request(&mut ground, Op::Read, 0, segment));
+        assert!(!request(&mut ground, Op::Read, segment, 1));
+    }
+}
+
+/// Slots are given in their order: the first segment is behind block 0.
+#[test]
+fn blocks_that_mems_cannot_read_come_from_the_disk_if_that_has_them() {
+    for combination in 0..8 {
+        let spec = techniques(combination);
+        let at_once = 50 * (MEMS_NS + DISK_NS);
+        let mut ground = Ground::new(spoiling(&spec, at_once, &[1 + 3, SEGMENT + 1 + 1 + 5], &[]), 1);
+        assert!(request(&mut ground, Op::Read, 0, SEGMENT) && request(&mut ground, Op::Write, SEGMENT, SEGMENT));
+        ground.submit(Time::from_ns(at_once), Op::Read, 0, SEGMENT as u32, Flags::NONE);
+        ground.settle();
+        assert_eq!((ground.lost.len(), count(&ground.system, "detours")), (0, 1.0), "{spec:?}");
+        assert!(request(&mut ground, Op::Read, 4, 3), "the others are read on MEMS");
+        assert_eq!(count(&ground.system, "detours"), 1.0);
+        // Segment 1 is changed: only MEMS has it, but for what can't be read.
+        assert!(!request(&mut ground, Op::Read, SEGMENT, SEGMENT) && request(&mut ground, Op::Read, SEGMENT, 5));
+        // When it leaves, all but that block goes to the disk, and that block stays lost until it is written.
+        for segment in 3..3 + SLOTS {
+            assert!(request(&mut ground, Op::Read, segment * SEGMENT, 1));
+        }
+        assert_eq!(count(&ground.system, "lost_blocks"), 1.0);
+        assert!(request(&mut ground, Op::Read, SEGMENT, 5) && request(&mut ground, Op::Read, SEGMENT + 6, 2));
+        assert!(!request(&mut ground, Op::Read, SEGMENT + 5, 1), "{spec:?}");
+        assert!(request(&mut ground, Op::Write, SEGMENT + 5, 1) && request(&mut ground, Op::Read, SEGMENT, SEGMENT));
+        let detours = count(&ground.system, "detours");
+        assert!(request(&mut ground, Op::Read, SEGMENT, SEGMENT) && request(&mut ground, Op::Read, SEGMENT, SEGMENT));
+        assert_eq!(count(&ground.system, "detours"), detours, "and the segment comes to MEMS again");
+    }
+}
+
+#[test]
+fn a_block_that_the_disk_cannot_read_is_all_that_fails() {
+    for combination in 0..8 {
+        let spec = techniques(combination);
+        let mut ground = Ground::new(spoiling(&spec, 0, &[], &[3]), 1);
+        assert!(request(&mut ground, Op::Read, 0, 3) && request(&mut ground, Op::Read, 4, 4), "{spec:?}");
+        assert!(!request(&mut ground, Op::Read, 0, 4));
+        assert!(request(&mut ground, Op::Write, 3, 1) && request(&mut ground, Op::Read, 0, SEGMENT), "{spec:?}");
+        assert_eq!(count(&ground.system, "lost_blocks"), 0.0);
+    }
+}
+
+#[test]
+fn nothing_stale_is_served_where_blocks_cannot_be_read() {
+    let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.5, gap_ns: 150_000, outstanding: 8 };
+    for combination in 0..8 {
+        for seed in 0..20 {
+            let flush = (seed % 2 == 0).then(flushing).flatten();
+            let spec = CachingDiskSpec { flush, ..techniques(combination) };
+            // A fifth of MEMS without the headers, some of the disk.
+            let mems: Vec<u64> =
+                (0..SLOTS * (SEGMENT + 1)).filter(|lbn| lbn % (SEGMENT + 1) != 0 && lbn % 5 == seed % 5).collect();
+            let disk: Vec<u64> = (0..90).filter(|lbn| lbn % 17 == seed % 17).collect();
+            let mut ground = Ground::new(spoiling(&spec, 5_000_000, &mems, &disk), seed);
+            ground.operate(600, &load);
+            ground.settle();
+            while ground.step() {}
+            ground.read_all();
+            assert!(ground.wrong.is_empty(), "{seed}, {spec:?}: {:?}", ground.wrong.first());
+            for _ in 0..3 {
+                ground.cut(20 + seed * 7, &load, seed % 3);
+            }
+            assert!(ground.wrong.is_empty(), "after cuts, {seed}, {spec:?}: {:?}", ground.wrong.first());
+        }
+    }
+}
+
+/// A header that can't be read: any segment that is not found elsewhere may have been in its place.
+#[test]
+fn nothing_stale_is_served_after_a_header_is_gone() {
+    for combination in 0..8 {
+        let at_once = 50 * (MEMS_NS + DISK_NS);
+        let spec = techniques(combination);
+        let mut ground = Ground::new(spoiling(&spec, at_once, &[SEGMENT + 1], &[]), 1);
+        for segment in 0..4 {
+            assert!(request(&mut ground, Op::Write, segment * SEGMENT, SEGMENT));
+        }
+        ground.submit(Time::from_ns(at_once), Op::Read, 0, 1, Flags::NONE);
+        ground.settle();
+        ground.system.cut_power_after(1);
+        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert_eq!(ground.wrong, [] as [String; 0]);
+        assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, SEGMENT)]), "all of segment 1, {spec:?}");
+        assert!(!request(&mut ground, Op::Read, 11 * SEGMENT, 1), "nobody knows that it was not segment 11");
+        assert!(request(&mut ground, Op::Write, SEGMENT, SEGMENT) && request(&mut ground, Op::Read, SEGMENT, SEGMENT));
+        assert!(request(&mut ground, Op::Read, 2 * SEGMENT, SEGMENT), "this has been found");
+    }
+}
+
+/// A disk that takes no writes any more: what has left MEMS is lost, what has not is still there.
+#[test]
+fn what_the_disk_does_not_take_is_lost_only_if_it_has_left_mems() {
+    for (combination, flush) in (0..8).flat_map(|combination| [(combination, None), (combination, flushing())]) {
+        let spec = CachingDiskSpec { flush, ..techniques(combination) };
+        let mut ground = Ground::new(faulty(&spec, &none(), &fails_at(100_000)), 1);
+        for segment in 0..SLOTS {
+            assert!(request(&mut ground, Op::Write, segment * SEGMENT, SEGMENT), "MEMS takes it, {spec:?}");
+        }
+        for segment in 0..SLOTS {
+            assert!(request(&mut ground, Op::Read, segment * SEGMENT, SEGMENT), "MEMS has it, {spec:?}");
+        }
+        assert_eq!(count(&ground.system, "lost_blocks"), 0.0);
+        assert!(!request(&mut ground, Op::Read, 10 * SEGMENT, 1), "the disk does not");
+        assert_eq!(count(&ground.system, "lost_blocks"), SEGMENT as f64, "and one had to make room for that, {spec:?}");
+        assert!(!request(&mut ground, Op::Read, 0, 1));
+    }
+}

@@ -1,0 +1,74 @@
+//! The MEMS write buffer: what requests cost, that it returns what was written, through cleaning and power cuts, and that the
+//! same tests find planted bugs.
+
+mod closed_forms;
+mod content;
+mod failures;
+mod power_cuts;
+
+use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
+use sledsim::engine::{ComponentId, Details, System};
+use sledsim::hierarchy::{Child, Drive, WriteBuffer, WriteBufferCleanSpec, WriteBufferSpec};
+use sledsim::scenario;
+use sledsim::schedulers::{build, fcfs, SchedulerSpec};
+use sledsim_testing::scenarios;
+
+/// Every access of the MEMS device of these tests.
+const MEMS_NS: u64 = 100_000;
+/// Every access of their disk.
+const DISK_NS: u64 = 1_000_000;
+/// Blocks of their MEMS device and their disk.
+const MEMS_BLOCKS: u64 = 4096;
+const DISK_BLOCKS: u64 = 100_000;
+
+/// A drive whose every access takes the same time.
+fn constant(system: &mut System, access_ns: u64, capacity_blocks: u64) -> ComponentId {
+    let access_ms = access_ns as f64 * 1e-6;
+    let parameters =
+        ConstantParameters { name: String::new(), block_bytes: 512, capacity_blocks, access_ms, power: None };
+    let device = SimpleDevice::constant(&parameters).expect("a device");
+    let scheduler = build(&fcfs::POLICY.default, &device);
+    system.add(Box::new(Drive::new(Box::new(device), scheduler, 1)), &[])
+}
+
+/// A drive of the catalogue.
+fn drive(system: &mut System, name: &str, scheduler: SchedulerSpec) -> ComponentId {
+    let device = scenario::device(&scenarios::device_spec(name)).expect("a device");
+    let scheduler = build(&scheduler, device.as_ref());
+    system.add(Box::new(Drive::new(device, scheduler, 1)), &[])
+}
+
+/// A write buffer over two components.
+fn buffer(system: &mut System, spec: &WriteBufferSpec, mems: ComponentId, disk: ComponentId) -> ComponentId {
+    let buffer = WriteBuffer::new(spec, Child::of(system, mems), Child::of(system, disk))
+        .unwrap_or_else(|error| panic!("{error}"));
+    system.add(Box::new(buffer), &[mems, disk])
+}
+
+/// A write buffer over devices whose every access takes the same time.
+fn over_constant(spec: &WriteBufferSpec) -> System {
+    let mut system = System::default();
+    let mems = constant(&mut system, MEMS_NS, MEMS_BLOCKS);
+    let disk = constant(&mut system, DISK_NS, DISK_BLOCKS);
+    buffer(&mut system, spec, mems, disk);
+    system
+}
+
+/// So many logs of so many blocks, of which `together` are cleaned at once.
+fn spec(logs: u64, log_blocks: u64, together: u64) -> WriteBufferSpec {
+    WriteBufferSpec {
+        mems_bytes: Some(logs * log_blocks * 512),
+        log_bytes: log_blocks * 512,
+        buffer_bytes: together * log_blocks * 512,
+        clean: WriteBufferCleanSpec::default(),
+    }
+}
+
+fn details(system: &System) -> Details {
+    system.component(system.root()).details(system.now()).expect("a write buffer says something of itself")
+}
+
+fn count(system: &System, name: &str) -> f64 {
+    let counts = details(system).counts;
+    counts.iter().find(|count| count.name == name).unwrap_or_else(|| panic!("{name}: {counts:?}")).value
+}

@@ -1,0 +1,298 @@
+//! Counts of the measurement window: arrivals, completions, the time-average number of requests in the system, overload.
+//!
+//! A window is an observation period in the sense of operational analysis (P. J. Denning and J. P. Buzen, "The operational
+//! analysis of queueing network models", ACM Computing Surveys 10(3), 1978): throughput is the completions in it over its length,
+//! whenever these requests arrived, and the time in the system is the request-seconds spent in it per completion. Little's law
+//! then holds exactly in every window, also where requests are in the system at its start or its end.
+
+use std::collections::VecDeque;
+
+use crate::request::Request;
+use crate::time::{ns_to_s, Time};
+
+/// Reads and writes in the system during the measurement window; flushes are not counted.
+///
+/// `at_start + arrived = completed + failed + at_end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Requests in the system at the start of the window.
+    pub at_start: u64,
+    /// Requests that arrived in the window.
+    pub arrived: u64,
+    /// Requests served in the window, whenever they arrived.
+    pub completed: u64,
+    /// Requests that failed in the window.
+    pub failed: u64,
+    /// Requests in the system at the end of the window.
+    pub at_end: u64,
+    /// Blocks of the completed requests.
+    pub completed_blocks: u64,
+    /// Integral over the window of the number of requests in the system, in request-nanoseconds.
+    pub in_system_ns: u128,
+}
+
+/// Open arrivals that come faster than they are served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overload {
+    /// Requests that arrived per second.
+    pub offered_per_s: f64,
+    /// Requests completed per second of the measurement window.
+    pub served_per_s: f64,
+}
+
+/// Counts [`Traffic`].
+///
+/// The integral is kept as sums of arrival and departure times, so requests may be counted in any order.
+#[derive(Clone, Default)]
+pub(super) struct TrafficCounter {
+    in_system: u64,
+    window: Traffic,
+    start: Time,
+    arrivals_ns: u128,
+    departures_ns: u128,
+}
+
+impl TrafficCounter {
+    /// Starts with so many requests in the system.
+    pub(super) fn begin(&mut self, in_system: u64) {
+        self.in_system = in_system;
+    }
+
+    /// Number of requests in the system.
+    #[inline]
+    pub(super) fn in_system(&self) -> u64 {
+        self.in_system
+    }
+
+    /// Opens the measurement window.
+    pub(super) fn start_measuring(&mut self, now: Time) {
+        let in_system = self.in_system;
+        *self = Self { in_system, start: now, ..Self::default() };
+        self.window.at_start = in_system;
+    }
+
+    #[inline]
+    pub(super) fn arrive(&mut self, request: &Request) {
+        if request.is_flush() {
+            return;
+        }
+        self.in_system += 1;
+        self.window.arrived += 1;
+        self.arrivals_ns += u128::from(request.arrival.ns());
+    }
+
+    /// A request leaves the system at `end`, served or failed.
+    #[inline]
+    pub(super) fn leave(&mut self, request: &Request, end: Time, is_served: bool) {
+        if request.is_flush() {
+            return;
+        }
+        self.in_system -= 1;
+        self.departures_ns += u128::from(end.ns());
+        if is_served {
+            self.window.completed += 1;
+            self.window.completed_blocks += u64::from(request.blocks);
+        } else {
+            self.window.failed += 1;
+        }
+    }
+
+    /// Counts of the window if it ends now.
+    pub(super) fn window(&self, now: Time) -> Traffic {
+        let [at_start, at_end] = [self.window.at_start, self.in_system];
+        let left = self.departures_ns + u128::from(at_end) * u128::from(now.ns());
+        let entered = self.arrivals_ns + u128::from(at_start) * u128::from(self.start.ns());
+        Traffic { at_end, in_system_ns: left - entered, ..self.window }
+    }
+}
+
+/// Samples kept at most; when they are full, every other one is dropped.
+const MAX_SAMPLES: usize = 128;
+/// Fewest arrivals from which overload is recognised: as many as a confidence interval of the mean takes.
+const MIN_ARRIVALS: u64 = 320;
+/// Standard errors by which the number in the system must grow in each half of the arrivals.
+const GROWTH_ERRORS: f64 = 2.6;
+
+/// Recognises overload by the number of requests that open arrivals find in the system.
+///
+/// The number is sampled at equally many arrivals apart. Between samples it changes by increments; a system is overloaded where
+/// their mean is above zero in both halves of the arrivals, by [`GROWTH_ERRORS`] standard errors. A stable system's increments
+/// cancel out, so it fails this test however short the run and however bursty the arrivals; a load of just 100 %, whose number
+/// wanders like a random walk, passes it with a probability of about 10⁻⁴.
+#[derive(Clone)]
+pub(super) struct Backlog {
+    samples: Vec<u64>,
+    /// Arrivals from one sample to the next.
+    stride: u64,
+    until_next: u64,
+    arrivals: u64,
+    first: Time,
+    last: Time,
+}
+
+impl Default for Backlog {
+    fn default() -> Self {
+        let samples = Vec::with_capacity(MAX_SAMPLES);
+        Self { samples, stride: 1, until_next: 0, arrivals: 0, first: Time::ZERO, last: Time::ZERO }
+    }
+}
+
+impl Backlog {
+    /// A request arrives and finds so many in the system.
+    #[inline]
+    pub(super) fn arrive(&mut self, at: Time, in_system: u64) {
+        self.last = at;
+        self.arrivals += 1;
+        if self.until_next == 0 {
+            self.sample(at, in_system);
+        }
+        self.until_next -= 1;
+    }
+
+    fn sample(&mut self, at: Time, in_system: u64) {
+        if self.samples.is_empty() {
+            self.first = at;
+        }
+        if self.samples.len() == MAX_SAMPLES {
+            let mut place = 0;
+            self.samples.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.stride *= 2;
+        }
+        self.samples.push(in_system);
+        self.until_next = self.stride;
+    }
+
+    /// Arrivals per second where the system is overloaded; `None` where it is not, or the arrivals are too few to tell.
+    pub(super) fn overload(&self) -> Option<f64> {
+        if self.arrivals < MIN_ARRIVALS || self.last == self.first {
+            return None;
+        }
+        let increments: Vec<f64> = self.samples.windows(2).map(|pair| pair[1] as f64 - pair[0] as f64).collect();
+        let (early, late) = increments.split_at(increments.len() / 2);
+        (grows(early) && grows(late)).then(|| (self.arrivals - 1) as f64 / ns_to_s(self.last - self.first))
+    }
+}
+
+/// Returns true if the mean of the increments is above zero by more than [`GROWTH_ERRORS`] standard errors.
+fn grows(increments: &[f64]) -> bool {
+    let count = increments.len() as f64;
+    let mean = increments.iter().sum::<f64>() / count;
+    let squares: f64 = increments.iter().map(|increment| (increment - mean).powi(2)).sum();
+    mean > GROWTH_ERRORS * (squares / (count - 1.0) / count).sqrt()
+}
+
+/// Ends kept at most.
+const MAX_ENDS: usize = 1 << 16;
+
+/// Number of requests in the system where requests end ahead of the clock, as those served in order do.
+#[derive(Default)]
+pub(super) struct EarlyEnds {
+    arrived: u64,
+    /// Requests that ended by the last arrival.
+    left: u64,
+    /// Later ends in rising order, each of so many requests.
+    ends: VecDeque<(Time, u64)>,
+}
+
+impl EarlyEnds {
+    /// A request will end, or has ended, at this time.
+    #[inline]
+    pub(super) fn end(&mut self, at: Time) {
+        self.ends.push_back((at, 1));
+        if self.ends.len() == MAX_ENDS {
+            self.coarsen();
+        }
+    }
+
+    /// Merges neighbours, which then count until the later one ends.
+    #[cold]
+    fn coarsen(&mut self) {
+        let merged = self.ends.make_contiguous().chunks(2).map(|pair| {
+            let requests = pair.iter().map(|(_, requests)| requests).sum();
+            (pair[pair.len() - 1].0, requests)
+        });
+        self.ends = merged.collect();
+    }
+
+    /// A request has arrived, and all ends by then are known: returns how many others are in the system.
+    #[inline]
+    pub(super) fn arrive(&mut self, now: Time) -> u64 {
+        while let Some(&(_, requests)) = self.ends.front().filter(|(end, _)| *end <= now) {
+            self.left += requests;
+            self.ends.pop_front();
+        }
+        self.arrived += 1;
+        // It may have ended itself.
+        (self.arrived - self.left).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backlog(arrivals: u64, in_system: impl Fn(u64) -> u64) -> Backlog {
+        let mut backlog = Backlog::default();
+        (0..arrivals).for_each(|arrival| backlog.arrive(Time::from_ns(arrival * 1_000_000), in_system(arrival)));
+        backlog
+    }
+
+    #[test]
+    fn window_counts_requests_that_span_its_ends() {
+        let request = |id, arrival_ns| Request { id, arrival: Time::from_ns(arrival_ns), ..Request::read(0, 4) };
+        let requests = [request(0, 0), request(1, 10), request(2, 130)];
+        let mut counter = TrafficCounter::default();
+        counter.arrive(&requests[0]);
+        counter.arrive(&requests[1]);
+        counter.leave(&requests[0], Time::from_ns(50), true);
+        counter.start_measuring(Time::from_ns(100));
+        counter.arrive(&requests[2]);
+        counter.leave(&requests[1], Time::from_ns(160), true);
+        let expected = Traffic {
+            at_start: 1,
+            arrived: 1,
+            completed: 1,
+            failed: 0,
+            at_end: 1,
+            completed_blocks: 4,
+            in_system_ns: 60 + 70,
+        };
+        assert_eq!(counter.window(Time::from_ns(200)), expected);
+    }
+
+    #[test]
+    fn steady_growth_is_overload() {
+        let offered = backlog(10_000, |arrival| arrival / 3).overload().expect("it grows");
+        assert!((offered - 1000.0).abs() < 1e-6, "{offered}");
+        assert_eq!(backlog(MIN_ARRIVALS - 1, |arrival| arrival / 3).overload(), None);
+    }
+
+    #[test]
+    fn a_bounded_or_passing_backlog_is_no_overload() {
+        assert_eq!(backlog(10_000, |_| 0).overload(), None);
+        assert_eq!(backlog(10_000, |arrival| arrival % 97).overload(), None);
+        // Requests wait until a stopped device is ready, and are served after that.
+        assert_eq!(backlog(10_000, |arrival| arrival.min(20_000_u64.saturating_sub(3 * arrival))).overload(), None);
+        // All requests arrive at once.
+        let mut burst = Backlog::default();
+        (0..1000).for_each(|arrival| burst.arrive(Time::ZERO, arrival));
+        assert_eq!(burst.overload(), None);
+    }
+
+    #[test]
+    fn early_ends_are_merged_where_they_are_many() {
+        let mut early = EarlyEnds::default();
+        let count = 5 * MAX_ENDS as u64;
+        for end in 0..count {
+            early.arrive(Time::ZERO);
+            early.end(Time::from_ns(end + 1));
+            assert!(early.ends.len() < MAX_ENDS);
+        }
+        let left = early.arrive(Time::from_ns(count / 2));
+        assert!(left.abs_diff(count / 2) <= 16, "{left} of {count}");
+        assert_eq!(early.arrive(Time::from_ns(count)), 1);
+    }
+}
