@@ -12,7 +12,7 @@ CARGO ?= cargo
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 # What the extension is built from: a change of a test or of the C interface need not build it anew.
-extension_crates := crates/sledsim $(addprefix crates/sledsim-,compiled disksim nbd python)
+extension_crates := crates/sledsim $(addprefix crates/sledsim-,disksim nbd plugin python)
 rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.rs' -o -name '*.toml' -o -name '*.txt')
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
@@ -55,7 +55,7 @@ fuzz: $(STAMPS)/extension $(STAMPS)/dev
 check: check-rust check-python
 check-rust: $(STAMPS)/base
 	$(CARGO) fmt --all --check -- bench/floor.rs $(listed_rust)
-	$(CARGO) fmt --manifest-path examples/rust-parts/Cargo.toml --check
+	$(CARGO) fmt --manifest-path examples/rust-plugins/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 check-python: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/ruff check $(python_code)

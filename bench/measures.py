@@ -154,11 +154,11 @@ def timed(scenario: Scenario) -> Found:
     return {"each_s": (time.process_time() - start) / done}
 
 
-def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
+def ask_custom_scheduler(way: str, scale: float, folder: Path) -> Found:
     """Dispatch with 64 requests pending, by a class, a compiled function or a built-in policy: time of each."""
-    schedulers: dict[str, Any] = {"built_in": "clook", "class": {"python": "own_scheduler:LowestLbn"}}
+    schedulers: dict[str, Any] = {"built_in": "clook", "class": {"python": "custom_scheduler:LowestLbn"}}
     if way == "compiled":
-        library = compiled("own_scheduler", folder)
+        library = compiled("custom_scheduler", folder)
         schedulers["compiled"] = {"library": library, "symbol": "lowest_lbn", "positioning": False}
     requests = count(200_000 if way == "class" else 1_000_000, scale)
     scenario = pending_scenario(random_scenario(requests), 64)
@@ -166,25 +166,25 @@ def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
     return timed(scenario)
 
 
-def ask_own_mirror(way: str, scale: float, folder: Path) -> Found:
+def ask_custom_mirror(way: str, scale: float, folder: Path) -> Found:
     """Read from a mirror of four; a class, a compiled function or a built-in rule chooses the copy: time of a read."""
-    choices: dict[str, Any] = {"built_in": "shortest-queue", "class": {"python": "own_mirror:Fewest"}}
+    choices: dict[str, Any] = {"built_in": "shortest-queue", "class": {"python": "custom_mirror:Fewest"}}
     if way == "compiled":
-        library = compiled("own_mirror", folder)
+        library = compiled("custom_mirror", folder)
         choices["compiled"] = {"library": library, "symbol": "fewest", "positioning": False}
     scenario = random_scenario(count(200_000 if way == "class" else 1_000_000, scale))
     members = [{"count": 4, "system": scenario["system"]}]
     return timed({**scenario, "system": {"kind": "mirror", "members": members, "read": choices[way]}})
 
 
-def ask_own_spin_down(way: str, scale: float, folder: Path) -> Found:
+def ask_custom_spin_down(way: str, scale: float, folder: Path) -> Found:
     """Stop a sled after 5 ms, as a class, a compiled function or a built-in policy says: time of a request."""
     policies: dict[str, Any] = {
         "built_in": {"name": "timeout", "after_ms": 5},
-        "class": {"python": "own_spin_down:Timeout"},
+        "class": {"python": "custom_spin_down:Timeout"},
     }
     if way == "compiled":
-        policies["compiled"] = {"library": compiled("own_spin_down", folder), "symbol": "timeout"}
+        policies["compiled"] = {"library": compiled("custom_spin_down", folder), "symbol": "timeout"}
     scenario = random_scenario(count(200_000 if way == "class" else 1_000_000, scale))
     # What is asked of nobody is served ahead of time.
     scenario["system"] |= {"scheduler": "sptf", "spin_down": policies[way]}
@@ -247,9 +247,9 @@ def count_hits(way: str, _: float, folder: Path) -> Found:
     """Send a trace through a cache, built in, compiled or a class: the processor time of a reference."""
     import sledsim
 
-    policies: dict[str, Any] = {"built_in": "lru", "class": "own_cache:Lru"}
+    policies: dict[str, Any] = {"built_in": "lru", "class": "custom_cache:Lru"}
     if way == "compiled":
-        library = compiled("own_cache", folder)
+        library = compiled("custom_cache", folder)
         policies["compiled"] = {"library": library, "symbol": "lru", "state_bytes": 16, "slot_bytes": 8}
     start = time.process_time()
     found = sledsim.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
@@ -327,11 +327,11 @@ def run_sweep(tens: int, requests: int, threads: int, scale: float, folder: Path
 # What is measured: by how many times as much as usual, and a folder for what it writes.
 MEASURES: dict[str, Callable[[float, Path], Found]] = {
     **{name: partial(run_scenario, name) for name in SCENARIOS},
-    "own_built_in": partial(ask_own_scheduler, "built_in"),
-    "own_class": partial(ask_own_scheduler, "class"),
-    "own_compiled": partial(ask_own_scheduler, "compiled"),
-    **{f"own_mirror_{way}": partial(ask_own_mirror, way) for way in ("built_in", "class", "compiled")},
-    **{f"own_spin_down_{way}": partial(ask_own_spin_down, way) for way in ("built_in", "class", "compiled")},
+    "own_built_in": partial(ask_custom_scheduler, "built_in"),
+    "own_class": partial(ask_custom_scheduler, "class"),
+    "own_compiled": partial(ask_custom_scheduler, "compiled"),
+    **{f"custom_mirror_{way}": partial(ask_custom_mirror, way) for way in ("built_in", "class", "compiled")},
+    **{f"custom_spin_down_{way}": partial(ask_custom_spin_down, way) for way in ("built_in", "class", "compiled")},
     "session_one": partial(drive_session, "one"),
     "session_arrays": partial(drive_session, "arrays"),
     "session_c": drive_from_c,

@@ -24,7 +24,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 
 def compiled_policies(source: str, folder: Path, *libraries: str) -> Path:
-    """Compile policies of one's own into a shared library, linked with others."""
+    """Compile custom policies into a shared library, linked with others."""
     compiler = shutil.which("cc")
     assert compiler, "the tests need a C compiler"
     (folder / "mine.c").write_text(source)

@@ -31,7 +31,7 @@ REACH = 16_000
 CONSTANT: Table = {"name": "simpledisk-constant", "access_ms": 0.5}
 
 
-class Scene(random_scenarios.Maker):
+class Scene(random_scenarios.Factory):
     """Draws the parts of a scenario, and a trace."""
 
     def __init__(self, number: int, folder: Path) -> None:

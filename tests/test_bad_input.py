@@ -115,14 +115,14 @@ def test_a_trace_given_as_a_scenario(sledsim_cli: Callable[..., Outcome], tmp_pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["no records", "the file is empty: give one"]),
-        (HEADER, ["no records; give the whole file, or name its format with --format"]),
+        ("", ["no records", "the file is empty"]),
+        (HEADER, ["no requests: give the whole file"]),
         ("a line of prose\nand another one\n", ["no known trace format", "hp-srt"]),
         (HEADER + "5,0,0,4096,R\n6,0,4o96,4096,R\n", ["line 3", "offset", '"4o96"']),
         (HEADER + "5,0,0,4096,R\n6,0,4096", ["line 3"]),
         (HEADER + "5,0,0,4096,R\n1,0,10,4096,R,extra\n", ["line 3"]),
         (HEADER + "5,0,0,0,R\n", ["line 2", "zero length"]),
-        (HEADER + "5,0,0,4096,R\n4,0,0,4096,W\n", ["line 3", "time runs backwards"]),
+        (HEADER + "5,0,0,4096,R\n4,0,0,4096,W\n", ["line 2", "one 1 ns after that of the next record"]),
         (HEADER + "5,0,0,4096,R\n6,0,99999999995904,4096,R\n", ["beyond the device", "wrap", "scale"]),
         (HEADER + "5,0,0,4096,R\n6,0,0,4096,X\n", ["line 3", "op"]),
         (HEADER + "-5,0,0,4096,R\n", ["line 2", "time"]),
@@ -157,7 +157,7 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
     whole = gzip.compress(trace_file.read_bytes())
     cut = trace_file.with_name("cut.csv.gz")
     cut.write_bytes(whole[: len(whole) // 2])
-    assert_refused(sledsim_cli("replay", cut), "cut.csv.gz", "damaged, or not whole: fetch it")
+    assert_refused(sledsim_cli("replay", cut), "cut.csv.gz", "damaged or incomplete: fetch it")
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,7 @@ def test_wrong_options_of_replay(
         ["run", "a", "b"],
         ["replay", "t", "--devices", "one"],
         ["replay", "t", "--column", "x"],
+        ["replay", "t", "--column", "time=a", "--column", "time=b"],
         ["--frob"],
     ],
 )
@@ -236,8 +237,8 @@ def test_a_missing_library_is_named_before_anything_runs(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     picture = ["--plot", scenario_file.with_name("a.png")]
-    assert_refused(sledsim_cli("run", scenario_file, *picture), library, "pip install 'sledsim[plots]'")
-    assert_refused(sledsim_cli("compare", scenario_file, *picture), library, "pip install 'sledsim[plots]'")
+    assert_refused(sledsim_cli("run", scenario_file, *picture), library, "pip install 'altair")
+    assert_refused(sledsim_cli("compare", scenario_file, *picture), library, "pip install 'altair")
 
 
 def test_an_unknown_metric_names_the_nearest(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:

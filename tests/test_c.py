@@ -129,7 +129,7 @@ def test_another_simulator_has_it_for_its_storage(library: Library, tmp_path: Pa
     assert int(found[1]) == pytest.approx(16 * 10_000 / (float(found[2]) + 5), rel=0.01)
 
 
-#: Policies of one's own, as a scheduler and as the cache above it.
+#: Custom policies, as a scheduler and as the cache above it.
 OWN = """
 #include "sledsim_policy.h"
 
@@ -182,7 +182,7 @@ def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path:
 @pytest.mark.parametrize(
     ("scheduler", "says"),
     [
-        ('"mine:Mine"', "only the Python package brings in classes; here a policy of one's own is in a library"),
+        ('"mine:Mine"', "Python classes need the Python package; here a custom policy is a library"),
         ('{ library = "libnone.so", symbol = "pick" }', "no library libnone.so: looked for "),
     ],
 )

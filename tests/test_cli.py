@@ -138,6 +138,30 @@ def test_replay_is_the_short_way_of_a_scenario(sledsim_cli: Callable[..., Outcom
 
 
 @pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["replay", "t.csv", "--device", "g2", "--device", "g3"], "--device"),
+        (["replay", "t.csv", "-d", "g2", "--scheduler", "sptf", "--device=g2"], "--device"),
+        (["trace", "head", "t.csv", "-n", "3", "--records", "4"], "--records"),
+        (["sweep", "run", "s.toml", "--threads", "1", "--threads", "2"], "--threads"),
+        (["hit-ratio", "t.csv", "--page-bytes", "512", "--page-bytes", "4096"], "--page-bytes"),
+    ],
+)
+def test_an_option_of_one_value_given_twice_is_refused(
+    sledsim_cli: Callable[..., Outcome], words: list[str], option: str
+) -> None:
+    done = sledsim_cli(*words)
+    assert (done.status, done.out) == (2, "")
+    assert option in done.err
+    assert "given 2 times, and takes one value: give it once" in done.err
+
+
+def test_options_of_several_values_may_be_repeated(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+    repeated = ["--pages", "1", "--pages", "2", "--policy", "lru", "--policy", "arc", "--json", "--json"]
+    assert len(json.loads(sledsim_cli("hit-ratio", trace_file, *repeated).out)["caches"]) == 4
+
+
+@pytest.mark.parametrize(
     ("options", "completed"),
     [
         (["--mode", "outstanding", "--outstanding", "4"], 50),

@@ -1,4 +1,4 @@
-"""Code of one's own that holds a worker of a cluster for ever: the worker ends, its run fails, the others are done."""
+"""Custom code that blocks a worker of a cluster: the worker ends, its run fails, the others complete."""
 
 from __future__ import annotations
 

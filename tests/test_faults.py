@@ -184,7 +184,8 @@ def test_arguments_of_a_replay_are_told_and_offered_in_words_of_python(tmp_path:
     with pytest.raises(ScenarioError) as caught:
         sledsim.replay(trace, device="g22", fit="scal")
     assert [(fault.path, fault.file) for fault in caught.value.faults] == [("device", None), ("fit", None)]
-    with pytest.raises(TraceError, match=r"so many such records with skip_bad, or name another format$") as told:
+    trace.write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
+    with pytest.raises(TraceError, match=r"give skip_bad = 1, which leaves out 1 of 2 records$") as told:
         sledsim.replay(trace)
     assert (told.value.file, told.value.line) == (str(trace), 2)
     # What a setting says is wrong in the scenario, and what a file says in that.
@@ -279,9 +280,10 @@ def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outc
     told = sledsim_cli("run", tmp_path / "it.json", "--set", "sead=1", "--set", "run.requests=many")
     assert told.err.startswith('error: --set sead=1: unknown key sead: did you mean "seed"?')
     assert 'run.requests = "many" is of the wrong type' in told.err
-    trace.write_text(f"{HEADER}0,0,0,none,R\n")
+    trace.write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
     told = sledsim_cli("trace", "info", trace)
-    assert "tolerate so many such records with --skip-bad, or name another --format" in told.err
+    assert "give --skip-bad 1, which leaves out 1 of 2 records" in told.err
+    assert f"sledsim trace info {trace} --skip-bad 1" in told.err
 
 
 def test_of_very_many_faults_the_first_are_told_and_all_are_there() -> None:

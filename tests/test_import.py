@@ -182,3 +182,13 @@ def test_a_scenario_that_lacks_what_decides_its_results_is_not_run_unasked(
         for command in ("validate", "explain"):
             assert sledsim_cli(command, out).status == 2
             assert sledsim_cli(command, out, "--set", "accept_missing=true").status == 0
+
+
+@pytest.mark.parametrize("text", ["{} a {{ }}", "disksim_disk {} {{ }}", "disksim_disk a {{ {} = 3 }}", "source {}"])
+def test_a_long_word_is_not_repeated(tmp_path: Path, sledsim_cli: Callable[..., Outcome], text: str) -> None:
+    file = tmp_path / "long.parv"
+    file.write_text(text.format("x" * 100_000))
+    told = sledsim_cli("import", "disksim", file)
+    assert told.status == 2
+    assert "a word of 100000 bytes: expected a parameter file" in told.err
+    assert len(told.err) < 500

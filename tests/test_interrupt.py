@@ -151,11 +151,9 @@ def test_columns_of_a_long_log_can_be_interrupted() -> None:
     whole_s = time.process_time() - begun
     before = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
     try:
-        begun = time.process_time()
         signal.setitimer(signal.ITIMER_VIRTUAL, whole_s / 8)
         with pytest.raises(KeyboardInterrupt):
             _ = results[1].log
-        assert time.process_time() - begun < whole_s / 2
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -161,3 +162,22 @@ def test_no_small_system_whose_members_fail_hangs() -> None:
     assert done.returncode == 0, done.stderr[-2_000:]
     ran = [line for line in done.stdout.splitlines() if line.endswith("ran")]
     assert len(ran) > count // 2, f"{len(ran)} of {count} could be run"
+
+
+@pytest.mark.parametrize("document", ['base = "pipe"\n', '[system]\ndevice = "pipe"\n'])
+def test_a_pipe_that_a_scenario_names_is_not_waited_for(
+    tmp_path: Path, document: str, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(document.replace("pipe", str(tmp_path / "pipe.toml")))
+    found = sledsim_cli("validate", scenario)
+    assert (found.status, "it is not a regular file" in found.err) == (2, True), found.err
+
+
+def test_a_pipe_in_the_place_of_a_scenario_is_not_waited_for(
+    tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    os.mkfifo(tmp_path / "s.toml")
+    found = sledsim_cli("validate", tmp_path / "s.toml")
+    assert found.err == f"error: {tmp_path / 's.toml'}: a pipe: send it to standard input, and name - instead\n"

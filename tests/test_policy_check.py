@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "own_policies.py").write_text((ROOT / "examples" / "own_policies.py").read_text())
+    (tmp_path / "custom_schedulers.py").write_text((ROOT / "examples" / "custom_schedulers.py").read_text())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -37,7 +37,7 @@ def test_built_in_schedulers_keep_to_the_contract(name: str) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["Fcfs", "Clook", "Sptf", "AgedSptf"])
 def test_classes_keep_to_the_contract(name: str) -> None:
-    found = sledsim.check_policy(f"own_policies:{name}")
+    found = sledsim.check_policy(f"custom_schedulers:{name}")
     assert found.passed, str(found)
 
 
@@ -155,7 +155,7 @@ def test_a_class_made_from_one_with_an_init_has_its_parameters(folder: Path) -> 
 
 
 def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    good = sledsim_cli("check-policy", "own_policies:AgedSptf", "--parameter", "weight=2", "--json")
+    good = sledsim_cli("check-policy", "custom_schedulers:AgedSptf", "--parameter", "weight=2", "--json")
     assert (good.status, json.loads(good.out)["passed"]) == (0, True)
     text = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return -1\n"
     (folder / "mine.py").write_text(f"from sledsim.schedulers import Policy\n{text}")
@@ -163,7 +163,7 @@ def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[...
     assert bad.status == 2
     assert "mine:Mine does not keep to the contract" in bad.err
     assert "request 0" in bad.err
-    unknown = sledsim_cli("check-policy", "own_policies:AgedSptf", "--parameter", "wait=2")
+    unknown = sledsim_cli("check-policy", "custom_schedulers:AgedSptf", "--parameter", "wait=2")
     assert unknown.status == 2
     assert "wait" in unknown.err
 
@@ -171,18 +171,18 @@ def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[...
 @pytest.mark.parametrize(
     ("name", "role"),
     [
-        ("own_policies:Fcfs", "scheduler"),
-        ("own_caches:Lru", "replacement"),
-        ("own_mirrors:Nearest", "mirror"),
-        ("own_spin_down:Adaptive", "spin-down"),
-        ("own_mechanism:Sled", "device"),
+        ("custom_schedulers:Fcfs", "scheduler"),
+        ("custom_caches:Lru", "replacement"),
+        ("custom_mirrors:Nearest", "mirror"),
+        ("custom_spin_down:Adaptive", "spin-down"),
+        ("custom_mechanism:Sled", "device"),
         ("lru", "replacement"),
     ],
 )
 def test_a_class_tells_what_it_decides(
     name: str, role: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    for path in (ROOT / "examples").glob("own_*.py"):
+    for path in (ROOT / "examples").glob("custom_*.py"):
         (folder / path.name).write_text(path.read_text())
     # Which contract is tried is all that is asked here.
     monkeypatch.setattr(policy_check, "_fault", lambda _test: "")

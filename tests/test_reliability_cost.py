@@ -18,7 +18,7 @@ ENCLOSURE: dict[str, Any] = {
     "enclosure": {"data": 19, "parity": 1},
     "device": {"mttf": "200000 h"},
     "rebuild": {"time": "15 min"},
-    "repair": {"preventive": "1 week", "mandatory": "2 days"},
+    "repair": {"strategy": "none", "preventive": "1 week", "mandatory": "2 days"},
     "cost": PRICES,
 }
 
@@ -137,7 +137,7 @@ def test_times_of_repair_are_those_of_the_description_or_a_week(curve: reliabili
     found = reliability.cost_curve(without)
     assert {time.h for time in found.repair.values()} == {168}
     assert "1 week is taken" in str(found)
-    only = reliability.cost_curve({**without, "repair": {"mandatory": "3 days"}})
+    only = reliability.cost_curve({**without, "repair": {"strategy": "none", "mandatory": "3 days"}})
     assert {time.h for time in only.repair.values()} == {72}
 
 
@@ -167,7 +167,7 @@ def test_the_curve_ends_with_the_spares_that_a_chain_has_states_for() -> None:
     short = described(
         enclosure={"data": 4, "parity": 1},
         device={"mttf": "1000 h"},
-        repair={"preventive": "1 week", "mandatory": None},
+        repair={"strategy": "none", "preventive": "1 week", "mandatory": None},
         cost={"device": 1.0, "visit": 1.0, "loss": 1.0},
     )
     found = reliability.cost_curve(short)

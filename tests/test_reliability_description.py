@@ -124,6 +124,16 @@ def test_rates_of_repair_follow_the_strategy() -> None:
     assert alone.preventive_rate_per_h == alone.mandatory_rate_per_h == 1 / 168
 
 
+@pytest.mark.parametrize("key", ["preventive", "mandatory"])
+def test_a_time_of_repair_without_a_strategy_is_refused(key: str) -> None:
+    with pytest.raises(ReliabilityError) as error:
+        Description.of(TABLES | {"repair": {key: "1 week"}})
+    says = f'repair.strategy is missing: {key} has no effect without it; add strategy = "{key}"'
+    assert says in str(error.value)
+    described = Description.of(TABLES | {"repair": {"strategy": "none", key: "1 week"}})
+    assert Description.of(described.to_dict()) == described
+
+
 # The table, the keys that change (None: taken out), and what the message begins with.
 COUNT = "expected a whole number from 1 to 100000"
 WRONG: list[tuple[str, dict[str, Any], str]] = [

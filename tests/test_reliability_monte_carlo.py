@@ -127,7 +127,7 @@ def test_an_enclosure_too_large_to_be_forced_is_sampled_plainly() -> None:
     found = simulate(HONG2006, set=large, years=[0.1, 0.2], lifetimes=1000)
     assert [loss["method"] for loss in found.loss] == ["plain", "plain"]
     assert found.loss[0]["high"] < 0.01
-    with pytest.raises(ReliabilityError, match="times 1123 devices and spares, is more than 4096") as caught:
+    with pytest.raises(ReliabilityError, match="times 1123 devices and spares is more than 4096") as caught:
         simulate(HONG2006, set=large, years=[0.1], lifetimes=1000, method="biased")
     assert (caught.value.kind, caught.value.path) == ("out-of-range", "enclosure.parity")
     # At the limit it is forced.

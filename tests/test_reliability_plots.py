@@ -20,7 +20,7 @@ ENCLOSURE: dict[str, Any] = {
     "enclosure": {"data": 19, "parity": 1, "spares": 5},
     "device": {"mttf": "200000 h"},
     "rebuild": {"time": "15 min"},
-    "repair": {"preventive": "1 week"},
+    "repair": {"strategy": "none", "preventive": "1 week"},
     "cost": {"device": 100.0, "visit": 500.0, "loss": 100_000.0},
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
 
-#: A device of one's own, which a scenario names by its file.
+#: A device that a scenario names by its file.
 DEVICE = "mechanism = 'mems'\nbase = 'g2'\n"
 SCENARIO = "[system]\ndevice = 'mine.toml'\n"
 

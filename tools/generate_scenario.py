@@ -40,7 +40,7 @@ MODULES = {
     "workload": ("WorkloadSpec",),
     "seek": ("SeekCurve",),
     "disk": ("DeviceSpec:disk",),
-    "policy": ("SchedulerSpec:own",),
+    "policy": ("SchedulerSpec:custom",),
     "drive": ("SystemSpec:drive",),
     "cache": (
         "ReplacementSpec",
@@ -61,7 +61,7 @@ ROOT = "scenario"
 RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ", "ReadAheadSpec": "CacheReadAhead"}
 
 # What unions of policies have alike: the class of a variant by its tag.
-SHARED = {"own": "OwnPolicy"}
+SHARED = {"custom": "CustomPolicy"}
 
 PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "Any"}
 

@@ -46,7 +46,7 @@ DISTRIBUTIONS = [
 ]
 
 
-class Maker:
+class Factory:
     """Draws one scenario; the number also goes round kinds of systems, devices and policies, so that all come up."""
 
     def __init__(self, number: int) -> None:
@@ -420,7 +420,7 @@ class Maker:
         return makers[kind]()
 
 
-class Fragile(Maker):
+class Fragile(Factory):
     """Draws small systems whose members fail one after the other."""
 
     def scenario(self) -> Table:
@@ -488,7 +488,7 @@ def fragile(number: int) -> Table:
 
 def scenario(number: int) -> Table:
     """Return the scenario of this number."""
-    return Maker(number).scenario()
+    return Factory(number).scenario()
 
 
 if __name__ == "__main__":

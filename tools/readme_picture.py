@@ -6,17 +6,21 @@ python tools/readme_picture.py docs/images/overview.svg
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import altair as alt
 
 import sledsim
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 REQUESTS = 20_000
 WIDTH, HEIGHT = 330, 250
 INK, SLED, TIP, ACCENT = "#334155", "#93c5fd", "#475569", "#b45309"
 
 
-def sled() -> alt.LayerChart:
+def sled() -> alt.LayerChart | alt.FacetChart:
     """Return a sled that has moved away from the middle, above the grid of its fixed tips."""
     scale = {"x": alt.Scale(domain=[0, 13.2]), "y": alt.Scale(domain=[0, 10])}
 
@@ -26,8 +30,8 @@ def sled() -> alt.LayerChart:
     def y(name: str) -> alt.Y:
         return alt.Y(name, scale=scale["y"], axis=None)
 
-    def layer(rows: list[dict[str, object]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows))
+    def layer(rows: Sequence[Mapping[str, object]]) -> alt.Chart:
+        return alt.Chart(alt.InlineData(values=rows))
 
     frame = (
         layer([{"x": 0.2, "x2": 13.0, "y": 0.9, "y2": 9.3}])
@@ -89,7 +93,7 @@ def sled() -> alt.LayerChart:
     )
 
 
-def responses() -> alt.LayerChart:
+def responses() -> alt.LayerChart | alt.FacetChart:
     """Return mean response time against load for a MEMS device and a disk, by scheduler."""
     rows = []
     for device, rates in (("g2", [100, *range(200, 2200, 200)]), ("atlas10k", range(20, 220, 20))):
@@ -105,7 +109,7 @@ def responses() -> alt.LayerChart:
                 if mean < 100:
                     rows.append({"rate": rate, "ms": mean, "line": label})
     chart = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.InlineData(values=rows))
         .mark_line(point={"size": 18})
         .encode(
             alt.X(
@@ -127,7 +131,7 @@ def responses() -> alt.LayerChart:
     )
     names = (
         alt.Chart(
-            alt.Data(
+            alt.InlineData(
                 values=[
                     {"rate": 52, "ms": 75, "text": "disk, FCFS", "line": "disk (Atlas 10K), FCFS"},
                     {"rate": 310, "ms": 75, "text": "disk, SPTF", "line": "disk (Atlas 10K), SPTF"},

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from sledsim._own import Copies, Modes, Pending, Request
+from sledsim._plugin_views import Copies, Modes, Pending, Request
 
 __all__ = [
     "Completion",
@@ -35,6 +35,7 @@ __all__ = [
     "Written",
     "__version__",
     "cache_policies",
+    "call_with_timeout",
     "catalog_entry",
     "catalog_names",
     "disksim_reference",
@@ -44,7 +45,6 @@ __all__ = [
     "error_of",
     "hit_ratios",
     "import_disksim",
-    "call_with_timeout",
     "limits",
     "mean_interval",
     "mechanisms",
@@ -116,18 +116,18 @@ class Fault:
     keys: tuple[str, ...]
     """Every key that the sentence names, the wrong one first."""
     at_s: float | None
-    """Of a policy of one's own that failed: when it did, s of simulated time."""
+    """Of a custom policy that failed: the simulated time, s."""
     request: int | None
-    """Of a policy of one's own that failed: the number of the request at hand, or of the oldest pending one."""
+    """Of a custom policy that failed: the id of its request, or of the oldest pending one."""
     traceback: str | None
-    """Of a policy of one's own that raised an error: what Python tells of it."""
+    """Of a custom policy that raised an error: Python's traceback."""
     def of_option(self, option: str) -> Self: ...
     def within(self, prefix: str) -> Self: ...
     def about(self, about: str, *, instead: bool = False) -> Self: ...
     def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...
     def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]: ...
     @staticmethod
-    def _of(held: str) -> Fault: ...
+    def _of(text: str) -> Fault: ...
 
 class SledsimError(Exception):
     """What Sledsim cannot do, and what to do about it.
@@ -156,7 +156,7 @@ class TraceError(SledsimError):
     """A trace cannot be read."""
 
 class RunError(SledsimError):
-    """A run cannot go on; where a policy of one's own is why, ``result`` has what had been found until then."""
+    """A run failed; if a custom policy is the cause, ``result`` has the results until then."""
 
     result: Any
 
@@ -187,7 +187,7 @@ class Written:
     base_dir, catalog
         The folder of its relative paths, and folders whose ``devices`` and ``workloads`` it may name.
     policies, drawings
-        Find its policies of one's own, and make its devices from drawings: by what it says, and its paths' folder.
+        Functions that load its custom policies, and make its devices from drawings.
     """
 
     def __new__(
@@ -464,8 +464,8 @@ def hit_ratios(
     path: str,
     *,
     caches: list[tuple[dict[str, Any], int]],
-    page_bytes: int,
     policies: Callable[[str, dict[str, Any], Path], object],
+    page_bytes: int | None = None,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     format: str | None = None,
     skip_bad: int = 0,

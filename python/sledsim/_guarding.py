@@ -1,4 +1,4 @@
-"""Code of one's own that does not come back: what wakes it, and what ends a command where nothing does."""
+"""Time limits for custom Python code: wakes a call that waits too long, and ends a command that cannot be woken."""
 
 import faulthandler
 import signal
@@ -9,37 +9,37 @@ from contextlib import suppress
 from types import FrameType
 from typing import TypeVar
 
-__all__ = ["end_when_stuck", "call_with_timeout"]
+__all__ = ["call_with_timeout", "end_when_stuck"]
 
 _Found = TypeVar("_Found")
 
-#: What wakes the main thread: nobody else sends it, and who does not listen for it does not notice.
+#: Signal that wakes the main thread; it is ignored by default.
 WAKES: signal.Signals | None = getattr(signal, "SIGURG", None)
-#: What has a thread show its stack.
+#: Signal that makes a thread print its stack.
 SHOWS: signal.Signals | None = getattr(signal, "SIGUSR2", None)
 #: The standard error stream.
 STDERR = 2
 
-#: Whether this process is to end.
+#: Set if this process ends when custom code is stuck.
 _ends = threading.Event()
 
 
 def call_with_timeout(name: str, limit_s: float, function: Callable[[], _Found]) -> _Found:
-    """Call what runs code of one's own, and have it raise where it takes too long.
+    """Call a function that runs custom code, and raise if it takes too long.
 
     Parameters
     ----------
     name
-        What messages call it.
+        Name in messages.
     limit_s
-        How long it may take, s of real time.
+        Time limit, s of real time.
     function
-        What is called.
+        The function to call.
 
     Raises
     ------
     ScenarioError
-        Where it takes longer.
+        If the function takes longer.
     """
     from sledsim import _core
 
@@ -51,15 +51,15 @@ def call_with_timeout(name: str, limit_s: float, function: Callable[[], _Found])
 
 
 def end_when_stuck() -> None:
-    """Have this process end, with exit status 2, where code of one's own does not come back and nothing else ends it.
+    """End this process with exit status 2 if custom code does not return and cannot be interrupted.
 
-    It says what was called and when, and shows where in Python it was. Meant for processes that have nothing to lose:
-    those of the command line, and workers.
+    A message names the method and its time limit, and the Python stack is printed. Meant for processes that have no
+    state to lose: those of the command line, and workers.
     """
     if SHOWS is not None:
         faulthandler.register(SHOWS, file=STDERR, all_threads=False)
     _ends.set()
-    # Where the core is not there yet it is told with the first class: many a command has none.
+    # If the core is not loaded yet, the first custom class passes this on: most commands need no core for it.
     if "sledsim._core" in sys.modules:
         _tell_core()
 
@@ -71,11 +71,11 @@ def _tell_core() -> None:
 
 
 def _listen() -> None:
-    """Let the main thread be woken from what it waits for, unless the program has a use of its own for the signal."""
+    """Let the signal wake the main thread, unless the program handles the signal itself."""
     if WAKES is None or threading.current_thread() is not threading.main_thread():
         return
     if signal.getsignal(WAKES) is signal.SIG_DFL:
-        # In an interpreter beside the main one there are no handlers.
+        # Subinterpreters have no signal handlers.
         from sledsim import _core
 
         with suppress(ValueError):
@@ -84,4 +84,4 @@ def _listen() -> None:
 
 
 def _woken(_signal: int, _frame: FrameType | None) -> None:
-    """Do nothing: whatever the thread was made to raise is raised as this is called."""
+    """Do nothing: the thread's pending exception is raised when this is called."""

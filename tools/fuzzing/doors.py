@@ -72,9 +72,9 @@ def doors() -> dict[str, Door]:
     """Return the doors by name; what they need of Sledsim is loaded here."""
     from fuzzing.arguments import Arguments
     from fuzzing.command import Command
+    from fuzzing.custom_policies import CustomPolicies
     from fuzzing.disksim import DiskSimFiles
     from fuzzing.documents import Documents
-    from fuzzing.own_policies import OwnPolicies
     from fuzzing.systems import Systems
     from fuzzing.traces import Traces
 
@@ -85,11 +85,11 @@ def doors() -> dict[str, Door]:
         "argument": Arguments(),
         "system": Systems(),
         "command": Command(),
-        "own": OwnPolicies(),
+        "custom": CustomPolicies(),
     }
 
 
 #: Their names, without loading anything.
-NAMES = ("document", "trace", "disksim", "argument", "system", "command", "own")
+NAMES = ("document", "trace", "disksim", "argument", "system", "command", "custom")
 #: How often each comes up: a system takes ten times as long as a document.
-TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "own", "trace", "command")
+TURNS = ("document", "system", "trace", "document", "argument", "system", "disksim", "custom", "trace", "command")

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sledsim::fault::{Fault, Kind};
 use sledsim::scenario::{self, BuiltIn, Catalog, Draft, Keep, Notation};
 
-use sledsim_compiled::Libraries;
+use sledsim_plugin::LibraryLoader;
 
 use crate::codes::Error;
 
@@ -39,8 +39,8 @@ pub fn open_text(
 pub fn open_draft(draft: Draft, folder: &Path, mut settings: Vec<String>) -> Result<Opened, Error> {
     settings.push(SESSION_WORKLOAD.to_owned());
     // SAFETY: `sledsim.h` says that a scenario that names a library is trusted as a program is.
-    let libraries = unsafe { Libraries::trusted() };
-    let catalog = Catalog::default().with_built_in(CATALOG).with_door(Arc::new(libraries));
+    let libraries = unsafe { LibraryLoader::trusted() };
+    let catalog = Catalog::default().with_built_in(CATALOG).with_loader(Arc::new(libraries));
     let resolved = draft.set(&settings).resolve(&catalog, folder)?;
     let session = resolved.session(&Keep::default())?;
     Ok(Opened { session, citations: resolved.citations().to_vec() })

@@ -12,6 +12,8 @@ use super::sources::Sources;
 const MAX_DEPTH: usize = 16;
 /// Most words and marks read in all.
 const MAX_TOKENS: usize = 8_000_000;
+/// Longest word, in bytes: errors repeat words.
+const MAX_WORD_BYTES: usize = 1000;
 
 /// A word or a mark.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +116,12 @@ impl<'a> Tokens<'a> {
                 if self.count > MAX_TOKENS {
                     let says = format!("more than {MAX_TOKENS} words: expected a parameter file");
                     return Err(Fault::new(found.1, Kind::OutOfRange, says));
+                }
+                if let (Token::Word(word), place) = &found {
+                    if word.len() > MAX_WORD_BYTES {
+                        let says = format!("a word of {} bytes: expected a parameter file", word.len());
+                        return Err(Fault::new(*place, Kind::OutOfRange, says));
+                    }
                 }
                 return Ok(found);
             }

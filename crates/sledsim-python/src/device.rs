@@ -17,7 +17,7 @@ use sledsim::time::Time;
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
-use crate::policy::PythonDoor;
+use crate::plugin::PythonLoader;
 use crate::values::{document_of, to_python, to_value};
 
 /// One mechanism of a device.
@@ -44,7 +44,7 @@ impl Device {
         let draft = Draft::of_device(document_of(given, "scenario")?, "scenario").set(&sets);
         let mut catalog = Catalog::new(catalog);
         if let Some(load) = policies {
-            catalog = catalog.with_door(Arc::new(PythonDoor::new(load, None)));
+            catalog = catalog.with_loader(Arc::new(PythonLoader::new(load, None)));
         }
         let work = || draft.resolve_device(&catalog, &base_dir);
         let spec = given.py().detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;

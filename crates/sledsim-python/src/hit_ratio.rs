@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use sledsim::fault::Fault;
 use sledsim::hierarchy::cache::hit_ratio::{self, CacheSpec, HitRatioError};
 use sledsim::hierarchy::cache::replacement::POLICIES;
-use sledsim::own::Role;
+use sledsim::plugin::Role;
 use sledsim::scenario;
+use sledsim::traces::TraceOptions;
 
 use crate::errors;
-use crate::parts;
-use crate::policy::PythonDoor;
+use crate::plugin::{rust, PythonLoader};
 use crate::trace::{options, read_error, watched, Columns};
 use crate::values::{document_of, parameters_of, to_python, to_value};
 
@@ -28,7 +28,7 @@ pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
                 "bytes_per_slot": policy.bytes_per_slot, "parameters": parameters_of(&schema, policy.name),
             })
         })
-        .chain(parts::listed(Role::Replacement))
+        .chain(rust::listed(Role::Replacement))
         .collect();
     to_python(python, &list)
 }
@@ -36,8 +36,8 @@ pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 /// A policy, and a number of pages.
 type Cache<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-fn cache((policy, pages): &Cache<'_>, door: &PythonDoor) -> PyResult<CacheSpec> {
-    let policy = scenario::replacement(document_of(policy, "policy")?, Some(door), Path::new(""));
+fn cache((policy, pages): &Cache<'_>, loader: &PythonLoader) -> PyResult<CacheSpec> {
+    let policy = scenario::replacement(document_of(policy, "policy")?, Some(loader), Path::new(""));
     let policy = policy.map_err(|faults| errors::scenario(faults.within("policy")))?;
     let pages = document_of(pages, "pages")?;
     match pages.as_u64() {
@@ -49,7 +49,7 @@ fn cache((policy, pages): &Cache<'_>, door: &PythonDoor) -> PyResult<CacheSpec> 
 /// Replays a trace on caches and returns their counts.
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, caches, page_bytes, policies, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
+    path, *, caches, policies, page_bytes = None, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
     event = None, time_unit = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
@@ -57,8 +57,8 @@ pub fn hit_ratios<'py>(
     python: Python<'py>,
     path: PathBuf,
     caches: Vec<Cache<'py>>,
-    page_bytes: u64,
     policies: Py<PyAny>,
+    page_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
     format: Option<String>,
     skip_bad: u64,
@@ -67,9 +67,11 @@ pub fn hit_ratios<'py>(
     event: Option<String>,
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
-    let door = PythonDoor::new(policies, None);
-    let caches = caches.iter().map(|each| cache(each, &door)).collect::<PyResult<Vec<_>>>()?;
+    // Requests count in the order of the trace, whatever their times.
+    let options =
+        TraceOptions { ignore_times: true, ..options(format, skip_bad, sector_bytes, columns, [event, time_unit])? };
+    let loader = PythonLoader::new(policies, None);
+    let caches = caches.iter().map(|each| cache(each, &loader)).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;
     let mut keep_going = |requests: u64, fraction: Option<f64>| {
         Python::attach(|python| {

@@ -8,45 +8,37 @@ mod disk;
 mod disksim;
 mod document;
 mod errors;
-mod guard;
 mod hit_ratio;
 mod limits;
-mod mechanism;
 mod mems;
-mod mirror;
-mod parts;
-mod pending;
-mod policy;
+mod plugin;
 mod raw;
 mod reliability;
-mod replacement;
 mod run;
 mod scenario;
 #[cfg(target_os = "linux")]
 mod serving;
 mod session;
-mod spin_down;
 mod trace;
 mod values;
 mod watch;
 
-pub use sledsim::scenario::Parts;
+pub use sledsim::plugin::RustPlugins;
 
 /// The compiled core of Sledsim.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    fill(module, Parts::default())
+    fill(module, RustPlugins::default())
 }
 
-/// Fills a Python module with the compiled core of Sledsim and the custom parts of a crate.
-///
-/// Sledsim uses the module instead of its own if the environment variable `SLEDSIM_CORE` names it.
+/// Fills a Python module with the compiled core of Sledsim and the plugins of a crate. Sledsim uses the module in place of its own
+/// core if the environment variable `SLEDSIM_CORE` names it.
 ///
 /// # Errors
-/// Two parts have the same name, or the module can't be filled.
-pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
+/// The name of a plugin is taken, or Python refuses an addition to the module.
+pub fn fill(module: &Bound<'_, PyModule>, plugins: RustPlugins) -> PyResult<()> {
     errors::prepare(module.py())?;
-    parts::add(parts)?;
+    plugin::rust::add(plugins)?;
     // A panic is reported as a Python exception, not on the standard error stream.
     std::panic::set_hook(Box::new(|_| {}));
     let python = module.py();
@@ -67,10 +59,10 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_class::<document::Schema>()?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(document::split_quantity, module)?)?;
-    module.add_class::<pending::Pending>()?;
-    module.add_class::<pending::Request>()?;
-    module.add_class::<mirror::Copies>()?;
-    module.add_class::<spin_down::Modes>()?;
+    module.add_class::<plugin::views::Pending>()?;
+    module.add_class::<plugin::views::Request>()?;
+    module.add_class::<plugin::views::Copies>()?;
+    module.add_class::<plugin::views::Modes>()?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
@@ -80,13 +72,13 @@ pub fn fill(module: &Bound<'_, PyModule>, parts: Parts) -> PyResult<()> {
     module.add_class::<trace::TraceReader>()?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::result_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(policy::policy_title, module)?)?;
-    module.add_function(wrap_pyfunction!(guard::wake_by, module)?)?;
-    module.add_function(wrap_pyfunction!(guard::end_when_stuck, module)?)?;
-    module.add_function(wrap_pyfunction!(guard::call_with_timeout, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin::policy_title, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin::guard::wake_by, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin::guard::end_when_stuck, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin::guard::call_with_timeout, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
-    module.add_function(wrap_pyfunction!(parts::mechanisms, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin::rust::mechanisms, module)?)?;
     module.add_function(wrap_pyfunction!(run::phases, module)?)?;
     module.add_function(wrap_pyfunction!(run::mean_interval, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;

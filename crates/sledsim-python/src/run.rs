@@ -10,7 +10,7 @@ use sledsim::engine::Progress;
 use sledsim::fault::Fault;
 use sledsim::metrics::interval::{self, Interval};
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
-use sledsim::own::Role;
+use sledsim::plugin::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op};
 use sledsim::scenario::{self, Keep, Report};
@@ -20,7 +20,7 @@ use sledsim::time::{ns_to_s, s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
-use crate::parts;
+use crate::plugin::rust;
 use crate::scenario::Scenario;
 use crate::values::{load_numpy, parameters_of, to_python, to_value};
 use crate::watch::keep_going;
@@ -302,7 +302,7 @@ pub fn schedulers(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
                 "parameters": parameters_of(schema, policy.name),
             })
         })
-        .chain(parts::listed(Role::Scheduler))
+        .chain(rust::listed(Role::Scheduler))
         .collect();
     to_python(python, &list)
 }

@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde_json::{json, Value};
-use sledsim::own::Door;
+use sledsim::plugin::PluginLoader;
 use sledsim::scenario::{self, canonical, Catalog, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
-use crate::policy::PythonDoor;
+use crate::plugin::PythonLoader;
 use crate::values::{to_python, to_value};
 use crate::{document, errors};
 
@@ -54,7 +54,7 @@ impl Written {
     ) -> Self {
         let mut catalog = Catalog::new(catalog);
         if let Some(load) = &policies {
-            catalog = catalog.with_door(Arc::new(PythonDoor::new(load.clone_ref(python), drawings)));
+            catalog = catalog.with_loader(Arc::new(PythonLoader::new(load.clone_ref(python), drawings)));
         }
         Self { draft, text, catalog, base_dir, policies }
     }
@@ -105,7 +105,7 @@ impl Written {
     fn resolve(&self, python: Python<'_>, sets: Vec<String>) -> PyResult<Scenario> {
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
         let resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
-        let policies = self.policies.as_ref().filter(|_| resolved.has_own_policies());
+        let policies = self.policies.as_ref().filter(|_| resolved.has_plugins());
         Ok(Scenario { policies: policies.map(|load| load.clone_ref(python)), ..resolved.into() })
     }
 }
@@ -229,9 +229,9 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, citations, policies = None))]
     fn _of(python: Python<'_>, text: &str, citations: Vec<String>, policies: Option<Py<PyAny>>) -> PyResult<Self> {
-        let door = policies.as_ref().map(|load| PythonDoor::new(load.clone_ref(python), None));
-        let door = door.as_ref().map(|door| door as &dyn Door);
-        let resolved = Resolved::reread(text, citations, door).map_err(errors::scenario)?;
+        let loader = policies.as_ref().map(|load| PythonLoader::new(load.clone_ref(python), None));
+        let loader = loader.as_ref().map(|loader| loader as &dyn PluginLoader);
+        let resolved = Resolved::reread(text, citations, loader).map_err(errors::scenario)?;
         Ok(Self { policies, ..resolved.into() })
     }
 }

@@ -45,7 +45,7 @@ pub fn policies() -> Vec<Option<SpinDownSpec>> {
         let table: Value = keys.map(|key| (key.to_owned(), value(key))).collect::<serde_json::Map<_, _>>().into();
         serde_json::from_value(table).expect("a policy")
     };
-    let listed = kinds.iter().filter(|kind| kind["properties"]["name"]["const"] != "own");
+    let listed = kinds.iter().filter(|kind| kind["properties"]["name"]["const"] != "custom");
     let policies: Vec<_> = std::iter::once(None).chain(listed.map(|kind| Some(policy(kind)))).collect();
     assert!(policies.len() > 5, "{policies:?}");
     policies

@@ -15,7 +15,7 @@ pub mod fault;
 pub mod hierarchy;
 pub mod limits;
 pub mod metrics;
-pub mod own;
+pub mod plugin;
 pub mod power;
 mod registry;
 pub mod reliability;

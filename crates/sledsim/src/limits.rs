@@ -59,7 +59,7 @@ limits! {
     DATA_UNDER_WAY = "data under way", 1 << 29,
         "bytes of outstanding requests, their parts, and blocks read by rebuilds in a run with power cuts, for each component",
         "all are kept in memory until they are written";
-    OWN_TIME_NS = "times of a custom mechanism", 1_000_000_000_000,
+    CUSTOM_TIME_NS = "times of a custom mechanism", 1_000_000_000_000,
         "nanoseconds of one positioning, or of one transfer",
         "simulated time has 64 bits";
     LOG_ROWS = "rows of a log", 1 << 24,

@@ -1,4 +1,4 @@
-"""Caches: the contract of replacement policies of one's own."""
+"""Caches: the contract of custom replacement policies."""
 
 from sledsim.scenario.compiled_policies import compiled_replacement as compiled
 from sledsim.scenario.compiled_policies import include_folder

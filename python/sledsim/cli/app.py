@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from sledsim.cli import (
     caches,
@@ -132,6 +132,18 @@ class Command(TyperCommand):
         """Read what was typed; help is printed meanwhile."""
         with told():
             return super().make_context(*args, **extra)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read options and arguments; an option that takes one value may be given once."""
+        if args:
+            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            for option in dict.fromkeys(given):
+                if not isinstance(option, TyperOption) or option.multiple or option.is_flag:
+                    continue
+                if given.count(option) > 1:
+                    says = f"given {given.count(option)} times, and takes one value: give it once"
+                    raise typer.BadParameter(says, ctx=ctx, param=option)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""

@@ -16,7 +16,7 @@ Examples:
   sledsim hit-ratio trace.csv --policy lru --policy arc --policy s3-fifo --pages 5000
   sledsim hit-ratio my-trace.gz --policy lru --policy arc --pages 100,300,1000,3000 --plot misses.html
   sledsim hit-ratio my-trace.gz --policy lru --policy my_module:MyPolicy,weight=2 --pages 300
-  sledsim hit-ratio OLTP.lis --policy 2q:in_share=0.3,out_share=0.5 --page-bytes 512 --json
+  sledsim hit-ratio OLTP.lis --policy 2q:in_share=0.3,out_share=0.5 --json
 """
 CACHE_POLICIES_EXAMPLES = """\b
 Examples:
@@ -61,14 +61,20 @@ def hit_ratio(
         list[str] | None,
         typer.Option("--pages", metavar="N[,N…]", help="Cache sizes in pages (default: 1000). Repeatable."),
     ] = None,
-    page_bytes: Annotated[int, typer.Option("--page-bytes", metavar="N", min=1, help="Bytes of a page.")] = 4096,
+    page_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--page-bytes", metavar="N", min=1, help="Size of a page; else the format's (ARC lists: 512), or 4096."
+        ),
+    ] = None,
     reading: Reading,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
     """Compute the hit ratio of caches under a trace, without a device.
 
-    Every request references the pages that it touches. Reads and writes count alike, and what is missed is brought in.
+    Every request references the pages that it touches, in the order of the trace; times are ignored. Reads and writes
+    count alike, and what is missed is brought in.
     """
     from sledsim.studies.hit_ratio.ratios import hit_ratio as found_by
 

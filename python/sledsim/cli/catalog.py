@@ -115,7 +115,7 @@ def _list(
     as_json: bool,
     parts: "Callable[[], Sequence[Mapping[str, Any]]]" = tuple,
 ) -> None:
-    """List a catalogue with parts in Rust, or show the entry of a name."""
+    """List a catalogue with plugins in Rust, or show the entry of a name."""
     if name is not None:
         print_found(entry_named(name), as_json=as_json)
     elif as_json:

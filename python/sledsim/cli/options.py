@@ -172,7 +172,7 @@ def unfolded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_catalog(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take a folder of one's own devices and workloads.
+    """Let a command take a folder with additional devices and workloads.
 
     Parameters
     ----------
@@ -255,6 +255,10 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
     for meaning, equals, name in pairs:
         if not (meaning and equals and name):
             raise typer.BadParameter(f"{meaning + equals + name!r}: expected MEANING=COLUMN", param_hint="--column")
+    keys = [meaning for meaning, _, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise typer.BadParameter(f"{key} is given {keys.count(key)} times: give it once", param_hint="--column")
     return {meaning: name for meaning, _, name in pairs}
 
 

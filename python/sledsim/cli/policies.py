@@ -1,4 +1,4 @@
-"""The command for policies of one's own."""
+"""The command for custom policies."""
 
 import json
 import tomllib

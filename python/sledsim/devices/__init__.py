@@ -1,11 +1,11 @@
 """Devices by themselves, without a workload: the catalogue, and geometry, motion and service times."""
 
 from sledsim.devices.break_even import BreakEven
+from sledsim.devices.custom import CustomDevice
 from sledsim.devices.device import Device, WrongMechanismError
 from sledsim.devices.disk import DiskDrive, Place
 from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_tables, device_entry
 from sledsim.devices.mems import MemsStorage
-from sledsim.devices.own import OwnDevice
 from sledsim.devices.simple import SimpleDevice
 from sledsim.scenario.compiled_policies import compiled_alone as compiled
 from sledsim.scenario.compiled_policies import include_folder
@@ -14,12 +14,12 @@ from sledsim.scenario.policies import Mechanism
 __all__ = [
     "BreakEven",
     "CatalogValue",
+    "CustomDevice",
     "Device",
     "DeviceEntry",
     "DiskDrive",
     "Mechanism",
     "MemsStorage",
-    "OwnDevice",
     "Place",
     "SimpleDevice",
     "WrongMechanismError",

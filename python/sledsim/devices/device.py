@@ -36,13 +36,13 @@ class Device:
     """A device by itself: geometry, positioning and service times, without a workload.
 
     What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive`, :class:`SimpleDevice` or
-    :class:`OwnDevice`, which know more than what stands here.
+    :class:`CustomDevice`, which know more than what stands here.
 
     Parameters
     ----------
     name
         An entry of the catalogue, the path of a device file, a whole device such as ``import_disksim`` gives, or a
-        mechanism of one's own: its class, or ``"my_module:MyDevice"``.
+        custom mechanism: its class, or ``"my_module:MyDevice"``.
     set
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
     **overrides
@@ -83,7 +83,7 @@ class Device:
             name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
         )
         chosen = {**given, **overrides}
-        # A mechanism of one's own goes by its name or class, which stands at another key.
+        # A custom mechanism is identified by its name or class, at another key.
         own = {} if isinstance(name, Mapping) or "python" in overrides else {"system.device.python": "name"}
         with by_arguments({"system.device": "", **own}):
             core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here(), policies=load)

@@ -99,7 +99,7 @@ class DeviceEntry(CatalogEntry):
         A value whose comment is opened and changed takes the place of this device's; the others follow it.
         """
         lines = [
-            "# A device of one's own: take the # off a line and change its value. What is left stays as in the base.",
+            "# A new device: uncomment a line and change its value. The other values are those of the base.",
             f"base = {json.dumps(self.name, ensure_ascii=False)}",
             f"title = {json.dumps('based on ' + self.title, ensure_ascii=False)}",
             "",
@@ -167,7 +167,7 @@ def with_room(least_bytes: float) -> str | None:
 
 
 def catalog_tables() -> list[Table]:
-    """Return the devices and what they can do: a table for each kind, and one for those of a crate of one's own."""
+    """Return the devices and what they can do: a table for each kind, and one for those of an installed crate."""
     rows: dict[type[Device], list[list[str]]] = {}
     for name, entry in catalog().items():
         made = Device(name)

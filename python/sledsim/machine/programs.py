@@ -127,7 +127,7 @@ class Program:
     """What a machine runs."""
 
     name: str
-    """Its name; ``"command"`` for a command of one's own."""
+    """Its name; ``"command"`` for any other command."""
     script: str
     """What the guest's shell is given; it begins in the root of the device's file system."""
     files: dict[str, bytes | Path] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Mirrors: the contract of a choice of a mirror's copy of one's own."""
+"""Mirrors: the contract of custom policies for reads."""
 
 from sledsim.scenario.compiled_policies import compiled, include_folder
 from sledsim.scenario.policies import Copies, CopyChoice, Request

@@ -8,6 +8,7 @@ import numpy as np
 
 from sledsim.reliability.description import ReliabilityError
 from sledsim.show.faults import wrong
+from sledsim.show.frames import install_command
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -159,7 +160,7 @@ def _sparse() -> Any:
 
 def missing_scipy() -> ReliabilityError:
     """Return the error of an installation without SciPy."""
-    says = "this needs SciPy: pip install 'sledsim[reliability]'"
+    says = f"this needs SciPy: {install_command('reliability', 'scipy')}"
     return wrong(ReliabilityError, "unsupported", says, value="scipy")
 
 

@@ -176,7 +176,7 @@ def _time_of_strategy(strategy: str, preventive: Duration | None, mandatory: Dur
 class Repair(Table):
     """Maintenance: when somebody replaces all failed devices and brings the spares back to their number.
 
-    Times that the strategy does not use may stand; so the strategy can be changed by itself.
+    A time needs a strategy beside it. Under ``"none"`` it has no effect, so that the strategy can be changed by itself.
     """
 
     rules = (_time_of_strategy,)
@@ -189,6 +189,15 @@ class Repair(Table):
     """Mean time until a repair is done where a device has failed and no spare is left, 1/ρ0; else ``preventive``."""
     distribution: DelayKind = "exponential"
     """How the times of repairs lie about their mean. Of two fixed ones under way the one that is due first counts."""
+
+    @model_validator(mode="after")
+    def _require_strategy(self) -> Self:
+        """Refuse a time that would have no effect because no strategy is given."""
+        given = [key for key in ("preventive", "mandatory") if getattr(self, key) is not None]
+        if given and "strategy" not in self.model_fields_set:
+            says = f': {given[0]} has no effect without it; add strategy = "{given[0]}"'
+            raise Wrong(Fault("missing", says, path="strategy"))
+        return self
 
     @property
     def preventive_rate_per_h(self) -> float:

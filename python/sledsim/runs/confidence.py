@@ -70,7 +70,7 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
     """
     numbers = require_several(SledsimError, "values", values, "a sequence of numbers")
     for each in numbers:
-        require_kind(SledsimError, "values", each, Real, "a sequence of numbers")
+        require_kind(SledsimError, "values", each, Real, "a sequence of numbers")  # type: ignore[type-abstract]
     count = _require_two(numbers)
     if not 0 < confidence < 1:
         raise wrong(SledsimError, "out-of-range", path="confidence", value=confidence, allowed={"above": 0, "below": 1})

@@ -1,4 +1,4 @@
-"""The contracts of policies, tried on one: of one's own, or built in."""
+"""Checks a custom or built-in policy against its contract."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import RunError, ScenarioError, SledsimError, cache_policies, mechanisms, policy_title, schedulers
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
-from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Pending, Policy, Replacement, SpinDown
+from sledsim.scenario.policies import CopyChoice, Mechanism, Pending, Plugin, Policy, Replacement, SpinDown
 from sledsim.scenario.policy_loading import found_class, load
 from sledsim.scenario.reading import resolve
 from sledsim.show.faults import brief, is_one_of, wrong
@@ -110,7 +110,7 @@ class Role:
     """
 
     key: str
-    base: type[Own]
+    base: type[Plugin]
     systems: dict[str, dict[str, Any]]
     waits: bool = False
     apart_ns: int = 25_000_000
@@ -200,7 +200,7 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
     Parameters
     ----------
     policy
-        A class of one's own, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
+        A class, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
     role
         What it decides: ``scheduler``; ``replacement`` in a cache; ``mirror``, which copy serves a read; ``spin-down``;
         or ``device``, a mechanism. A class, and the name of a built-in policy, tell by themselves.

@@ -67,7 +67,7 @@ def run(
         Where a trace cannot be read.
     RunError
         Where the run cannot go on, as with a request beyond the device, or where ``check`` found a rule broken. Where a
-        policy of one's own is why, the error's ``result`` has what had been found until then.
+        custom policy is the cause, the error's ``result`` has the results until then.
 
     Examples
     --------

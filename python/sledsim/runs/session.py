@@ -1,4 +1,4 @@
-"""Drive a system from a program of one's own: requests in, completions out, on a clock that the program owns."""
+"""Drives a system from a program: requests in, completions out, on the program's clock."""
 
 from collections.abc import Mapping
 from pathlib import Path

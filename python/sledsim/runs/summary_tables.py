@@ -31,7 +31,7 @@ ENDS = {
     "requests": "the number of requests was reached",
     "time": "the time was up",
     "interrupted": "interrupted: incomplete",
-    "failed": "a policy of one's own could not go on: incomplete",
+    "failed": "a custom policy failed: incomplete",
 }
 
 # What is worth comparing: label with unit, path in the summary.

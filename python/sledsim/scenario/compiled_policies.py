@@ -1,4 +1,4 @@
-"""Compiled policies of one's own: functions of the program at hand, kept in place."""
+"""Compiled policies: functions of this process, kept alive."""
 
 import ctypes
 from pathlib import Path
@@ -19,9 +19,9 @@ __all__ = [
 #: Keys that only compiled policies have.
 COMPILED_ONLY = ("symbol", "arrived", "completed", "positioning", "state_bytes", "slot_bytes")
 
-#: Below the end of the first page no system has functions: a number there is something else.
+#: End of the first memory page, which has no functions.
 LOWEST = 4096
-#: Functions by their addresses: what is called has to stay where it is.
+#: Functions by address, kept alive because the core calls them.
 _kept: dict[int, Any] = {}
 
 
@@ -40,11 +40,11 @@ def compiled(function: Any, *, positioning: bool = True, state_bytes: int = 0, *
         and returns that of the copy, see ``sledsim_policy.h`` in :func:`include_folder`: a ``cfunc`` of Numba or
         anything else with an ``address``, or a function of ``ctypes``.
     positioning
-        Whether it looks at positioning times, which take longer to find than all else.
+        Whether it uses positioning times, which are expensive to compute.
     state_bytes
-        What it remembers of each queue, or mirror.
+        Size of its state for each queue, or mirror.
     **parameters
-        Its parameters: it gets them as an array, in the order of their names.
+        Its parameters, passed as an array in the order of their names.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def compiled_replacement(
         What takes a pointer to ``struct sledsim_cache``, see ``sledsim_policy.h`` in :func:`include_folder`: a
         ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
     state_bytes, slot_bytes
-        What it remembers of each cache, and of each slot of that besides.
+        Size of its state for each cache, and additionally for each slot.
     **parameters
-        Its parameters: it gets them as an array, in the order of their names.
+        Its parameters, passed as an array in the order of their names.
 
     Examples
     --------
@@ -90,9 +90,9 @@ def compiled_alone(function: Any, *, state_bytes: int = 0, **parameters: float) 
         What takes a pointer to ``struct sledsim_idle``, or to ``struct sledsim_motion``, see ``sledsim_policy.h`` in
         :func:`include_folder`: a ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
     state_bytes
-        What it remembers of each device, such as where it stands.
+        Size of its state for each device, such as its position.
     **parameters
-        Its parameters: it gets them as an array, in the order of their names.
+        Its parameters, passed as an array in the order of their names.
 
     Examples
     --------
@@ -105,17 +105,17 @@ def compiled_alone(function: Any, *, state_bytes: int = 0, **parameters: float) 
 
 
 def kept(function: Any) -> int:
-    """Return the address of a compiled function, which stays where it is from now on.
+    """Return the address of a compiled function, and keep the function alive.
 
     Parameters
     ----------
     function
-        What has an ``address``, or is a function of ``ctypes``.
+        An object with an ``address``, or a function of ``ctypes``.
 
     Raises
     ------
     ScenarioError
-        Where it has none.
+        If it has no address.
     """
     address = getattr(function, "address", None)
     if address is None:
@@ -131,7 +131,7 @@ def kept(function: Any) -> int:
 
 
 def require_kept(address: int) -> None:
-    """See to it that an address is that of a function which stays where it is.
+    """Check that an address is that of a function that is kept alive.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def require_kept(address: int) -> None:
     Raises
     ------
     ScenarioError
-        Where nobody gave a function with that address.
+        If no function with that address was passed to ``compiled``.
     """
     if address not in _kept:
         says = f"address {address} is of no function that sledsim.schedulers.compiled was given in this process"

@@ -12,7 +12,7 @@ from sledsim.show.faults import missing_file, wrong
 
 __all__ = ["CATALOG_VARIABLE", "catalog_folders", "use_catalog"]
 
-#: Folders of one's own, parted as in PATH; each has ``devices/*.toml``, ``workloads/*.toml`` or both.
+#: Additional folders, separated as in PATH; each has ``devices/*.toml``, ``workloads/*.toml`` or both.
 CATALOG_VARIABLE = "SLEDSIM_CATALOG"
 #: Packages that bring a catalogue name themselves in this group of entry points: ``mine = "my_package"``.
 GROUP = "sledsim.catalogs"
@@ -31,7 +31,7 @@ def catalog_folders() -> list[str]:
 
 
 def use_catalog(folder: str | Path) -> None:
-    """Take a folder of one's own devices and workloads into the catalogue, of this process and of those it starts.
+    """Add a folder of devices and workloads to the catalogue of this process and of those it starts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The contract of policies of one's own: what they see, what they answer, what they are told."""
+"""The contracts of custom policies and mechanisms: a base class for each role."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
@@ -10,8 +10,8 @@ __all__ = [
     "CopyChoice",
     "Mechanism",
     "Modes",
-    "Own",
     "Pending",
+    "Plugin",
     "Policy",
     "Replacement",
     "Request",
@@ -20,35 +20,35 @@ __all__ = [
 
 
 @dataclass_transform(kw_only_default=True)
-class Own:
-    """What policies of every kind have in common: annotated attributes are their parameters."""
+class Plugin:
+    """The base of all roles: annotated attributes are parameters."""
 
     limit_s: ClassVar[float] = 10.0
-    """How many seconds of real time a call may take."""
+    """Time limit of a call in seconds of real time."""
     _is_written: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keys: Any) -> None:
-        """Make parameters of the annotated attributes, unless an ``__init__`` has been written, here or further up."""
+        """Make parameters of the annotated attributes, unless the class or a base defines ``__init__``."""
         super().__init_subclass__(**keys)
         if "__init__" in vars(cls):
             cls._is_written = True
         dataclass(kw_only=True, eq=False, repr=False, init=not cls._is_written)(cls)
 
 
-class Policy(Own):
-    """A scheduling policy of one's own: picks the next of the pending requests.
+class Policy(Plugin):
+    """A custom scheduling policy: picks the next of the pending requests.
 
     Write a class with a method :meth:`pick`, and name it in a scenario: ``scheduler = { python =
-    "my_module:MyPolicy", weight = 2 }``. Annotated attributes are its parameters, with their defaults; values that a
-    scenario gives are checked against the annotations, ``Annotated[float, Field(ge=0)]`` of pydantic among them. A
-    class may have an ``__init__`` of its own instead, whose arguments are then the parameters.
+    "my_module:MyPolicy", weight = 2 }``. Annotated attributes are its parameters, with their defaults. Values in a
+    scenario are checked against the annotations, which may be pydantic's, such as ``Annotated[float, Field(ge=0)]``. A
+    class may define ``__init__`` instead; its arguments are then the parameters.
 
-    Each device, and each sled of one, has an instance, made anew for each run, so what it remembers belongs to that
-    queue. A snapshot of a session copies it with :func:`copy.deepcopy`. A policy that draws random numbers has to keep
-    a generator with a seed of its own, or results can't be repeated.
+    Each run makes a new instance for each device, and for each sled of a device. A snapshot of a session copies it with
+    :func:`copy.deepcopy`. A policy that draws random numbers needs its own generator with a fixed seed, or results
+    can't be reproduced.
 
-    What a method raises ends the run, and so does an answer that is no row, or none within :attr:`limit_s`: the error
-    says when and with which request, and its ``result`` has what had been found until then.
+    An exception, an answer that is not a row, or a call that exceeds :attr:`limit_s` ends the run. The error has the
+    time, the request, and in ``result`` the results until then.
 
     Examples
     --------
@@ -62,35 +62,35 @@ class Policy(Own):
     """
 
     positioning: ClassVar[bool] = True
-    """Whether it looks at :attr:`Pending.positioning_ns`; to find them takes longer than all else."""
+    """Whether it uses :attr:`Pending.positioning_ns`, which are expensive to compute."""
 
     def pick(self, now_ns: int, pending: Pending) -> int:
         """Return the row of the request to dispatch: from 0, in the order of arrival.
 
-        It is asked whenever the device is free and requests are pending, and has to choose one of them.
+        It is called when the device is free and requests are pending.
 
         Parameters
         ----------
         now_ns
             Simulated time, ns.
         pending
-            What is pending: an array for each quantity. They are copies, valid during the call.
+            The pending requests: an array for each quantity, valid during the call.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method pick")
 
     def arrived(self, ready_ns: int, request: Request) -> None:
-        """Take note of a request that joins the queue; a class that does without need not have it.
+        """Take note of a request that joins the queue (optional).
 
         Parameters
         ----------
         ready_ns
-            When it became ready, ns: when it arrived, and its command had been processed.
+            When it became ready, ns: after its arrival and command processing.
         request
             The request.
         """
 
     def completed(self, now_ns: int, request: Request) -> None:
-        """Take note of a request that has been served; a class that does without need not have it.
+        """Take note of a request that has been served (optional).
 
         Parameters
         ----------
@@ -101,17 +101,16 @@ class Policy(Own):
         """
 
 
-class Replacement(Own):
-    """A replacement policy of one's own: says whose slot of a cache is given to a key that comes in.
+class Replacement(Plugin):
+    """A custom replacement policy: chooses the slot of a cache to evict.
 
-    Keys are the numbers of pages, lines or segments; each is in a slot, from 0 on, for as long as it is in the cache.
-    A class has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = {
-    python = "my_module:MyPolicy", weight = 2 }``. Parameters, copies and what happens where a method raises are those
-    of :class:`sledsim.schedulers.Policy`. Each cache has an instance, made anew for each run and after a power cut in
-    which the cache forgets everything.
+    Keys are the numbers of pages, lines or segments. A key keeps its slot, numbered from 0, while it is in the cache. A
+    class has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = {
+    python = "my_module:MyPolicy", weight = 2 }``. Parameters, copies and errors are as for
+    :class:`sledsim.schedulers.Policy`. Each run makes a new instance for each cache, and another after a power cut that
+    empties the cache.
 
-    What a class remembers changes with what it is told (:meth:`admitted`, :meth:`hit`, :meth:`removed`); :meth:`victim`
-    changes nothing.
+    Only :meth:`admitted`, :meth:`hit` and :meth:`removed` may change the state of the policy; :meth:`victim` must not.
 
     Examples
     --------
@@ -139,39 +138,38 @@ class Replacement(Own):
     """
 
     def started(self, slots: int) -> None:
-        """Take note of the size of the cache, before all else; a class that does without need not have it.
+        """Take note of the size of the cache (optional); called first.
 
         Parameters
         ----------
         slots
-            How many slots it has, all of them free.
+            Number of slots, all free.
         """
 
     def victim(self, key: int, after: int | None) -> int:
-        """Return the slot that is given to a key; every slot is in use. It must change nothing.
+        """Return the slot to give to a key when every slot is in use. It must not change state.
 
         Parameters
         ----------
         key
-            What is to come in.
+            The key to admit.
         after
-            The slot that was chosen before: its key may not leave now, as something is under way with it or it has
-            changes that are not written back. The next choice after it is asked for: sooner or later each slot has to
-            be chosen.
+            The slot returned before, whose key can't be evicted now: it is in use or dirty. Return the next choice;
+            sooner or later each slot has to be returned.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method victim")
 
     def admitted(self, slot: int, key: int, evicted: int | None) -> None:
-        """Take note of a key that has come in.
+        """Take note of an admitted key.
 
         Parameters
         ----------
         slot
-            Where it is now.
+            Its slot.
         key
             The key.
         evicted
-            The key that was in the slot and left for it; none if the slot was free.
+            The key that was evicted from the slot; None if the slot was free.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method admitted")
 
@@ -181,27 +179,27 @@ class Replacement(Own):
         Parameters
         ----------
         slot
-            Where it is.
+            Its slot.
         key
             The key.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method hit")
 
     def removed(self, slot: int, key: int) -> None:
-        """Take note of a key that left, and not for another; a class that does without need not have it.
+        """Take note of a key that left other than by eviction (optional).
 
         Parameters
         ----------
         slot
-            Where it was; the slot is free now.
+            Its slot, now free.
         key
             The key.
         """
 
     def admits(self, key: int) -> bool:
-        """Return whether a key that is referenced and not there is to come in; a class that takes all need not have it.
+        """Return whether to admit a key that is referenced and not in the cache (optional; default: all).
 
-        It is asked once for each such reference. A request one of whose keys is not to come in goes past the cache.
+        It is called once for each such reference. A request with a key that is not admitted bypasses the cache.
 
         Parameters
         ----------
@@ -211,12 +209,12 @@ class Replacement(Own):
         return True
 
 
-class CopyChoice(Own):
-    """A choice of a mirror's copy of one's own: says which copy serves a read.
+class CopyChoice(Plugin):
+    """A custom policy for a mirror: chooses the copy that serves a read.
 
     A class has a method :meth:`pick`, and is named in a scenario: ``read = { python = "my_module:MyChoice", weight = 2
-    }``. Parameters, copies and what happens where a method raises are those of :class:`sledsim.schedulers.Policy`. Each
-    mirror has an instance, made anew for each run.
+    }``. Parameters, copies and errors are as for :class:`sledsim.schedulers.Policy`. Each run makes a new instance for
+    each mirror.
 
     Examples
     --------
@@ -230,7 +228,7 @@ class CopyChoice(Own):
     """
 
     positioning: ClassVar[bool] = True
-    """Whether it looks at :attr:`Copies.positioning_ns`; to find them takes longer than all else."""
+    """Whether it uses :attr:`Copies.positioning_ns`, which are expensive to compute."""
 
     def pick(self, now_ns: int, request: Request, copies: Copies) -> int:
         """Return the row of the copy that serves a read: from 0, in the order of their numbers.
@@ -242,13 +240,12 @@ class CopyChoice(Own):
         request
             The read.
         copies
-            The copies that may serve it, at least one: an array for each quantity. They are copies, valid during the
-            call.
+            The copies that may serve it, at least one: an array for each quantity, valid during the call.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method pick")
 
     def arrived(self, now_ns: int, member: int, access: Request) -> None:
-        """Take note of an access that is sent to a member; a class that does without need not have it.
+        """Take note of an access that is sent to a member (optional).
 
         Parameters
         ----------
@@ -257,13 +254,13 @@ class CopyChoice(Own):
         member
             Number of the member.
         access
-            A read, or what a write or a rebuild reads and writes there. It has a number of its own.
+            A read, or an access for a write or a rebuild. Its id differs from the request's.
         """
 
     def completed(self, now_ns: int, member: int, access: Request) -> None:
-        """Take note of an access that has come back, served or not; a class that does without need not have it.
+        """Take note of an access that a member completed, successfully or not (optional).
 
-        Of accesses that a power cut ends it is not told.
+        An access that a power cut ends is not reported.
 
         Parameters
         ----------
@@ -272,16 +269,16 @@ class CopyChoice(Own):
         member
             Number of the member.
         access
-            What had been sent there.
+            The access.
         """
 
 
-class SpinDown(Own):
-    """A spin-down policy of one's own: says when a device without work enters its lower modes.
+class SpinDown(Plugin):
+    """A custom spin-down policy: decides when an idle device enters its lower modes.
 
     A class has a method :meth:`after_ns`, and is named in a scenario: ``spin_down = { python = "my_module:MyPolicy",
-    weight = 2 }``. Parameters, copies and what happens where a method raises are those of
-    :class:`sledsim.schedulers.Policy`. Each device, and each sled of one, has an instance, made anew for each run.
+    weight = 2 }``. Parameters, copies and errors are as for :class:`sledsim.schedulers.Policy`. Each run makes a new
+    instance for each device, and for each sled of a device.
 
     Examples
     --------
@@ -300,38 +297,38 @@ class SpinDown(Own):
     """
 
     def after_ns(self, now_ns: int, mode: int, modes: Modes) -> int | None:
-        """Return how long, ns, the device is idle before it enters a mode, if nothing comes; None for never.
+        """Return the idle time, ns, after which the device enters a mode; None for never.
 
-        It is asked before all else, and after each request that the device has been given, of each mode below the ready
-        one: the answers hold from the end of that request on, until the next one. A mode that would be entered later
-        than one below it is passed over.
+        It is called for each mode below the ready one, first of all and after each request that the device serves. The
+        answers hold from the end of that request until the next. A mode that would be entered later than a lower one is
+        skipped.
 
         Parameters
         ----------
         now_ns
             When the device will be free, ns.
         mode
-            Number of the mode: from 1, the ready one being 0.
+            Number of the mode from 1; the ready mode is 0.
         modes
-            All of them.
+            All modes.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method after_ns")
 
     def ended(self, now_ns: int, idle_ns: int, modes: Modes) -> None:
-        """Take note of an idle period that a request has ended; a class that does without need not have it.
+        """Take note of an idle period that a request ended (optional).
 
         Parameters
         ----------
         now_ns
             When the request is dispatched, ns.
         idle_ns
-            How long the device had been idle, ns.
+            Length of the idle period, ns.
         modes
-            Its modes.
+            The modes of the device.
         """
 
     def served(self, now_ns: int, request: Request) -> None:
-        """Take note of a request that the device has been given; a class that does without need not have it.
+        """Take note of a request that the device serves (optional).
 
         It is called just before :meth:`after_ns`.
 
@@ -340,25 +337,25 @@ class SpinDown(Own):
         now_ns
             When the device will be free, ns.
         request
-            The request; a flush neither reads nor has blocks.
+            The request; a flush is no read and has no blocks.
         """
 
 
-class Mechanism(Own):
-    """A mechanism of one's own: tells how long a device takes to position and to transfer.
+class Mechanism(Plugin):
+    """A custom mechanism: returns the positioning and transfer times of a device.
 
-    A class has :attr:`capacity_blocks`, and methods :meth:`positioning_ns` and :meth:`serve`; it is named in a
-    scenario: ``device = { python = "my_module:MyDevice", radius_mm = 2 }``. Parameters, copies and what happens where a
-    method raises are those of :class:`sledsim.schedulers.Policy`. Each device has an instance, made anew for each run.
+    A class has :attr:`capacity_blocks`, and methods :meth:`positioning_ns` and :meth:`serve`. Name it in a scenario:
+    ``device = { python = "my_module:MyDevice", radius_mm = 2 }``. Parameters, copies and errors are as for
+    :class:`sledsim.schedulers.Policy`. Each run makes a new instance for each device.
 
-    What it remembers, such as where it stands, changes in :meth:`serve` alone.
+    Only :meth:`serve` may change its state, such as its position.
 
     Attributes
     ----------
     capacity_blocks : int
         Number of addressable blocks, from 1 to 10^15: an attribute, a parameter or a property.
     block_bytes : int
-        Size of a block, from 1 to 1,048,576 bytes; 512 where a class does not say.
+        Size of a block, from 1 to 1,048,576 bytes; 512 by default.
 
     Examples
     --------
@@ -389,14 +386,14 @@ class Mechanism(Own):
         def block_bytes(self) -> int:
             """Size of a block."""
     else:
-        # Nothing that a parameter of the same name would take for its default.
+        # Not annotated: it is a default, not a parameter.
         block_bytes = 512
 
     def positioning_ns(self, now_ns: int, lbn: int, read: bool) -> float:
-        """Return the time from now on until the first bit of a block can pass, ns; at most 10^12. It changes nothing.
+        """Return the time from now until the first bit of a block can pass, ns, at most 10^12. Must not change state.
 
-        It is asked of a request that is about to be served, and of each that a scheduler considers, when the mechanism
-        is ready and has nothing to do.
+        It is called before a request is served, and for each request that a scheduler considers, when the mechanism is
+        ready and free.
 
         Parameters
         ----------
@@ -405,22 +402,22 @@ class Mechanism(Own):
         lbn
             The block.
         read
-            Whether it is read; it is written otherwise.
+            True for a read, False for a write.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method positioning_ns")
 
     def serve(self, now_ns: int, lbn: int, blocks: int, read: bool) -> float:
-        """Serve a request: return how long its data take to pass, ns, and stand where that leaves the mechanism.
+        """Serve a request: return its transfer time, ns, and update the position.
 
         Parameters
         ----------
         now_ns
-            When the first bit passes, ns: the positioning is over.
+            When the first bit passes, after positioning, ns.
         lbn
             First block.
         blocks
-            How many.
+            Number of blocks.
         read
-            Whether they are read; they are written otherwise.
+            True for a read, False for a write.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method serve")

@@ -1,4 +1,4 @@
-"""Policies of one's own found by their names: the module, the class, its parameters, the hash of its source."""
+"""Loads custom policies by name: the module, the class, its parameters, the hash of its source."""
 
 import hashlib
 import importlib
@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -21,7 +21,7 @@ from sledsim import _core
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim._guarding import call_with_timeout
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
-from sledsim.scenario.policies import CopyChoice, Mechanism, Own, Policy, Replacement, SpinDown
+from sledsim.scenario.policies import CopyChoice, Mechanism, Plugin, Policy, Replacement, SpinDown
 from sledsim.scenario.rules import Wrong, told
 from sledsim.show.faults import wrong
 
@@ -29,88 +29,99 @@ __all__ = ["CLASS_NAME", "Loaded", "found_class", "load"]
 
 #: The module of a program's own file, or of a notebook.
 MAIN = "__main__"
-#: How long a module may take to be imported, s: some compile functions, or load half of Python.
+#: Time limit of an import, s: some modules compile functions.
 IMPORT_S = 30.0
-#: More than this no call takes, s: who sets no limit says infinity.
+#: Greatest time limit of a call, s; larger ones, such as infinity, count as this.
 LONGEST_S = 1e9
-#: What says where a policy is.
-DOORS = ("python", "library", "address")
-#: What a class of each role is made from, where users find that, and the methods that it may go without.
-ROLES: dict[str, tuple[type[Own], str, tuple[str, str]]] = {
-    "scheduler": (Policy, "sledsim.schedulers.Policy", ("arrived", "completed")),
-    "replacement policy": (Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
-    "choice of a copy": (CopyChoice, "sledsim.mirrors.CopyChoice", ("arrived", "completed")),
-    "spin-down policy": (SpinDown, "sledsim.spin_down.SpinDown", ("ended", "served")),
-    "mechanism": (Mechanism, "sledsim.devices.Mechanism", ("positioning_ns", "serve")),
+#: The keys that locate a policy.
+LOCATION_KEYS = ("python", "library", "address")
+
+
+@dataclass(frozen=True)
+class _Role:
+    """A role of plugins: its base class, the public name of that, and the optional methods."""
+
+    base: type[Plugin]
+    public: str
+    hooks: tuple[str, ...] = ()
+
+
+#: The roles, by their names in the core.
+ROLES = {
+    "scheduler": _Role(Policy, "sledsim.schedulers.Policy", ("arrived", "completed")),
+    "replacement policy": _Role(Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
+    "choice of a copy": _Role(CopyChoice, "sledsim.mirrors.CopyChoice", ("arrived", "completed")),
+    "spin-down policy": _Role(SpinDown, "sledsim.spin_down.SpinDown", ("ended", "served")),
+    "mechanism": _Role(Mechanism, "sledsim.devices.Mechanism"),
 }
-#: How a class is named.
+#: The name of a class, with its module.
 CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A policy that was found.
+    """A loaded class.
 
     Parameters
     ----------
     folder
-        The folder that its module was found in; none where Python itself found it.
+        The folder that its module was found in; None if Python's path was used.
     source
-        SHA-256 of the file, or of the class where that is no part of one.
+        SHA-256 of the file, or of the source of a class that is in no file.
     parameters
-        Every parameter, as a scenario has it.
+        All parameters, as a scenario has them.
     positioning
-        Whether it looks at positioning times.
+        Whether it uses positioning times.
     make
-        Makes an instance of a class.
+        Makes an instance.
     limit_s
-        How long a call of it may take.
+        Time limit of a call.
     hooks
-        Whether it has the two methods that a class of its role may go without.
+        Names of the optional methods that the class defines.
     """
 
     folder: str | None
     source: str | None
     parameters: dict[str, Any]
     positioning: bool
-    make: Callable[[], Own] | None = None
+    make: Callable[[], Plugin] | None = None
     limit_s: float = 0.0
-    hooks: tuple[bool, bool] = (False, False)
+    hooks: list[str] = field(default_factory=list)
 
 
 def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded | None:
-    """Find a policy, and check the parameters that a scenario gives it.
+    """Load a policy, and check its parameters.
 
     Parameters
     ----------
     role
-        What it decides: one of :data:`ROLES`.
+        One of :data:`ROLES`.
     wanted
-        What the scenario says of it: ``python`` and ``parameters``; ``folder`` if it has been found before.
+        The keys of the policy: ``python`` and ``parameters``; ``folder`` if it has been loaded before.
     base
         The folder of the scenario.
 
     Returns
     -------
     Loaded or None
-        A class; none for a function at an address, which the core asks by itself.
+        A class; None for a function at an address, which the core calls.
 
     Raises
     ------
     ScenarioError
-        Where there is no such module or class, or a parameter is wrong; or nobody keeps a function at the address.
+        If the module or class does not exist, a parameter is wrong, or the address is not of a known function.
     """
     known = wanted.get("folder")
     folders = [Path(known)] if known else list(dict.fromkeys([Path(base), Path.cwd()]))
-    doors = [key for key in DOORS if wanted.get(key) is not None]
-    if not doors:
-        says = ": the class of a policy of one's own, such as my_module:MyPolicy"
+    locations = [key for key in LOCATION_KEYS if wanted.get(key) is not None]
+    if not locations:
+        says = ": the class of a custom policy, such as my_module:MyPolicy"
         raise error_of(ScenarioError, [Fault("missing", says, path="python")])
-    if len(doors) > 1:
-        says = f": a policy has {' or '.join(doors)}, not both"
-        raise error_of(ScenarioError, [Fault("conflict", says, path=doors[1])])
+    if len(locations) > 1:
+        says = f": a policy has {' or '.join(locations)}, not both"
+        raise error_of(ScenarioError, [Fault("conflict", says, path=locations[1])])
     compiled_only = [key for key in COMPILED_ONLY if wanted.get(key) is not None]
-    if doors == ["python"]:
+    if locations == ["python"]:
         if compiled_only:
             says = ": a class says so itself; this is of compiled policies"
             raise error_of(ScenarioError, [Fault("conflict", says, path=compiled_only[0])])
@@ -160,7 +171,9 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
     if match is None:
         expected = "a module and a class of it, such as my_module:MyPolicy"
         raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
-    found = call_with_timeout(f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named))
+    found = call_with_timeout(
+        f"the import of {match['module']}", IMPORT_S, lambda: _module(match["module"], folders, named)
+    )
     kind = _class(role, found.module, match["name"], named)
     limit_s = _limit_of(kind, named)
     parameters = _Parameters(kind)
@@ -178,23 +191,17 @@ def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> 
         make=lambda: parameters.made(given),
         positioning=bool(getattr(kind, "positioning", False)),
         limit_s=limit_s,
-        hooks=(_has(kind, role, 0), _has(kind, role, 1)),
+        hooks=[name for name in ROLES[role].hooks if getattr(kind, name) is not getattr(ROLES[role].base, name)],
     )
 
 
-def _limit_of(kind: type[Own], named: str) -> float:
-    """Return how many seconds a call of a class may take."""
+def _limit_of(kind: type[Plugin], named: str) -> float:
+    """Return the time limit of a call in seconds."""
     limit: object = kind.limit_s
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
         says = f"{named}.limit_s is {limit!r}: expected seconds, a number above 0"
         raise wrong(ScenarioError, "wrong-type", says, path="python", value=named)
     return min(float(limit), LONGEST_S)
-
-
-def _has(kind: type[Own], role: str, place: int) -> bool:
-    """Tell whether a class has one of the methods that it may go without."""
-    base, _, methods = ROLES[role]
-    return getattr(kind, methods[place]) is not getattr(base, methods[place])
 
 
 @dataclass(frozen=True)
@@ -268,16 +275,16 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _source_of(kind: type[Own]) -> str | None:
-    """Return the hash of a class that stands in no file of its own, as in a notebook."""
+def _source_of(kind: type[Plugin]) -> str | None:
+    """Return the hash of the source of a class that is in no file, as in a notebook."""
     try:
         return _digest(inspect.getsource(kind).encode())
     except (OSError, TypeError):
         return None
 
 
-def _class(role: str, module: ModuleType, name: str, named: str) -> type[Own]:
-    base, public, _ = ROLES[role]
+def _class(role: str, module: ModuleType, name: str, named: str) -> type[Plugin]:
+    base, public = ROLES[role].base, ROLES[role].public
     found = _named(module, name)
     if isinstance(found, type) and issubclass(found, base):
         return found
@@ -304,7 +311,7 @@ class _Parameters:
         The class.
     """
 
-    def __init__(self, kind: type[Own]) -> None:
+    def __init__(self, kind: type[Plugin]) -> None:
         self._kind = kind
         hints = get_type_hints(kind.__init__, include_extras=True)
         kept: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
@@ -333,21 +340,21 @@ class _Parameters:
             found = self._of_schema(given)
             raise error_of(ScenarioError, found + told(Wrong(refused=error), found)) from None
 
-    def made(self, values: BaseModel) -> Own:
-        """Return an instance; what it may change is its own."""
-        own = values.model_copy(deep=True)
-        return self._kind(**{name: getattr(own, name) for name in self._model.model_fields})
+    def made(self, values: BaseModel) -> Plugin:
+        """Return an instance with a copy of the parameters."""
+        copied = values.model_copy(deep=True)
+        return self._kind(**{name: getattr(copied, name) for name in self._model.model_fields})
 
     def _of_schema(self, given: Mapping[str, Any]) -> list[Fault]:
         try:
             return _core.Schema(self._model.model_json_schema()).faults(dict(given))
         except PydanticInvalidForJsonSchema:
-            # Of a type of its own only pydantic says what is wrong.
+            # Types without a schema are checked by pydantic alone.
             return []
 
 
-def _try(kind: type[Own], parameters: _Parameters, given: BaseModel) -> None:
-    """Have a class say now what it has against its parameters."""
+def _try(kind: type[Plugin], parameters: _Parameters, given: BaseModel) -> None:
+    """Report parameters that the class rejects with ValueError."""
     try:
         parameters.made(given)
     except ValueError as error:

@@ -161,6 +161,9 @@ def _decoded(content: bytes, what: str) -> str:
 
 def _of_file(path: Path, what: str) -> Text:
     try:
+        # A document may name a pipe, which nothing writes to; a shell passes pipes as /dev/fd/63.
+        if path.is_fifo() and path.parent not in (Path("/dev"), Path("/dev/fd")):
+            raise _unread(path, "a pipe: send it to standard input, and name - instead")
         with path.open("rb") as file:
             text = _decoded(file.read(MOST_BYTES + 1), what)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Schedulers: those that a scenario can name, and the contract of one's own."""
+"""Schedulers: the built-in policies, and the contract of custom ones."""
 
 from sledsim._guarding import end_when_stuck
 from sledsim.scenario.compiled_policies import compiled, include_folder

@@ -2,9 +2,11 @@
 
 import os
 import re
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ __all__ = [
     "Framed",
     "connected",
     "copy_atomically",
+    "install_command",
     "need",
     "parquet_rows",
     "quoted",
@@ -55,11 +58,28 @@ def need(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        says = (
-            f"this needs the package {package.partition('.')[0]}, which is not installed: "
-            f"pip install 'sledsim[{extra}]'"
-        )
+        name = package.partition(".")[0]
+        says = f"this needs the package {name}, which is not installed: {install_command(extra, name)}"
         raise wrong(SledsimError, "unsupported", says, value=package) from None
+
+
+def install_command(extra: str, package: str) -> str:
+    """Return the command that installs what an extra of Sledsim brings; Sledsim itself is on no package index.
+
+    Parameters
+    ----------
+    extra
+        Name of the extra.
+    package
+        What to install where Sledsim is not installed but run from its sources.
+    """
+    try:
+        requirements = requires("sledsim") or []
+    except PackageNotFoundError:
+        requirements = []
+    parts = (requirement.partition(";") for requirement in requirements)
+    names = [name.strip() for name, _, marker in parts if re.search(rf"extra == ['\"]{extra}['\"]", marker)]
+    return f"pip install {shlex.join(names or [package])}"
 
 
 def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log") -> "duckdb.DuckDBPyRelation":

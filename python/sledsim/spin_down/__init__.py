@@ -1,4 +1,4 @@
-"""Spin-down: the contract of policies of one's own that say when a device without work stops."""
+"""Spin-down: the contract of custom spin-down policies."""
 
 from sledsim.scenario.compiled_policies import compiled_alone as compiled
 from sledsim.scenario.compiled_policies import include_folder

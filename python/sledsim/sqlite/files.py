@@ -13,6 +13,8 @@ __all__ = ["Charges", "Files"]
 
 #: Requests as a session numbers their kinds.
 READ, WRITE, FLUSH = 0, 1, 2
+#: Journals and logs: when one is new, SQLite syncs its folder after the first sync of the file, as on POSIX systems.
+JOURNALS = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
 #: Where files lie on the system of each session: connections that share it share its blocks.
 _extents: WeakKeyDictionary[Session, Extents] = WeakKeyDictionary()
 
@@ -123,9 +125,11 @@ class Files(apsw.VFS):
         return File(name, flags, called or self._charges.extents.unnamed(), self._charges)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802  as SQLite calls it
-        """Remove a file; its extents are free again."""
+        """Remove a file, and sync its folder if SQLite asks for that; the file's extents are free again."""
         super().xDelete(filename, syncdir)
         self._charges.extents.cut(filename, 0)
+        if syncdir:
+            self._charges.sync()
 
 
 class File(apsw.VFSFile):
@@ -145,6 +149,7 @@ class File(apsw.VFSFile):
         super().__init__("", name, flags)
         self._called, self._charges = called, charges
         self._goes = bool(flags[0] & apsw.SQLITE_OPEN_DELETEONCLOSE)
+        self._folder_is_unsynced = bool(flags[0] & apsw.SQLITE_OPEN_CREATE and flags[0] & JOURNALS)
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802  as SQLite calls it
         """Read some bytes; beyond the end there are none, and nothing is charged."""
@@ -158,9 +163,12 @@ class File(apsw.VFSFile):
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802  as SQLite calls it
-        """Make durable what has been written."""
+        """Make durable what has been written, and of a new journal its entry in the folder."""
         super().xSync(flags)
         self._charges.sync()
+        if self._folder_is_unsynced:
+            self._charges.sync()
+            self._folder_is_unsynced = False
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802  as SQLite calls it
         """Make the file shorter."""

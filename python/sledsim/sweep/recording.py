@@ -1,4 +1,4 @@
-"""From finished runs to the store: what is done is written down at least once a second."""
+"""Recording of finished runs in a store, at least once a second."""
 
 import time
 from dataclasses import dataclass, replace
@@ -11,24 +11,24 @@ from sledsim.sweep.tables import Definition, Membership
 
 __all__ = ["Progress", "Recorder"]
 
-#: How often what is done is written down, s. With the time that writing takes it stays below a second.
+#: Time between writes, s. With the time that a write takes it stays below a second.
 FLUSH_S = 0.5
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Parameters
     ----------
     runs
-        Runs in all.
+        Number of runs of the sweep.
     done
-        Runs done now.
+        Runs done by this command.
     failed
-        Runs that failed now.
+        Runs that failed in this command.
     skipped
-        Runs that were in the store already.
+        Runs that were in the store before.
     """
 
     runs: int = 0
@@ -38,12 +38,12 @@ class Progress:
 
     @property
     def over(self) -> int:
-        """Runs that need no more work."""
+        """Number of runs that are done, failed or skipped."""
         return self.done + self.failed + self.skipped
 
 
 class Recorder:
-    """Takes the finished runs of a sweep and writes them into its store.
+    """Writes the finished runs of a sweep into its store.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Recorder:
         self._writer.record(definition)
 
     def take(self, finished: Finished) -> None:
-        """Take a run.
+        """Add a finished run, to be written by the next flush.
 
         Parameters
         ----------
@@ -99,17 +99,17 @@ class Recorder:
             self.progress = replace(self.progress, failed=self.progress.failed + 1)
 
     def flush_when_due(self) -> bool:
-        """Write what has been taken, if that is due, and tell whether it was."""
+        """Write the runs added since the last write if it is due; return true if it was."""
         if time.monotonic() - self._written_at < FLUSH_S:
             return False
         self.flush()
         return True
 
     def flush(self) -> None:
-        """Write what has been taken."""
+        """Write the runs added since the last write."""
         self._writer.flush()
         self._written_at = time.monotonic()
 
     def merge(self) -> None:
-        """Merge the small parts of the store."""
+        """Merge the small batches of the store."""
         self._writer.merge()

@@ -1,4 +1,4 @@
-"""Running a sweep: into a store, skipping what is there, until it is done or somebody stops it."""
+"""Running a sweep into a store: runs that are there are skipped."""
 
 import hashlib
 import shlex
@@ -35,20 +35,20 @@ ProgressCallback = Callable[[Progress], object]
 
 @dataclass(frozen=True)
 class SweepReport(Progress):
-    """What became of a sweep.
+    """Outcome of a command that ran a sweep.
 
     Parameters
     ----------
     sweep
-        Its name in the store.
+        Name of the sweep in the store.
     definition
-        Hash of what it says.
+        Hash of the sweep.
     store
-        Where its results are.
+        Folder of the store.
     seconds
-        How long it took.
+        Time that it took.
     complete
-        Whether it came to its end; false when it was interrupted.
+        False if it was interrupted.
     """
 
     sweep: str = ""

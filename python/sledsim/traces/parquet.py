@@ -123,15 +123,12 @@ def told_of(path: Path, copy: Path) -> Iterator[None]:
 
 
 def _of_parquet(fault: _core.Fault, path: Path) -> _core.Fault:
-    """Return a fault of a CSV as one of a Parquet trace: of a record, not of a line, and of no other format."""
+    """Return a fault of a CSV as one of the Parquet trace that it is a copy of: of a record instead of a line."""
     words = facts_of(fault)["words"]
     if fault.kind == "record" and fault.line is not None:
-        # The remedy stays, but for the last: to name another format.
-        names_format = "format" in words[-1].get("setting", [[]])[0]
-        remedy = words[1:-2] if names_format else words[1:]
-        # A header stands before the records.
-        words = [{"text": f", in record {fault.line - 1} (from 1); "}, *(remedy or [{"text": "repair the trace"}])]
-    elif fault.kind == "missing":
+        # The first line is the header.
+        words = [{"text": f", in record {fault.line - 1} (from 1); "}, *words[1:]]
+    elif fault.kind == "missing" and fault.line is None:
         words = [{"text": "the trace contains no records: give one that has some"}]
     return replaced(fault, file=str(path), line=None, byte=None, words=words)
 

@@ -150,7 +150,7 @@ class Trace:
         with self._told():
             info = _core.trace_info(str(self._readable), **self._options)
         if self._is_parquet:
-            info.update(format="parquet", format_told_by="its first bytes")
+            info.update(format="parquet", format_detected_by="its first bytes")
         return Section(info)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
@@ -286,10 +286,10 @@ def open_trace(
     sector_bytes
         Bytes in a sector, where it is not what the format says.
     columns
-        For CSV and Parquet: the columns ``time``, ``device``, ``offset``, ``bytes`` and ``op`` by name or number (from 0),
-        where the header does not name them as Sledsim does. Units that a column's name does not state: ``time_unit``
-        (``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"filetime"``), ``offset_unit`` and ``length_unit`` (``"bytes"``,
-        ``"sectors"``). Codes of operations: ``read`` and ``write``.
+        For CSV and Parquet: the columns ``time``, ``device``, ``offset``, ``bytes`` and ``op`` by name or number
+        (from 0), where the header does not name them as Sledsim does. Units that a column's name does not state:
+        ``time_unit`` (``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"filetime"``), ``offset_unit`` and ``length_unit``
+        (``"bytes"``, ``"sectors"``). Codes of operations: ``read`` and ``write``.
     event
         Of a blkparse trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
     time_unit

@@ -214,12 +214,12 @@ fn check_ledger(
     }
 }
 
-/// The meter has heard of everything, and of the joules in the ledger.
+/// The account is up to date and has the energy of the ledger.
 fn check_meter(device: &dyn Mechanism, now: Time, total_j: f64) {
-    let Some(meter) = device.powered().map(|powered| powered.meter(now)) else { return };
-    assert_eq!(meter.at(), now);
+    let Some(account) = device.powered().map(|powered| powered.energy_account(now)) else { return };
+    assert_eq!(account.at(), now);
     // The one sums products, the other has products of sums.
-    assert!((meter.energy_j() - total_j).abs() <= 1e-9 * total_j, "{} J, not {total_j} J", meter.energy_j());
+    assert!((account.energy_j() - total_j).abs() <= 1e-9 * total_j, "{} J, not {total_j} J", account.energy_j());
 }
 
 /// The idle modes are the idle state and the inactive one.

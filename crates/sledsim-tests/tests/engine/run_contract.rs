@@ -401,5 +401,5 @@ fn skipped_records_are_counted() {
     let requests = with(2).unwrap().report.requests;
     assert_eq!((requests.submitted, requests.completed, requests.skipped_records), (2, 2, 2));
     let error = with(1).expect_err("one too many");
-    assert!(error.contains("two-bad.csv: line 4") && error.contains("field `offset"), "{error}");
+    assert!(error.contains("two-bad.csv: line 3") && error.contains("skip_bad = 2"), "{error}");
 }

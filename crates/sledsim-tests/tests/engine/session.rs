@@ -22,8 +22,8 @@ const KEEP: Keep = Keep { log: true, timeline: None, check: true };
 pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let make = format!(
-        "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Maker\n\
-         for number in range({count}): print(json.dumps(Maker(number).scenario()))"
+        "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Factory\n\
+         for number in range({count}): print(json.dumps(Factory(number).scenario()))"
     );
     let made =
         Command::new("python3").args(["-c", &make]).current_dir(&root).output().expect("python3 makes scenarios");

@@ -1,8 +1,8 @@
-//! Power: the meter, idle modes, and policies of spinning down.
+//! Power: the energy account, idle modes and spin-down policies.
 
 mod break_even;
 mod disks;
-mod meter;
+mod energy_account;
 mod peak;
 mod spin_down_policies;
 mod spin_down_runs;

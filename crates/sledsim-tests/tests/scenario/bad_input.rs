@@ -309,7 +309,7 @@ fn bad_traces_stop_the_run_with_file_place_and_remedy() {
         &error("zero.csv", Some(&format!("{header}1,0,0,0,R\n"))),
         &["line 2", "field `bytes`", "zero length"],
     );
-    assert_parts(&error("back.csv", Some(&format!("{header}9,0,0,1,R\n1,0,0,1,R\n"))), &["line 3", "field `time`"]);
+    assert_parts(&error("back.csv", Some(&format!("{header}9,0,0,1,R\n1,0,0,1,R\n"))), &["line 2", "field `time`"]);
     assert_parts(&error("mixed.csv", Some(&format!("{header}9,0,0,1,R\n9 0 0 1 1\n"))), &["line 3", "skip_bad"]);
     assert_parts(&error("cut.csv", Some(&format!("{header}9,0,0,1,R\n9,0,0,"))), &["line 3", "field `"]);
     let beyond = error("far.csv", Some(&format!("{header}0,0,0,512,R\n1,0,3456000000,512,R\n")));

@@ -181,7 +181,7 @@ fn mixes_that_make_no_sense_are_refused() {
     };
     assert!(refusal(json!([])).contains("workload.streams"), "{}", refusal(json!([])));
     let named = json!([poisson, {"arrival": {"kind": "poisson", "rate_per_s": 1.0}, "name": "snake-like"}]);
-    let message = "workload.streams.1.name = \"snake-like\": only the whole mix has a name; leave this one out";
+    let message = "workload.streams.1.name = \"snake-like\": only the whole mix may have a name; remove this one";
     assert!(refusal(named.clone()).contains(message), "{}", refusal(named));
     let late = json!([poisson, poisson, {"arrival": {"kind": "poisson", "rate_per_s": -1.0}}]);
     assert!(refusal(late).contains("workload.streams.2.arrival.rate_per_s = -1"));

@@ -81,21 +81,21 @@ fn sectors_that_could_be_bytes_are_asked_about() {
 
 #[test]
 fn what_told_the_format_is_known() {
-    let told_by =
-        |content: &[u8], options: &TraceOptions| read_as(content, options).expect("a trace").1.told_by().to_owned();
+    let detected_by =
+        |content: &[u8], options: &TraceOptions| read_as(content, options).expect("a trace").1.detected_by().to_owned();
     let of_lines = b"0.5 0 3200 8 1\nno record\n1.5 0 3208 8 0\n";
     let lenient = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
-    assert_eq!(told_by(of_lines, &lenient), "2 of its first 3 lines");
+    assert_eq!(detected_by(of_lines, &lenient), "2 of its first 3 lines");
     // Times in whole milliseconds look like nanoseconds.
     let whole = b"10 0 8 8 1\n20 0 16 8 0\n";
     assert_eq!(
-        told_by(whole, &TraceOptions::default()),
+        detected_by(whole, &TraceOptions::default()),
         "2 of its first 2 lines, which could as well be disksim-ascii"
     );
     let fio = TraceFormat::ALL.iter().find(|format| format.name() == "fio").expect("a format");
-    assert_eq!(told_by(fio.example(), &TraceOptions::default()), "its first bytes");
+    assert_eq!(detected_by(fio.example(), &TraceOptions::default()), "its first bytes");
     let named = TraceOptions { format: Some(*fio), ..TraceOptions::default() };
-    assert_eq!(told_by(fio.example(), &named), "the name given");
+    assert_eq!(detected_by(fio.example(), &named), "the name given");
 }
 
 #[test]
@@ -198,14 +198,14 @@ fn how_the_bytes_arrive_and_are_asked_for_does_not_matter() {
 #[test]
 fn an_empty_trace_contains_no_records() {
     let error = read_as(b"", &TraceOptions::default()).err().unwrap();
-    assert!(error.to_string().contains("contains no records"), "{error}");
+    assert!(error.to_string().contains("the file is empty"), "{error}");
     for &format in TraceFormat::ALL {
         let options = TraceOptions { format: Some(format), ..TraceOptions::default() };
         let error = read_as(b"", &options).err().unwrap();
         assert!(error.place().is_some(), "{error}");
     }
     let header_only = read_as(b"t_ns,device,offset_bytes,bytes,op\n", &TraceOptions::default()).err().unwrap();
-    assert!(header_only.to_string().contains("contains no records"), "{header_only}");
+    assert!(header_only.to_string().contains("contains no requests: give the whole file"), "{header_only}");
 }
 
 #[test]
@@ -213,9 +213,7 @@ fn unknown_content_lists_the_formats() {
     for content in [&b"once upon a time\nthere was a disk\n"[..], &[0xee; 5000], b"\n\n\n", b"1 2 3"] {
         let error = read_as(content, &TraceOptions::default()).err().unwrap();
         let message = error.to_string();
-        assert!(message.contains("; name the format with format, one of: "), "{message}");
-        let typed = Fault::from(error).text(&Options);
-        assert!(typed.contains("; name the format with --format, one of: "), "{typed}");
+        assert!(message.contains("no known trace format begins with") && message.contains(" (known: "), "{message}");
         assert!(TraceFormat::ALL.iter().all(|format| message.contains(format.name())), "{message}");
     }
 }
@@ -229,9 +227,10 @@ fn a_bad_line_is_an_error_with_its_place_or_is_skipped_and_counted() {
         content.splice(last..last, b"?? damaged ??\n".iter().copied());
         let error = read_as(&content, &TraceOptions::default()).err().unwrap();
         assert_eq!(error.place(), Some(Place::Line(lines + 1)), "{error}");
-        assert!(error.to_string().contains("tolerate so many such records with skip_bad, or"), "{error}");
+        let remedy = ", which leaves out 1 of 4 records";
+        assert!(error.to_string().ends_with(&format!("; repair it, or give skip_bad = 1{remedy}")), "{error}");
         let typed = Fault::from(error).text(&Options);
-        assert!(typed.contains("tolerate so many such records with --skip-bad, or name another --format"), "{typed}");
+        assert!(typed.ends_with(&format!("; repair it, or give --skip-bad 1{remedy}")), "{typed}");
         let tolerant = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
         let (records, reader) = read_as(&content, &tolerant).unwrap();
         assert_eq!((records, reader.skipped()), (read(format.example()), 1), "{format}");
@@ -263,20 +262,215 @@ fn zero_length_and_backward_time_are_errors_or_counted() {
     let zero = b"1 0 8 8 1\n2 0 8 0 1\n3 0 8 8 1\n";
     let error = read_as(zero, &TraceOptions::default()).err().unwrap();
     assert!(error.place() == Some(Place::Line(2)) && error.to_string().contains("zero length"), "{error}");
-    let backward = b"5 0 8 8 1\n4 0 8 8 1\n6 0 8 8 1\n";
+    let backward = b"5 0 8 8 1\n6 0 8 8 1\n4 0 8 8 1\n7 0 8 8 1\n";
     let error = read_as(backward, &TraceOptions::default()).err().unwrap();
-    assert!(error.place() == Some(Place::Line(2)) && error.to_string().contains("runs backwards"), "{error}");
+    assert_eq!(error.place(), Some(Place::Line(3)), "{error}");
+    assert!(error.to_string().contains("one 2 ns before that of a record above it"), "{error}");
     let beyond = b"5 0 36028797018963967 2 1\n";
     let error = read_as(beyond, &TraceOptions::default()).err().unwrap();
     assert!(error.to_string().contains("2^64"), "{error}");
     let tolerant = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
-    for content in [&zero[..], backward] {
+    for (content, kept) in [(&zero[..], 2), (backward, 3)] {
         let (records, reader) = read_as(content, &tolerant).unwrap();
-        assert_eq!((records.len(), reader.skipped()), (2, 1));
+        assert_eq!((records.len(), reader.skipped()), (kept, 1));
     }
-    let twice = b"1 0 8 8 1\n2 0 8 0 1\n3 0 8 0 1\n";
+    let twice = b"1 0 8 8 1\n2 0 8 0 1\n3 0 8 0 1\n4 0 8 8 1\n";
     let error = read_as(twice, &tolerant).err().unwrap();
-    assert!(error.place() == Some(Place::Line(3)) && error.to_string().contains("bad record 2"), "{error}");
+    assert_eq!(error.place(), Some(Place::Line(3)), "{error}");
+    assert!(error.to_string().ends_with("give skip_bad = 2, which leaves out 2 of 4 records"), "{error}");
+}
+
+/// A line of MQSim's at a time in ns.
+fn mqsim_lines(times: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    times.into_iter().flat_map(|time| format!("{time} 0 {} 8 1\n", 8 * (time % 1000)).into_bytes()).collect()
+}
+
+#[test]
+fn stray_times_are_left_out_wherever_they_are() {
+    const STRAY: u64 = 1_266_874_889_709_465_027;
+    // Numbers, from 0, of the records that have a stray time.
+    for strays in [&[10_u64][..], &[0], &[98], &[0, 1, 2], &[40, 41, 42, 43, 70], &[5, 50, 95]] {
+        for (stray, what) in [(STRAY, "ahead"), (0, "behind")] {
+            if stray == 0 && strays.contains(&0) {
+                continue; // A first record at 0 is in order.
+            }
+            let time =
+                |number: u64| if strays.contains(&number) { stray + number % 3 } else { 1_000_000 * (number + 1) };
+            let content = mqsim_lines((0..100).map(time));
+            let named =
+                |skip_bad| TraceOptions { skip_bad, format: Some(TraceFormat::Mqsim), ..TraceOptions::default() };
+            let count = strays.len() as u64;
+            let error = read_as(&content, &named(0)).err().expect("time runs backwards");
+            assert_eq!(error.place(), Some(Place::Line(strays[0] + 1)), "{strays:?} {what}: {error}");
+            let remedy = format!("give skip_bad = {count}, which leaves out {count} of 100 records");
+            assert!(error.to_string().ends_with(&remedy), "{strays:?} {what}: {error}");
+            for skip_bad in [count, 1000] {
+                let (records, reader) = read_as(&content, &named(skip_bad)).unwrap();
+                assert_eq!((records.len() as u64, reader.skipped()), (100 - count, count), "{strays:?} {what}");
+                assert!(records.last().unwrap().time.ns() <= 100_000_000, "{strays:?} {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stray_time_is_found_far_into_a_trace() {
+    let content = mqsim_lines((0..1000).map(|number| if number == 700 { 1 << 60 } else { 1000 * number }));
+    let error = read_as(&content, &TraceOptions::default()).err().unwrap();
+    assert_eq!(error.place(), Some(Place::Line(701)), "{error}");
+    assert!(error.to_string().contains("expected a time between those of the records around it"), "{error}");
+    assert!(error.to_string().ends_with("give skip_bad = 1, which leaves out 1 of 1000 records"), "{error}");
+}
+
+#[test]
+fn an_unsorted_trace_is_not_to_be_skipped_through() {
+    // Two processors' events, one after the other for a while each.
+    let content = mqsim_lines((0..1000).map(|number| 1000 * (number / 20 * 20 + (number * 7) % 20)));
+    let error = read_as(&content, &TraceOptions::default()).err().unwrap();
+    assert!(error.to_string().ends_with("of 1000 records are out of order: sort the trace by time"), "{error}");
+    let ignoring = TraceOptions { ignore_times: true, ..TraceOptions::default() };
+    assert_eq!(read_as(&content, &ignoring).unwrap().0.len(), 1000);
+}
+
+#[test]
+fn records_before_an_error_are_given_where_bad_ones_are_skipped() {
+    let mut content = mqsim_lines((0..300).map(|number| 1000 * number));
+    content.extend(b"x\ny\n");
+    let options = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
+    let mut reader = TraceReader::from_reader("made", Box::new(Cursor::new(content)), &options).unwrap();
+    let mut records = Vec::new();
+    let error = reader.read_batch(1000, &mut records).unwrap_err();
+    assert_eq!((records.len(), error.place()), (300, Some(Place::Line(302))), "{error}");
+    assert!(error.to_string().ends_with("give skip_bad = 2, which leaves out 2 of 302 records"), "{error}");
+    assert!(reader.next().unwrap().is_none());
+}
+
+/// A tar archive of one file: a header, the file, and two empty blocks.
+fn tar(name: &str, file: &[u8], magic: &[u8]) -> Vec<u8> {
+    let mut header = vec![0; 512];
+    header[..name.len()].copy_from_slice(name.as_bytes());
+    header[124..136].copy_from_slice(format!("{:011o} ", file.len()).as_bytes());
+    header[148..156].copy_from_slice(b"        ");
+    header[156] = b'0';
+    header[257..257 + magic.len()].copy_from_slice(magic);
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let padding = vec![0; file.len().next_multiple_of(512) - file.len() + 1024];
+    [&header[..], file, &padding].concat()
+}
+
+#[test]
+fn archives_are_named_and_not_read() {
+    let spc = TraceFormat::Spc.example();
+    let ustar = tar("hour.csv", spc, b"ustar\x0000");
+    let old = tar("hour.csv", spc, b"");
+    let zip = [b"PK\x03\x04", spc].concat();
+    let lz4 = [b"\x04\x22\x4d\x18", spc].concat();
+    for (content, words) in [
+        (ustar.clone(), "a tar archive, not a trace: unpack it with `tar -xf made`"),
+        (gzip(&ustar), "a tar archive"),
+        (xz(&old), "a tar archive"),
+        (zip, "a ZIP archive, not a trace: unpack it with `unzip made`"),
+        (lz4, "a file compressed with LZ4"),
+    ] {
+        for format in [None, Some(TraceFormat::Spc)] {
+            let options = TraceOptions { format, skip_bad: 9, ..TraceOptions::default() };
+            let error = read_as(&content, &options).err().expect("an archive").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn numbers_may_be_written_as_floats_in_every_text_format() {
+    let (of, with_floats) = (
+        |format: &str| -> TraceFormat { format.parse().unwrap() },
+        [
+            ("mqsim", "11413000.0 0.0 657728.0 16.0 1.0\n11565000.0 1.0 3.1244784e7 64.0 0.0\n11721000.0 1.0 31244848.0 16.0 1.0\n"),
+            ("disksim-ascii", "0.0 0.0 3200.0 8.0 1.0\n4.25 0.0 3208.0 8.0 0.0\n9.125 1.0 77.0 16.0 1.0\n"),
+            ("arc", "230027.0 8.0 0.0 0.0\n1842745.0 64.0 0.0 1.0\n216082.0 8.0 0.0 2.0\n"),
+            (
+                "msr",
+                "128166372003061629.0,usr,0.0,Read,7014609920.0,24576.0,41286.0\n\
+                 128166372016382155.0,usr,0.0,Write,2657792.0,512.0,nan\n\
+                 128166372026382245.0,usr,1.0,Read,2658304.0,4096.0,1800.0\n",
+            ),
+            ("spc", "0.0,20941264.0,8192.0,W,0.551706\n0,20939840.0,8.192e3,W,0.554041\n1.0,3436288.0,15872.0,r,1.011732\n"),
+            (
+                "alibaba",
+                "419.0,W,8792731648.0,16384.0,1577808144360767.0\n\
+                 725,R,59110326272.0,4096.0,1577808144360813.0\n\
+                 12.0,R,3.50868463616e11,8192.0,1577808144360852.0\n",
+            ),
+            (
+                "tencent",
+                "1538323200.0,12910952.0,128.0,0.0,1063.0\n\
+                 1538323200.0,6338688.0,8.0,1.0,1627.0\n\
+                 1538323201.0,1904106.0,384.0,0.0,1360.0\n",
+            ),
+            ("disksim-validate", "R Miss 564347.0 2.0 14095.370 13876.270\nR Hit 564349.0 2.0 1414.270 18746.770\nW Miss 1569160.0 3.0 6936.010 23126.390\n"),
+            (
+                "fio",
+                "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n2000.0 /dev/sda write 0.0 16384.0\n\
+                 7e3 /dev/sda read 65536.0 4096.0\n9000 /dev/sda write 1.6384e4 4096.0\n",
+            ),
+            (
+                "blkparse",
+                "8,0 3.0 1.0 0.0 697.0 Q W 223490.0 + 8.0 [dd]\n8,0 3 3 9.507758e-3 697 Q R 64.0 + 16.0 [dd]\n\
+                 8,0 3 5 0.02 697 Q WS 223498.0 + 8.0 [dd]\n",
+            ),
+            ("csv", "t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,4096.0,R\n1.5e6,0.0,8192.0,512.0,W\n2250000.0,1.0,0.0,1024.0,R\n"),
+        ],
+    );
+    let texts = TraceFormat::ALL.iter().filter(|format| !is_binary(**format));
+    assert!(texts.eq(TraceFormat::ALL.iter().filter(|each| with_floats.iter().any(|(name, _)| of(name) == **each))));
+    for (name, content) in with_floats {
+        let (records, reader) = read_as(content.as_bytes(), &TraceOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(reader.format().name(), name);
+        assert_eq!(records, read(of(name).example()), "{name}");
+    }
+}
+
+#[test]
+fn the_nearest_format_of_an_unknown_content_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noted.txt");
+    // The first line counts as a header.
+    let preface: String = (0..20).map(|line| format!("note {line} of whoever recorded this\n")).collect();
+    let records: String = (0..500).map(|number| format!("0,{},4096,R,{}.5\n", number * 8, number)).collect();
+    std::fs::write(&path, preface + &records).unwrap();
+    let error = TraceReader::open(&path, &TraceOptions::default()).err().expect("unknown");
+    let typed = Fault::from(error).text(&Options);
+    assert!(typed.contains("; 500 records of it can be read with --format spc and --skip-bad 19"), "{typed}");
+    let options = TraceOptions { format: Some(TraceFormat::Spc), skip_bad: 19, ..TraceOptions::default() };
+    assert_eq!(TraceReader::open(&path, &options).unwrap().count(), 500);
+}
+
+#[test]
+fn another_format_is_suggested_only_where_it_reads_the_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole-ms.txt");
+    std::fs::write(&path, "1 0 8 8 1\n2 0 16 8 0\n3 1 8 8 1b\n").unwrap();
+    let mut reader = TraceReader::open(&path, &TraceOptions::default()).unwrap();
+    assert_eq!(reader.format(), TraceFormat::DisksimAscii, "its last line has flags");
+    assert!(reader.next().is_ok());
+    std::fs::write(&path, format!("{}3 1 8 8 1b\n", "1 0 8 8 1\n".repeat(40))).unwrap();
+    let read = |format| {
+        let mut reader = TraceReader::open(&path, &TraceOptions { format, ..TraceOptions::default() }).unwrap();
+        reader.find_map(Result::err).map(|error| error.to_string())
+    };
+    let error = read(None).expect("the last record is none of MQSim's");
+    assert!(error.ends_with("; it can be read with format = \"disksim-ascii\""), "{error}");
+    assert_eq!(read(Some(TraceFormat::DisksimAscii)), None);
+    std::fs::write(&path, "0,8,4096,R,0.5\n").unwrap();
+    let error = read(Some(TraceFormat::Msr)).expect("SPC");
+    assert!(error.ends_with("; it can be read with format = \"spc\""), "{error}");
+    let fio = TraceOptions { format: Some(TraceFormat::Fio), ..TraceOptions::default() };
+    let error = TraceReader::open(&path, &fio).err().expect("SPC").to_string();
+    assert!(error.ends_with("; it can be read with format = \"spc\""), "{error}");
+    std::fs::write(&path, "0,8,4096,R,x\n").unwrap();
+    let error = read(Some(TraceFormat::Msr)).expect("nothing");
+    assert!(error.ends_with("; none of 1 records can be read: repair the trace"), "{error}");
 }
 
 #[test]
@@ -377,7 +571,7 @@ fn converting_keeps_every_request() {
                 let written = convert(open(&from), &to, target);
                 if format == TraceFormat::DisksimValidate {
                     let refusal = written.err().map(|error| error.to_string()).unwrap_or_default();
-                    assert!(refusal.contains("can't hold the gaps"), "{refusal}");
+                    assert!(refusal.contains("cannot hold the gaps"), "{refusal}");
                     continue;
                 }
                 let unaligned = expected.iter().any(|record| (record.offset_bytes | record.bytes) % 512 != 0);
@@ -470,6 +664,6 @@ fn what_is_no_plain_file_is_not_written_over() {
     let example = Box::new(Cursor::new(TraceFormat::Csv.example()));
     let reader = TraceReader::from_reader("made", example, &TraceOptions::default()).unwrap();
     let error = convert(reader, &path, TraceFormat::Csv).unwrap_err().to_string();
-    assert!(error.ends_with("it is there, and no plain file; name a file"), "{error}");
+    assert!(error.ends_with("it exists and is not a regular file; give another name"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

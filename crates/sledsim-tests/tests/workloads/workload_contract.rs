@@ -210,7 +210,7 @@ fn a_closed_replay_waits_the_recorded_gap_after_each_completion() {
     let error = |options| replay(&validate, options).err().expect("refused");
     let open = error(TraceSpec { mode: ReplayMode::Open, ..TraceSpec::default() });
     assert!(open.ends_with(
-        "trace.validate: mode = \"open\": the trace has no arrival times, which it needs: use mode = \"auto\" or mode = \"outstanding\""
+        "trace.validate: mode = \"open\": the trace has no arrival times, which this mode needs: use mode = \"auto\" or mode = \"outstanding\""
     ), "{open}");
     let closed = replay(&ten(), TraceSpec { mode: ReplayMode::Closed, ..TraceSpec::default() });
     let closed = closed.err().expect("refused");
@@ -324,11 +324,11 @@ fn bad_traces_are_named_with_place_and_remedy() {
             "t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n5,0,0,0,R\n",
             &["line 3", "bytes", "zero length"][..],
         ),
-        ("back.csv", "t_ns,device,offset_bytes,bytes,op\n9,0,0,512,R\n5,0,0,512,R\n", &["line 3", "time"]),
+        ("back.csv", "t_ns,device,offset_bytes,bytes,op\n9,0,0,512,R\n5,0,0,512,R\n", &["line 2", "time"]),
         ("mixed.trace", "0 0 0 8 1\n1 0 8 8 1\n0,0,0,512,R\n", &["line 3", "mqsim"]),
-        ("empty.csv", "", &["contains no records", "the file is empty: give one"]),
-        ("head.csv", "t_ns,device,offset_bytes,bytes,op\n", &["contains no records; give the whole file"]),
-        ("scenario.toml", "# A scenario\ntitle = \"none\"\n", &["a document by its name", "name the format with"]),
+        ("empty.csv", "", &["contains no records", "the file is empty"]),
+        ("head.csv", "t_ns,device,offset_bytes,bytes,op\n", &["contains no requests: give the whole file"]),
+        ("scenario.toml", "# A scenario\ntitle = \"none\"\n", &["a document by its name", "scenarios are run"]),
         ("prose.txt", "It was a dark and stormy night.\n", &["no known trace format", "format"]),
     ];
     for (name, text, parts) in cases {
@@ -339,7 +339,10 @@ fn bad_traces_are_named_with_place_and_remedy() {
         }
     }
     let none = message(&ten(), TraceSpec { devices: vec![9], ..TraceSpec::default() });
-    assert!(none.ends_with("no record of the trace is chosen: check devices, start_s, end_s, first_record"), "{none}");
+    assert!(
+        none.ends_with("no record of the trace is selected: check devices, start_s, end_s, first_record"),
+        "{none}"
+    );
     let missing = Replay::new(TraceSpec { path: "no/such.trace".into(), ..TraceSpec::default() }, 1, 9, BLOCK);
     let missing = missing.err().expect("no such file").to_string();
     assert!(missing.contains("no/such.trace") && missing.contains("cannot open"), "{missing}");

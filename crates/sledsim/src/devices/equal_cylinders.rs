@@ -9,45 +9,45 @@ const MOST_CYLINDERS: u64 = 4096;
 
 /// Equal cylinders, and the position on them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct EqualCylinders {
+pub(crate) struct EqualCylinders {
     capacity_blocks: u64,
     block_bytes: u32,
     cylinders: u32,
     blocks_per_cylinder: u64,
     /// The block after the last one served, at first 0.
-    pub(super) next_lbn: u64,
+    pub(crate) next_lbn: u64,
 }
 
 impl EqualCylinders {
     /// A layout for at least one block, with at most `most_slots` blocks in a cylinder.
-    pub(super) fn new(capacity_blocks: u64, block_bytes: u32, most_slots: u64) -> Self {
+    pub(crate) fn new(capacity_blocks: u64, block_bytes: u32, most_slots: u64) -> Self {
         let blocks_per_cylinder = capacity_blocks.div_ceil(MOST_CYLINDERS).min(most_slots);
         let cylinders = to_u32(capacity_blocks.div_ceil(blocks_per_cylinder));
         Self { capacity_blocks, block_bytes, cylinders, blocks_per_cylinder, next_lbn: 0 }
     }
 
     /// See [`super::Mechanism::dimensions`].
-    pub(super) const fn dimensions(&self) -> Dimensions {
+    pub(crate) const fn dimensions(&self) -> Dimensions {
         let &Self { capacity_blocks, block_bytes, cylinders, .. } = self;
         Dimensions { capacity_blocks, block_bytes, cylinders, command_overhead_ns: 0 }
     }
 
     /// Returns the location of a block.
     #[inline]
-    pub(super) fn location(&self, lbn: u64) -> Location {
+    pub(crate) fn location(&self, lbn: u64) -> Location {
         let (cylinder, slot) = (lbn / self.blocks_per_cylinder, lbn % self.blocks_per_cylinder);
         Location { cylinder: to_u32(cylinder), slot: to_u32(slot) }
     }
 
     /// Returns the block at a location.
     #[inline]
-    pub(super) fn lbn(&self, location: Location) -> u64 {
+    pub(crate) fn lbn(&self, location: Location) -> u64 {
         u64::from(location.cylinder) * self.blocks_per_cylinder + u64::from(location.slot)
     }
 
     /// Returns a lower bound on the distance in blocks from [`EqualCylinders::next_lbn`] to a block of `cylinder`.
     #[inline]
-    pub(super) fn least_distance_blocks(&self, cylinder: u32) -> u64 {
+    pub(crate) fn least_distance_blocks(&self, cylinder: u32) -> u64 {
         let first_lbn = u64::from(cylinder) * self.blocks_per_cylinder;
         let last_lbn = first_lbn + (self.blocks_per_cylinder - 1);
         first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn)
@@ -55,18 +55,18 @@ impl EqualCylinders {
 
     /// See [`super::Mechanism::cylinder`].
     #[inline]
-    pub(super) fn cylinder(&self) -> u32 {
+    pub(crate) fn cylinder(&self) -> u32 {
         // After the last block of the device the next one lies beyond the last cylinder.
         self.location(self.next_lbn).cylinder.min(self.cylinders - 1)
     }
 
     /// See [`super::Mechanism::coordinates_m`].
-    pub(super) fn coordinates_m(&self, cylinder: u32) -> Coordinates {
+    pub(crate) fn coordinates_m(&self, cylinder: u32) -> Coordinates {
         Coordinates { x_m: f64::from(cylinder) / f64::from(self.cylinders), y_m: 0.0 }
     }
 
     /// See [`super::Mechanism::position_m`].
-    pub(super) fn position_m(&self) -> Coordinates {
+    pub(crate) fn position_m(&self) -> Coordinates {
         self.coordinates_m(self.cylinder())
     }
 }

@@ -1,15 +1,15 @@
 //! The past services of a device that works on one request after the other, and their energy where its power is known.
 
-use crate::devices::power_account::{ActivityUntil, BusyTime, PowerAccount, Work};
+use crate::devices::power_manager::{ActivityUntil, BusyTime, PowerManager, Work};
 use crate::devices::{EnergyLedger, Powered};
 use crate::fault::Fault;
-use crate::power::{Meter, PowerParameters, SpinDown, SpinDownSpec};
+use crate::power::{EnergyAccount, PowerParameters, SpinDown, SpinDownSpec};
 use crate::service::RequestEnergy;
 use crate::time::Time;
 
 /// The history of a device; each service is a sequence of `KINDS` kinds of work.
 #[derive(Clone, Debug)]
-pub(super) enum ActivityHistory<const KINDS: usize> {
+pub(crate) enum ActivityHistory<const KINDS: usize> {
     /// The power is not known.
     Unpowered(Services<KINDS>),
     Powered(Box<PoweredServices<KINDS>>),
@@ -17,32 +17,21 @@ pub(super) enum ActivityHistory<const KINDS: usize> {
 
 /// All services of a device.
 #[derive(Clone, Debug)]
-pub(super) struct Services<const KINDS: usize> {
+pub(crate) struct Services<const KINDS: usize> {
     /// All services before the last one.
     busy: BusyTime,
     /// The last service, from when the device was ready; one kind of work after the other.
     last: [Work; KINDS],
 }
 
-/// All services of a device with known power.
+/// The last service of a device with known power; the services before are in its energy account.
 #[derive(Clone, Debug)]
-pub(super) struct PoweredServices<const KINDS: usize> {
-    services: Services<KINDS>,
-    account: PowerAccount,
+pub(crate) struct PoweredServices<const KINDS: usize> {
+    last: [Work; KINDS],
+    manager: PowerManager,
 }
 
 impl<const KINDS: usize> Services<KINDS> {
-    #[inline]
-    fn end(&self) -> Time {
-        self.last[KINDS - 1].to
-    }
-
-    /// Returns the start of the idle period at `now`; `None` while the device works.
-    #[inline]
-    fn idle_since(&self, now: Time) -> Option<Time> {
-        Some(self.end()).filter(|&end| end <= now)
-    }
-
     /// Returns the work of all services up to `now`.
     #[inline]
     fn busy(&self, now: Time) -> BusyTime {
@@ -50,16 +39,18 @@ impl<const KINDS: usize> Services<KINDS> {
         self.last.iter().for_each(|work| busy.add(work, now));
         busy
     }
+}
 
+impl<const KINDS: usize> PoweredServices<KINDS> {
+    /// Returns the start of the idle period at `now`; `None` while the device works.
     #[inline]
-    fn activity(&self, now: Time) -> ActivityUntil<'_> {
-        ActivityUntil { now, idle_since: self.idle_since(now), busy: self.busy(now), work: &self.last }
+    fn idle_since(&self, now: Time) -> Option<Time> {
+        Some(self.last[KINDS - 1].to).filter(|&end| end <= now)
     }
 
     #[inline]
-    fn add(&mut self, work: [Work; KINDS]) {
-        self.busy = self.busy(self.end());
-        self.last = work;
+    fn activity(&self, now: Time) -> ActivityUntil<'_> {
+        ActivityUntil { now, idle_since: self.idle_since(now), work: &self.last }
     }
 }
 
@@ -68,39 +59,34 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     ///
     /// # Errors
     /// The power parameters contradict each other.
-    pub(super) fn new(kinds: [Work; KINDS], power: Option<&PowerParameters>) -> Result<Self, Fault> {
-        let services = Services { busy: BusyTime::default(), last: kinds };
+    pub(crate) fn new(kinds: [Work; KINDS], power: Option<&PowerParameters>) -> Result<Self, Fault> {
         Ok(match power {
-            None => Self::Unpowered(services),
-            Some(power) => Self::Powered(Box::new(PoweredServices { services, account: PowerAccount::new(power)? })),
+            None => Self::Unpowered(Services { busy: BusyTime::default(), last: kinds }),
+            Some(power) => Self::Powered(Box::new(PoweredServices { last: kinds, manager: PowerManager::new(power)? })),
         })
     }
 
     /// Sets the policy that decides when the device enters idle modes; `None`: after the time given with each mode. No effect
     /// if the power is not known.
-    pub(super) fn set_policy(&mut self, policy: Option<&SpinDownSpec>) {
+    pub(crate) fn set_policy(&mut self, policy: Option<&SpinDownSpec>) {
         if let Self::Powered(powered) = self {
-            powered.account.set_policy(policy);
-        }
-    }
-
-    #[inline]
-    fn services(&self) -> &Services<KINDS> {
-        match self {
-            Self::Unpowered(services) => services,
-            Self::Powered(powered) => &powered.services,
+            powered.manager.set_policy(policy);
         }
     }
 
     /// Returns the end of the last service.
     #[inline]
-    pub(super) fn end(&self) -> Time {
-        self.services().end()
+    pub(crate) fn end(&self) -> Time {
+        let last = match self {
+            Self::Unpowered(services) => &services.last,
+            Self::Powered(powered) => &powered.last,
+        };
+        last[KINDS - 1].to
     }
 
     /// Returns the wake-up time of a request dispatched at `now`.
     #[inline]
-    pub(super) fn wake_ns(&self, now: Time) -> u64 {
+    pub(crate) fn wake_ns(&self, now: Time) -> u64 {
         match self {
             Self::Unpowered(_) => 0,
             Self::Powered(powered) => powered.wake_ns(now),
@@ -109,40 +95,43 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 
     /// Ends the idle period, if there is one, for a request dispatched at `now`; returns the request's wake-up time.
     #[inline]
-    pub(super) fn wake(&mut self, now: Time) -> u64 {
+    pub(crate) fn wake(&mut self, now: Time) -> u64 {
         match self {
             Self::Unpowered(_) => 0,
-            Self::Powered(powered) => powered.account.wake(&powered.services.activity(now)),
+            Self::Powered(powered) => {
+                let idle_since = powered.idle_since(now);
+                powered.manager.wake(&ActivityUntil { now, idle_since, work: &powered.last })
+            }
         }
     }
 
     /// Adds a service of a request dispatched at `start` that waited `wake_ns` for the device; returns the request's energy.
     #[inline]
-    pub(super) fn add(&mut self, work: [Work; KINDS], start: Time, wake_ns: u64) -> RequestEnergy {
+    pub(crate) fn add(&mut self, work: [Work; KINDS], start: Time, wake_ns: u64) -> RequestEnergy {
         match self {
             Self::Unpowered(services) => {
-                services.add(work);
+                services.busy = services.busy(services.last[KINDS - 1].to);
+                services.last = work;
                 RequestEnergy::default()
             }
             Self::Powered(powered) => {
-                let PoweredServices { services, account } = powered.as_mut();
-                services.add(work);
-                let end = services.end();
-                account.service_energy(end - start, wake_ns, [&services.busy, &services.busy(end)])
+                powered.last = work;
+                let end = work[KINDS - 1].to;
+                powered.manager.service_energy(end - start, wake_ns, &BusyTime::between(&work, start, end))
             }
         }
     }
 
     /// See [`crate::devices::Mechanism::ledger`].
-    pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
+    pub(crate) fn ledger(&self, now: Time) -> EnergyLedger {
         match self {
             Self::Unpowered(services) => services.busy(now).ledger(now),
-            Self::Powered(powered) => powered.account.ledger(&powered.services.activity(now), None),
+            Self::Powered(powered) => powered.manager.ledger(&powered.activity(now), None),
         }
     }
 
     /// See [`crate::devices::Mechanism::powered`].
-    pub(super) fn powered(&self) -> Option<&dyn Powered> {
+    pub(crate) fn powered(&self) -> Option<&dyn Powered> {
         match self {
             Self::Unpowered(_) => None,
             Self::Powered(powered) => Some(powered.as_ref()),
@@ -150,7 +139,7 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
     }
 
     /// See [`crate::devices::Mechanism::powered_mut`].
-    pub(super) fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
+    pub(crate) fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
         match self {
             Self::Unpowered(_) => None,
             Self::Powered(powered) => Some(powered.as_mut()),
@@ -161,30 +150,31 @@ impl<const KINDS: usize> ActivityHistory<KINDS> {
 impl<const KINDS: usize> Powered for PoweredServices<KINDS> {
     #[inline]
     fn wake_ns(&self, now: Time) -> u64 {
-        self.account.wake_ns(now, self.services.idle_since(now))
+        self.manager.wake_ns(now, self.idle_since(now))
     }
 
     fn idle_ns(&self, now: Time) -> u64 {
-        self.services.idle_since(now).map_or(0, |since| now - since)
+        self.idle_since(now).map_or(0, |since| now - since)
     }
 
     fn spin_down(&self) -> &SpinDown {
-        self.account.spin_down()
+        self.manager.spin_down()
     }
 
     fn spin_down_mut(&mut self) -> &mut SpinDown {
-        self.account.spin_down_mut()
+        self.manager.spin_down_mut()
     }
 
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
-        self.account.ledger(&self.services.activity(then), Some(now))
+        self.manager.ledger(&self.activity(then), Some(now))
     }
 
-    fn meter(&self, now: Time) -> Meter {
-        self.account.meter(&self.services.activity(now))
+    fn energy_account(&self, now: Time) -> EnergyAccount {
+        self.manager.account(&self.activity(now))
     }
 
-    fn settle_meter(&mut self, now: Time) -> &mut Meter {
-        self.account.settle_meter(&self.services.activity(now))
+    fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
+        let idle_since = self.idle_since(now);
+        self.manager.settle_account(&ActivityUntil { now, idle_since, work: &self.last })
     }
 }

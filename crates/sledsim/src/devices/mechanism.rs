@@ -7,7 +7,7 @@ use dyn_clone::DynClone;
 use super::{Estimate, MechanismState, Plan, Platter, Together};
 use crate::engine::details::Count;
 use crate::engine::Stop;
-use crate::power::{Meter, SpinDown};
+use crate::power::{EnergyAccount, SpinDown};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -235,12 +235,12 @@ pub trait Powered {
     /// before that request is served: a spin-down policy with hindsight decides at `now` about the whole period.
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger;
 
-    /// Returns the power meter, up to date at `now`.
-    fn meter(&self, now: Time) -> Meter;
+    /// Returns the energy account, up to date at `now`.
+    fn energy_account(&self, now: Time) -> EnergyAccount;
 
-    /// Brings the mechanism's own power meter up to `now` and returns it. An idle period whose mode depends on its end is left
+    /// Brings the mechanism's own energy account up to `now` and returns it. An idle period whose mode depends on its end is left
     /// out until it has ended.
-    fn settle_meter(&mut self, now: Time) -> &mut Meter;
+    fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount;
 }
 
 /// A mechanism that reports writes before they are on the medium, so that they are lost if power fails. Writes that are

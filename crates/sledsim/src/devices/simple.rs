@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::convert::trunc_to_u64;
 use crate::devices::equal_cylinders::EqualCylinders;
 use crate::devices::history::ActivityHistory;
-use crate::devices::power_account::Work;
+use crate::devices::power_manager::Work;
 use crate::devices::{Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Phases, Powered, Service, State};
 use crate::fault::{Fault, Kind, Range};
 use crate::power::{PowerParameters, SpinDownSpec};

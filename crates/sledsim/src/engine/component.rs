@@ -6,7 +6,7 @@ use dyn_clone::DynClone;
 use crate::engine::context::{Context, Descendants};
 use crate::engine::details::Details;
 use crate::fault::Fault;
-use crate::power::Meter;
+use crate::power::EnergyAccount;
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -196,14 +196,14 @@ pub trait Instrumentation {
         Measured::default()
     }
 
-    /// A copy of the mechanism's power meter, brought up to `now`; `None` without a mechanism or without known powers.
-    fn meter(&self, now: Time) -> Option<Meter> {
+    /// A copy of the mechanism's energy account, brought up to `now`; `None` without a mechanism or without known powers.
+    fn energy_account(&self, now: Time) -> Option<EnergyAccount> {
         let _ = now;
         None
     }
 
-    /// The mechanism's power meter, brought up to the last time until which its power is decided, at most `now`.
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+    /// The mechanism's energy account, brought up to the last time until which its power is decided, at most `now`.
+    fn settle_energy_account(&mut self, now: Time) -> Option<&mut EnergyAccount> {
         let _ = now;
         None
     }

@@ -15,7 +15,6 @@ pub mod run;
 pub mod session;
 pub mod system;
 mod traffic;
-mod work;
 pub mod workload;
 
 pub use component::{Completion, Component, ComponentId, InOrderService, Instrumentation, PowerLoss, Status, Stop};

@@ -1,4 +1,4 @@
-//! The run loop: arrivals from a workload, timers of a system, limits, interruption.
+//! The run loop: takes arrivals from a workload, fires the timers of a system, and ends at limits or on interruption.
 
 use crate::engine::component::{Completion, Status, Stop};
 use crate::engine::data::Payload;
@@ -7,7 +7,6 @@ use crate::engine::outstanding::Refusal;
 use crate::engine::power_cuts::{PowerCut, PowerCutPlan, PowerCutRun};
 use crate::engine::system::System;
 use crate::engine::traffic::{Backlog, EarlyEnds, Overload, Traffic, TrafficCounter};
-use crate::engine::work::Work;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::limits::{Limit, DATA_HELD, DATA_UNDER_WAY, PARTS_UNDER_WAY};
@@ -15,16 +14,52 @@ use crate::request::Request;
 use crate::service::Service;
 use crate::time::{ns_to_s, Time};
 
-/// When a run ends and what it discards first.
+/// Events between two checks of the limits on memory and of interruption.
+const EVENTS_PER_CHECK: u64 = 64;
+/// Blocks of a request that count as one more event.
+const BLOCKS_PER_EVENT: u32 = 256;
+
+/// Counts work until the next check.
+#[derive(Clone, Default)]
+struct CheckCounter {
+    events: u64,
+}
+
+impl CheckCounter {
+    /// Counts an event. Returns true if a check is due.
+    #[inline]
+    fn is_due(&mut self) -> bool {
+        self.events += 1;
+        if self.events < EVENTS_PER_CHECK {
+            return false;
+        }
+        self.events = 0;
+        true
+    }
+
+    /// Makes a check due at the next event, after work of unknown length.
+    #[inline]
+    fn make_due(&mut self) {
+        self.events = EVENTS_PER_CHECK;
+    }
+
+    /// Counts the blocks of a large request.
+    #[inline]
+    fn count_blocks(&mut self, request: &Request) {
+        self.events += u64::from(request.blocks / BLOCKS_PER_EVENT);
+    }
+}
+
+/// The end of a run, and its warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunLimits {
     /// Submit at most this many requests, warm-up included, and wait for all of them.
     pub requests: Option<u64>,
-    /// Stop at this simulated time, whatever is under way.
+    /// Stop at this simulated time, even if requests are outstanding.
     pub until: Option<Time>,
-    /// The measurement window opens at the arrival of the request that so many precede.
+    /// The measurement window opens at the first arrival after this many requests.
     pub warmup_requests: u64,
-    /// The measurement window opens not before this time.
+    /// The measurement window opens at this time or later.
     pub warmup: Time,
 }
 
@@ -37,20 +72,20 @@ pub enum EndReason {
     Requests,
     /// The time limit was reached.
     Time,
-    /// Somebody asked to stop.
+    /// The caller or a component interrupted the run.
     Interrupted,
-    /// A component could not go on: [`System::halted`] says which, and why.
+    /// A component could not continue, see [`System::stopped`].
     Failed,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Requests submitted so far.
     pub submitted: u64,
     /// Simulated time.
     pub now: Time,
-    /// How much of the workload has been taken, from 0 to 1, where that can be told.
+    /// Fraction of the workload taken so far, from 0 to 1; `None` if unknown.
     pub fraction_taken: Option<f64>,
 }
 
@@ -59,23 +94,23 @@ pub struct Progress {
 pub struct Outcome {
     /// Why it ended.
     pub end: EndReason,
-    /// When it ended: at the time limit, or when the last request completed.
+    /// The time limit, or the time of the last completion.
     pub finished: Time,
-    /// Start of the measurement window; `finished` when the warm-up never ended.
+    /// Start of the measurement window; `finished` if the warm-up did not end.
     pub measured_from: Time,
-    /// Requests handed to the system, warm-up included.
+    /// Requests submitted, including the warm-up.
     pub submitted: u64,
-    /// Requests served, warm-up included.
+    /// Requests served, including the warm-up.
     pub completed: u64,
-    /// Requests that the system could not serve.
+    /// Requests that failed.
     pub failed: u64,
-    /// Those of them that would have fitted it: what they asked for was lost, or can't be read.
+    /// Failed requests that were not refused: their data is lost or unreadable.
     pub lost: u64,
-    /// Those of the failed ones that were under way when power failed.
+    /// Failed requests that were outstanding in a power cut.
     pub cut: u64,
-    /// Those of the failed ones that fit, but have too many blocks or would have been cut into too many parts.
+    /// Failed requests that were refused as they have too many blocks or parts.
     pub oversized: u64,
-    /// Of the submitted ones, how many fell into the warm-up.
+    /// Requests submitted during the warm-up.
     pub warmup: u64,
     /// Counts of the measurement window.
     pub traffic: Traffic,
@@ -83,23 +118,23 @@ pub struct Outcome {
     pub overload: Option<Overload>,
 }
 
-/// Hears the completions of requests that arrived in the measurement window, in order of completion.
+/// Receives the completions of requests that arrived in the measurement window, in order of completion.
 pub trait Observer {
-    /// `request` has been served.
+    /// Handles a served request.
     fn served(&mut self, request: &Request, service: &Service);
 
-    /// `request`, which has just been served, took so long where the workload was recorded.
+    /// Handles the response time that a request had in the recording, just after [`Observer::served`].
     fn recorded(&mut self, _request: &Request, _response_ns: u64) {}
 }
 
-/// Looks at the clock between two settlements of the power that several mechanisms draw: rare enough to cost nothing, often
-/// enough for what is to be settled to stay small.
-const SETTLE_EVERY: u64 = 256;
+/// Checks between two accumulations of the power of several mechanisms: rare enough to cost no time, and frequent enough to need
+/// little memory.
+const CHECKS_PER_ACCUMULATION: u64 = 256;
 
-/// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
+/// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` returns false.
 ///
 /// # Errors
-/// What the workload reports; everything completed until then has been given to `observer`. A broken rule.
+/// An error of the workload, or a broken invariant. Everything completed until then has been given to `observer`.
 pub fn run(
     system: &mut System,
     workload: &mut dyn Workload,
@@ -110,7 +145,7 @@ pub fn run(
     Run { system, workload, limits, observer, state: &mut RunState::default(), power_cuts: None }.go(keep_going)
 }
 
-/// The same for a system that holds data, with power cuts; tells what each of them did.
+/// As [`run`], for a system that holds data, with power cuts. Returns the effect of each cut.
 ///
 /// # Errors
 /// As for [`run`].
@@ -123,13 +158,15 @@ pub fn run_with_cuts(
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<(Outcome, Vec<PowerCut>), Fault> {
     let mut power_cuts = PowerCutRun::new(plan, system);
-    let (state, cuts_of_run) = (&mut RunState::default(), Some(&mut power_cuts));
-    let outcome = Run { system, workload, limits, observer, state, power_cuts: cuts_of_run }.go(keep_going)?;
+    let state = &mut RunState::default();
+    let run = Run { system, workload, limits, observer, state, power_cuts: Some(&mut power_cuts) };
+    let outcome = run.go(keep_going)?;
     Ok((outcome, power_cuts.cuts))
 }
 
+/// See [`Outcome`].
 #[derive(Clone, Default)]
-struct Counts {
+struct RequestCounts {
     submitted: u64,
     completed: u64,
     failed: u64,
@@ -138,14 +175,14 @@ struct Counts {
     oversized: u64,
     warmup: u64,
     traffic: TrafficCounter,
-    /// Whether the workload knows what requests took where it was recorded.
+    /// True if the workload has recorded response times.
     has_responses: bool,
 }
 
-impl Counts {
-    /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
+impl RequestCounts {
+    /// Counts a completion. Ids rise from 0 in order of submission, so the warm-up has the lowest ids.
     #[inline]
-    fn book(&mut self, completion: &Completion, observer: &mut impl Observer) {
+    fn count(&mut self, completion: &Completion, observer: &mut impl Observer) {
         let is_served = completion.is_served();
         self.traffic.leave(&completion.request, completion.service.end, is_served);
         if is_served {
@@ -160,51 +197,52 @@ impl Counts {
     }
 }
 
-/// How far a run has come: what it keeps where it pauses.
+/// The state of a run between two calls of its loop.
 #[derive(Clone, Default)]
 pub(super) struct RunState {
-    counts: Counts,
+    counts: RequestCounts,
+    /// Start of the measurement window; `None` during the warm-up.
     measured_from: Option<Time>,
-    work: Work,
-    /// Whether nothing has happened since somebody looked whether it is due: where the loop pauses, it is not counted twice.
-    has_looked: bool,
-    /// How often it was due.
-    looks: u64,
-    /// Of a run that only a time ends.
+    check_counter: CheckCounter,
+    /// True if no event was processed since the last due check, so that pauses of the loop do not count as events.
+    is_checked: bool,
+    /// Number of checks.
+    checks: u64,
+    /// Present if only a time limit ends the run.
     arrivals: Option<ArrivalGuard>,
-    /// Of a run whose arrivals do not depend on completions.
+    /// Present if arrivals do not depend on completions.
     backlog: Option<Backlog>,
 }
 
 impl RunState {
-    /// Requests submitted so far.
+    /// Number of requests submitted so far.
     pub(super) fn submitted(&self) -> u64 {
         self.counts.submitted
     }
 }
 
-/// The one run loop, which a [`Session`](crate::engine::Session) takes in steps.
+/// The run loop. A [`Session`](crate::engine::Session) calls it in steps.
 pub(super) struct Run<'a, O> {
     pub(super) system: &'a mut System,
     pub(super) workload: &'a mut dyn Workload,
     pub(super) limits: &'a RunLimits,
     pub(super) observer: &'a mut O,
     pub(super) state: &'a mut RunState,
-    /// Power cuts.
     pub(super) power_cuts: Option<&'a mut PowerCutRun>,
 }
 
 impl<O: Observer> Run<'_, O> {
+    /// Runs from start to end.
     pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let is_endless = self.limits.requests.is_none() && self.workload.fraction_taken().is_none();
         self.state.arrivals = is_endless.then(ArrivalGuard::default);
         self.state.backlog = self.workload.is_open().then(Backlog::default);
         self.begin();
-        let end = self.go_on(keep_going)?;
+        let end = self.resume(keep_going)?;
         self.outcome(end)
     }
 
-    /// What comes before everything else, once.
+    /// Must be called once before the first [`Run::resume`].
     pub(super) fn begin(&mut self) {
         self.state.counts.has_responses = self.workload.has_responses();
         self.state.counts.traffic.begin(self.system.in_flight());
@@ -213,8 +251,9 @@ impl<O: Observer> Run<'_, O> {
         }
     }
 
-    /// Whether nobody needs to see the system before all that arrives has been served, and it can serve that in its order.
-    fn goes_in_order(&mut self) -> bool {
+    /// Returns true if the in-order shortcut gives the results of the run: open arrivals without flushes, on a system that serves
+    /// them in order, measured from the start, with no time limit and no power cuts.
+    fn can_run_in_order(&mut self) -> bool {
         self.power_cuts.is_none()
             && self.limits.until.is_none()
             && self.state.measured_from.is_some()
@@ -225,46 +264,46 @@ impl<O: Observer> Run<'_, O> {
             && !self.workload.may_flush()
     }
 
-    /// Goes on from where it stands until a limit is reached, the workload ends, or there is nothing left to happen.
-    pub(super) fn go_on(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
-        if self.goes_in_order() {
-            return self.go_in_order(keep_going);
+    /// Continues until a limit is reached, the workload ends, or no event is left.
+    pub(super) fn resume(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
+        if self.can_run_in_order() {
+            return self.run_in_order(keep_going);
         }
         let until = self.limits.until.unwrap_or(Time::MAX);
         let last = self.limits.requests.unwrap_or(u64::MAX);
         let horizon = Horizon::of(self.system.root());
         loop {
-            if !std::mem::replace(&mut self.state.has_looked, true) && self.state.work.is_due() {
+            if !std::mem::replace(&mut self.state.is_checked, true) && self.state.check_counter.is_due() {
                 if !keep_going(self.progress()) {
                     return Ok(EndReason::Interrupted);
                 }
-                self.look_up()?;
+                self.check_now_and_then()?;
             }
-            let exhausted = self.state.counts.submitted >= last;
-            let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
+            let is_exhausted = self.state.counts.submitted >= last;
+            let (arrival, has_ended) = match if is_exhausted { Next::Ended } else { self.workload.peek()? } {
                 Next::At(time) => (Some(time), false),
                 Next::Busy => {
-                    // What it looked through may have taken long, whatever else there is to do.
+                    // The work of the source may have taken long.
                     if !keep_going(self.progress()) {
                         return Ok(EndReason::Interrupted);
                     }
-                    self.state.has_looked = false;
+                    self.state.is_checked = false;
                     continue;
                 }
                 Next::Waiting => (None, false),
                 Next::Ended => (None, true),
             };
             let timer = self.system.next_time();
-            // A timer of the same instant comes first: what it completes may matter to the arrival.
+            // In one instant timers come before arrivals, which may depend on completions.
             let (at, is_arrival) = match (arrival, timer) {
                 (Some(arrival), Some(timer)) if timer <= arrival => (timer, false),
                 (Some(arrival), _) => (arrival, true),
-                // Timers go on for as long as somebody waits for them.
-                (None, Some(_)) if ended && self.system.in_flight() == 0 => {
-                    return Ok(if exhausted { EndReason::Requests } else { EndReason::WorkloadEnded });
+                // Timers are fired as long as requests are outstanding.
+                (None, Some(_)) if has_ended && self.system.in_flight() == 0 => {
+                    return Ok(if is_exhausted { EndReason::Requests } else { EndReason::WorkloadEnded });
                 }
                 (None, Some(timer)) => (timer, false),
-                (None, None) => return Ok(if exhausted { EndReason::Requests } else { EndReason::WorkloadEnded }),
+                (None, None) => return Ok(if is_exhausted { EndReason::Requests } else { EndReason::WorkloadEnded }),
             };
             let cut_at =
                 self.power_cuts.as_ref().and_then(|power_cuts| power_cuts.next_time()).filter(|&cut| cut <= at);
@@ -279,7 +318,7 @@ impl<O: Observer> Run<'_, O> {
                 None if is_arrival => self.arrive()?,
                 None => self.fire(),
             }
-            self.state.has_looked = false;
+            self.state.is_checked = false;
             if let Some(livelock) = self.system.livelock() {
                 return Err(livelock.fault());
             }
@@ -287,16 +326,16 @@ impl<O: Observer> Run<'_, O> {
                 return Ok(if *why == Stop::Interrupted { EndReason::Interrupted } else { EndReason::Failed });
             }
             if self.power_cuts.is_some() {
-                self.bound_data(self.system.outstanding_bytes(), DATA_UNDER_WAY, "are under way at")?;
-                if !self.attend_power(cut_at.is_some()) {
+                self.check_data(self.system.outstanding_bytes(), DATA_UNDER_WAY, "are under way at")?;
+                if !self.apply_power_cuts(cut_at.is_some()) {
                     return Ok(EndReason::Interrupted);
                 }
             }
         }
     }
 
-    /// Cuts power if it is time, and restores it; says whether to go on.
-    fn attend_power(&mut self, is_due: bool) -> bool {
+    /// Schedules the next power cut if it is due, and applies one that has happened. Returns false if the run ends with it.
+    fn apply_power_cuts(&mut self, is_due: bool) -> bool {
         let Some(power_cuts) = &mut self.power_cuts else { return true };
         power_cuts.drop_read_data(self.system);
         if is_due || power_cuts.is_due(self.state.counts.submitted) {
@@ -304,17 +343,17 @@ impl<O: Observer> Run<'_, O> {
         }
         if self.system.is_power_off() {
             let now = self.system.now();
-            let dead = power_cuts.cut(now);
+            let lost = power_cuts.cut(now);
             let Self { system, workload, observer, state, .. } = self;
             let counts = &mut state.counts;
             system.restore_power(&mut |completion| {
-                settle(completion, &mut **workload, *observer, counts, Some(power_cuts))
+                report(completion, &mut **workload, *observer, counts, Some(power_cuts))
             });
             let service = Service { start: now, end: now, free: now, ..Service::default() };
-            dead.iter().for_each(|request| counts.traffic.leave(request, now, false));
-            counts.failed += dead.len() as u64;
-            counts.cut += dead.len() as u64;
-            for request in dead {
+            lost.iter().for_each(|request| counts.traffic.leave(request, now, false));
+            counts.failed += lost.len() as u64;
+            counts.cut += lost.len() as u64;
+            for request in lost {
                 workload.completed(&Completion { request, service, status: Status::Failed });
             }
         }
@@ -322,18 +361,17 @@ impl<O: Observer> Run<'_, O> {
         !power_cuts.is_over()
     }
 
-    /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
-    /// queue then; results are the same.
-    fn go_in_order(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
+    /// The in-order shortcut: serves open arrivals without an event queue, with the same results.
+    fn run_in_order(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<EndReason, Fault> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         let mut finished = self.system.now();
         let Self { system, workload, observer, state, .. } = self;
-        let RunState { counts, work, backlog, .. } = &mut **state;
+        let RunState { counts, check_counter, backlog, .. } = &mut **state;
         let mut end = EndReason::Requests;
         let mut early_ends = EarlyEnds::default();
         if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
-                if work.is_due() {
+                if check_counter.is_due() {
                     let fraction_taken = workload.fraction_taken();
                     if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
                         end = EndReason::Interrupted;
@@ -346,7 +384,7 @@ impl<O: Observer> Run<'_, O> {
                 match workload.peek()? {
                     Next::At(_) => {}
                     Next::Busy => {
-                        work.was_long();
+                        check_counter.make_due();
                         continue;
                     }
                     Next::Waiting | Next::Ended => {
@@ -355,7 +393,7 @@ impl<O: Observer> Run<'_, O> {
                     }
                 }
                 let request = workload.take();
-                work.charge(&request);
+                check_counter.count_blocks(&request);
                 counts.submitted += 1;
                 counts.traffic.arrive(&request);
                 let refusal = root.serve(Some(&request), &mut |completion| {
@@ -363,7 +401,7 @@ impl<O: Observer> Run<'_, O> {
                     if completion.status != Status::Refused {
                         early_ends.end(completion.service.end);
                     }
-                    settle(completion, &mut **workload, *observer, counts, None);
+                    report(completion, &mut **workload, *observer, counts, None);
                 });
                 counts.oversized += u64::from(refusal == Some(Refusal::TooLarge));
                 if let (None, Some(backlog)) = (refusal, &mut *backlog) {
@@ -372,7 +410,7 @@ impl<O: Observer> Run<'_, O> {
             }
             root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
-                settle(completion, &mut **workload, *observer, counts, None);
+                report(completion, &mut **workload, *observer, counts, None);
             });
         }
         system.advance(finished);
@@ -384,19 +422,19 @@ impl<O: Observer> Run<'_, O> {
         Progress { submitted: self.state.counts.submitted, now: self.system.now(), fraction_taken }
     }
 
-    /// What is done now and then.
-    fn look_up(&mut self) -> Result<(), Fault> {
-        self.state.looks += 1;
-        self.bound_data(self.system.held_bytes(), DATA_HELD, "have been written by")?;
-        if self.state.looks.is_multiple_of(SETTLE_EVERY) {
+    /// Checks the limits on memory and, more rarely, accumulates power and checks invariants.
+    fn check_now_and_then(&mut self) -> Result<(), Fault> {
+        self.state.checks += 1;
+        self.check_data(self.system.held_bytes(), DATA_HELD, "have been written by")?;
+        if self.state.checks.is_multiple_of(CHECKS_PER_ACCUMULATION) {
             self.system.accumulate_power();
-            self.check()?;
+            self.check_invariants()?;
         }
         Ok(())
     }
 
-    /// No more than the limit of bytes are held in a run with power cuts.
-    fn bound_data(&self, bytes: u64, limit: Limit, what: &str) -> Result<(), Fault> {
+    /// Checks the amount of data held in a run with power cuts.
+    fn check_data(&self, bytes: u64, limit: Limit, what: &str) -> Result<(), Fault> {
         if bytes <= limit.most {
             return Ok(());
         }
@@ -408,9 +446,9 @@ impl<O: Observer> Run<'_, O> {
         )))
     }
 
-    fn check(&mut self) -> Result<(), Fault> {
-        self.system.broken_invariant().map_or(Ok(()), |rule| {
-            Err(Fault::new(Kind::Rule).says(format!("a rule of the simulator is broken: {rule}")))
+    fn check_invariants(&mut self) -> Result<(), Fault> {
+        self.system.broken_invariant().map_or(Ok(()), |violation| {
+            Err(Fault::new(Kind::Rule).says(format!("an invariant of the simulator is broken: {violation}")))
         })
     }
 
@@ -420,7 +458,7 @@ impl<O: Observer> Run<'_, O> {
         self.system.start_measuring();
     }
 
-    /// Opens the measurement window where a warm-up by time alone ends before the next event, at `at`.
+    /// Opens the measurement window if the warm-up is given by time alone and ends before the next event, at `at`.
     #[inline]
     pub(super) fn end_warmup_by(&mut self, at: Time) {
         let RunLimits { warmup, warmup_requests, .. } = *self.limits;
@@ -434,7 +472,7 @@ impl<O: Observer> Run<'_, O> {
     fn arrive(&mut self) -> Result<(), Fault> {
         let request = self.workload.take();
         self.state.arrivals.as_mut().map_or(Ok(()), |arrivals| arrivals.arrive(request.arrival))?;
-        self.state.work.charge(&request);
+        self.state.check_counter.count_blocks(&request);
         if self.state.measured_from.is_none() {
             if self.state.counts.submitted >= self.limits.warmup_requests && request.arrival >= self.limits.warmup {
                 self.system.advance(request.arrival);
@@ -456,7 +494,7 @@ impl<O: Observer> Run<'_, O> {
         let counts = &mut state.counts;
         let payload = power_cuts.as_mut().map_or(Payload::NONE, |power_cuts| power_cuts.submitted(&request, system));
         system.submit_with(request, payload, &mut |completion| {
-            settle(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut());
+            report(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut());
         });
         if self.system.is_overfull() {
             return Err(fell_behind(self.system.now()));
@@ -469,14 +507,14 @@ impl<O: Observer> Run<'_, O> {
         let Self { system, workload, observer, state, power_cuts, .. } = self;
         let counts = &mut state.counts;
         system
-            .step(&mut |completion| settle(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut()));
+            .step(&mut |completion| report(completion, &mut **workload, *observer, counts, power_cuts.as_deref_mut()));
     }
 
-    /// Whether every component can go on.
+    /// Checks that no component has failed.
     ///
     /// # Errors
-    /// What keeps one from it.
-    pub(super) fn halted(&self) -> Result<(), Fault> {
+    /// The reason for the failure.
+    pub(super) fn check_not_failed(&self) -> Result<(), Fault> {
         match self.system.stopped() {
             Some((_, Stop::Failed(fault))) => Err(fault.clone()),
             _ => Ok(()),
@@ -484,17 +522,17 @@ impl<O: Observer> Run<'_, O> {
     }
 
     pub(super) fn outcome(mut self, end: EndReason) -> Result<Outcome, Fault> {
-        // What can't go on leaves the rest as it stood.
+        // A component that stops the run leaves the others in the middle of their work.
         if self.system.stopped().is_none() {
-            self.check()?;
+            self.check_invariants()?;
         }
         if self.state.measured_from.is_none() {
-            // The warm-up never ended: the window is empty.
+            // The warm-up did not end, so the window is empty.
             self.start_measuring();
         }
         let finished = self.system.now();
         let measured_from = self.state.measured_from.unwrap_or(finished);
-        let Counts { submitted, completed, failed, lost, cut, oversized, warmup, .. } = self.state.counts;
+        let RequestCounts { submitted, completed, failed, lost, cut, oversized, warmup, .. } = self.state.counts;
         let traffic = self.state.counts.traffic.window(finished);
         let window_ns = finished - measured_from;
         let offered_per_s = self.state.backlog.as_ref().and_then(Backlog::overload).filter(|_| window_ns > 0);
@@ -519,30 +557,30 @@ impl<O: Observer> Run<'_, O> {
     }
 }
 
-/// More is under way than is allowed.
+/// The error of too many outstanding parts.
 #[cold]
 fn fell_behind(at: Time) -> Fault {
     Fault::new(Kind::Unsupported).says(format!(
-        "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests fewer, \
+        "more than {} parts of requests are outstanding at {} s: the system has fallen far behind its load; make requests fewer, \
          smaller or later",
         PARTS_UNDER_WAY.most,
         at.seconds()
     ))
 }
 
-/// Books one completion and tells whoever asked.
+/// Reports a completion to the counts, the observer and the workload.
 #[inline]
-fn settle(
+fn report(
     completion: &Completion,
     workload: &mut dyn Workload,
     observer: &mut impl Observer,
-    counts: &mut Counts,
+    counts: &mut RequestCounts,
     power_cuts: Option<&mut PowerCutRun>,
 ) {
     if let Some(power_cuts) = power_cuts {
         power_cuts.completed(completion);
     }
-    counts.book(completion, observer);
+    counts.count(completion, observer);
     if counts.has_responses && completion.is_served() && completion.request.id >= counts.warmup {
         if let Some(response_ns) = workload.response_ns(&completion.request) {
             observer.recorded(&completion.request, response_ns);

@@ -1,8 +1,8 @@
-//! A session: the engine driven from outside.
+//! Sessions: systems driven by a caller instead of a workload.
 //!
-//! Whoever drives it owns the clock. Requests are handed in with their arrivals, in their order; nothing happens until time is
-//! let pass, and then everything that is due happens as in a run: a session takes the run loop in steps, and how it is cut into
-//! them changes nothing. A clone is a snapshot: it goes on as the session itself would.
+//! The caller submits requests in order of arrival and advances the clock; due events are processed as in a run. A session calls
+//! the run loop in steps, and the size of the steps does not change the results. A clone is a snapshot: it continues exactly like
+//! the original.
 
 use std::collections::VecDeque;
 
@@ -15,20 +15,20 @@ use crate::fault::{Fault, Kind};
 use crate::request::Request;
 use crate::time::Time;
 
-/// A system whose requests and whose clock come from outside.
+/// A system whose requests and clock are controlled by the caller.
 ///
 /// ```
 /// use sledsim::engine::{RunLimits, Observer, Session, System};
 /// use sledsim::request::Request;
 /// use sledsim::service::Service;
 ///
-/// struct Nobody;
-/// impl Observer for Nobody {
+/// struct NoObserver;
+/// impl Observer for NoObserver {
 ///     fn served(&mut self, _request: &Request, _service: &Service) {}
 /// }
 ///
 /// fn response_ns(system: System, request: Request) -> Option<u64> {
-///     let mut session = Session::new(system, &RunLimits::default(), Nobody);
+///     let mut session = Session::new(system, &RunLimits::default(), NoObserver);
 ///     session.submit(request).ok()?;
 ///     while let Some(next) = session.next_event() {
 ///         session.advance(next).ok()?;
@@ -49,25 +49,25 @@ pub struct Session<O> {
     horizon: Horizon,
 }
 
-/// Where requests are handed in and completions fetched.
+/// The workload of a session: submitted requests, and completions.
 #[derive(Clone, Default)]
 struct SessionQueue {
-    /// Handed in, and not arrived yet.
-    ahead: VecDeque<Request>,
-    /// Come back, and not fetched yet.
-    back: VecDeque<Completion>,
-    /// How many have been handed in.
-    taken: u64,
+    /// Submitted requests that have not arrived yet.
+    future: VecDeque<Request>,
+    /// Completions that have not been taken yet.
+    completions: VecDeque<Completion>,
+    /// Number of submitted requests.
+    submitted: u64,
     /// The latest arrival.
     latest: Time,
-    /// Whether nothing more comes than has been handed in.
+    /// True while no more requests can be submitted.
     is_closed: bool,
 }
 
 impl Workload for SessionQueue {
     #[inline]
     fn peek(&mut self) -> Result<Next, Fault> {
-        Ok(match self.ahead.front() {
+        Ok(match self.future.front() {
             Some(request) => Next::At(request.arrival),
             None if self.is_closed => Next::Ended,
             None => Next::Waiting,
@@ -76,17 +76,17 @@ impl Workload for SessionQueue {
 
     #[inline]
     fn take(&mut self) -> Request {
-        self.ahead.pop_front().expect("it has been asked for")
+        self.future.pop_front().expect("`peek` has returned its arrival")
     }
 
     #[inline]
     fn completed(&mut self, completion: &Completion) {
-        self.back.push_back(*completion);
+        self.completions.push_back(*completion);
     }
 }
 
 impl<O: Observer> Session<O> {
-    /// A system to which nothing has happened yet. Of `limits` the warm-up counts: when it is over, whoever drives it decides.
+    /// A session of a new system. Only the warm-up of `limits` is used.
     #[must_use]
     pub fn new(system: System, limits: &RunLimits, observer: O) -> Self {
         let warmup = RunLimits { requests: None, until: None, ..*limits };
@@ -102,40 +102,41 @@ impl<O: Observer> Session<O> {
         Run { system, workload: queue, limits, observer, state, power_cuts: None }
     }
 
-    /// Hands in a request, which arrives at its `arrival`; gives the number by which its completion is known, from 0 on in the
-    /// order of handing in, whatever its `id`. One that the system does not take comes back refused.
+    /// Submits a request, which arrives at its `arrival`. Returns the id of its completion: ids count from 0 in order of
+    /// submission, and the request's own `id` is ignored. A request that the system refuses completes as refused.
     ///
     /// # Errors
-    /// It arrives before now, or before one that was handed in already.
+    /// The request arrives before the current time, or before another submitted request.
     pub fn submit(&mut self, request: Request) -> Result<u64, Fault> {
         let earliest = self.queue.latest.max(self.system.now());
         if request.arrival < earliest {
-            return Err(runs_back("a request arrives", request.arrival, earliest));
+            return Err(in_the_past("a request arrives", request.arrival, earliest));
         }
-        let id = self.queue.taken;
-        self.queue.taken += 1;
+        let id = self.queue.submitted;
+        self.queue.submitted += 1;
         self.queue.latest = request.arrival;
-        self.queue.ahead.push_back(Request { id, ..request });
+        self.queue.future.push_back(Request { id, ..request });
         Ok(id)
     }
 
-    /// When something happens next: the earliest arrival handed in, or a timer. `None` where nothing ever will.
+    /// The time of the next event: an arrival or a timer. `None` if there is none.
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        let arrival = self.queue.ahead.front().map(|request| request.arrival);
+        let arrival = self.queue.future.front().map(|request| request.arrival);
         arrival.into_iter().chain(self.system.next_time()).min()
     }
 
-    /// Lets time pass to `until`, and everything happen that is due by then. Completions wait to be fetched.
+    /// Processes all events up to `until` and advances the clock to it. Completions are returned by [`Session::completion`].
     ///
     /// # Errors
-    /// `until` lies before now; a rule of the simulator is broken, or it has fallen too far behind its load.
+    /// `until` is in the past, an invariant of the simulator is broken, or too many requests are outstanding.
     pub fn advance(&mut self, until: Time) -> Result<(), Fault> {
         self.advance_watched(until, &mut |_| true).map(drop)
     }
 
-    /// The same as long as `keep_going`, which is asked every few dozen events, answers true: says whether `until` was reached.
+    /// As [`Session::advance`], but stops if `keep_going`, which is called every few dozen events, returns false. Returns true if
+    /// `until` was reached.
     ///
     /// # Errors
     /// As for [`Session::advance`].
@@ -145,39 +146,39 @@ impl<O: Observer> Session<O> {
         keep_going: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<bool, Fault> {
         if until < self.system.now() {
-            return Err(runs_back("time is to pass until", until, self.system.now()));
+            return Err(in_the_past("the clock is to be set", until, self.system.now()));
         }
         self.horizon.check(until)?;
         let limits = RunLimits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);
-        let end = if is_due { Some(run.go_on(keep_going)?) } else { None };
+        let end = if is_due { Some(run.resume(keep_going)?) } else { None };
         if end == Some(EndReason::Interrupted) {
             return Ok(false);
         }
-        run.halted()?;
+        run.check_not_failed()?;
         run.end_warmup_by(until);
         self.system.advance(until);
         Ok(true)
     }
 
-    /// Lets time pass until all that has been handed in has come back, and no further; says whether `keep_going` let it.
+    /// Advances until all submitted requests have completed. Returns false if `keep_going` stopped it.
     ///
     /// # Errors
     /// As for [`Session::advance`].
     pub fn drain(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, Fault> {
         let limits = self.warmup;
         self.queue.is_closed = true;
-        let end = self.run(&limits).go_on(keep_going);
+        let end = self.run(&limits).resume(keep_going);
         self.queue.is_closed = false;
         let end = end?;
-        self.run(&limits).halted()?;
+        self.run(&limits).check_not_failed()?;
         Ok(end != EndReason::Interrupted)
     }
 
-    /// Hands in requests that arrive now, lets time pass until these have come back, and no further, and gives these, in that
-    /// order. What else comes back meanwhile waits to be fetched. Nothing where `keep_going` ended it: then they are as any
-    /// that were handed in.
+    /// Submits requests that arrive now, advances until they have completed, and returns their completions in order. Completions of
+    /// other requests are left for [`Session::completion`]. Returns `None` if `keep_going` stopped it: then these requests are
+    /// treated like all others.
     ///
     /// # Errors
     /// As for [`Session::submit`] and [`Session::advance`].
@@ -186,42 +187,42 @@ impl<O: Observer> Session<O> {
         requests: impl IntoIterator<Item = Request>,
         keep_going: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Option<Vec<Completion>>, Fault> {
-        let (first, arrival) = (self.queue.taken, self.system.now());
+        let (first, arrival) = (self.queue.submitted, self.system.now());
         for request in requests {
             self.submit(Request { arrival, ..request })?;
         }
-        let others = self.queue.back.len();
-        let (mut missing, mut seen) = (self.queue.taken - first, others);
+        let others = self.queue.completions.len();
+        let (mut missing, mut seen) = (self.queue.submitted - first, others);
         while missing > 0 && self.under_way() > 0 {
-            let goes_on = match self.next_event() {
-                // Nobody else's are under way, so all may come back.
+            let is_complete = match self.next_event() {
+                // No other requests are outstanding.
                 _ if self.under_way() == missing => self.drain(keep_going)?,
                 Some(next) => self.advance_watched(next, keep_going)?,
                 None => break,
             };
-            if !goes_on {
+            if !is_complete {
                 return Ok(None);
             }
-            let back = self.queue.back.range(seen..);
-            missing -= back.filter(|completion| completion.request.id >= first).count() as u64;
-            seen = self.queue.back.len();
+            let new = self.queue.completions.range(seen..);
+            missing -= new.filter(|completion| completion.request.id >= first).count() as u64;
+            seen = self.queue.completions.len();
         }
         let mut own = Vec::new();
-        let mut place = others;
-        while place < self.queue.back.len() {
-            if self.queue.back[place].request.id < first {
-                place += 1;
+        let mut index = others;
+        while index < self.queue.completions.len() {
+            if self.queue.completions[index].request.id < first {
+                index += 1;
             } else {
-                own.extend(self.queue.back.remove(place));
+                own.extend(self.queue.completions.remove(index));
             }
         }
         Ok(Some(own))
     }
 
-    /// Fetches the completion that came first, of those not fetched yet.
+    /// Takes the oldest completion that has not been taken yet.
     #[inline]
     pub fn completion(&mut self) -> Option<Completion> {
-        self.queue.back.pop_front()
+        self.queue.completions.pop_front()
     }
 
     /// The current time.
@@ -231,14 +232,14 @@ impl<O: Observer> Session<O> {
         self.system.now()
     }
 
-    /// Requests handed in that have not come back.
+    /// Number of submitted requests that have not completed.
     #[inline]
     #[must_use]
     pub fn under_way(&self) -> u64 {
-        self.system.in_flight() + self.queue.ahead.len() as u64
+        self.system.in_flight() + self.queue.future.len() as u64
     }
 
-    /// Requests that have arrived so far.
+    /// Number of requests that have arrived so far.
     #[inline]
     #[must_use]
     pub fn submitted(&self) -> u64 {
@@ -251,10 +252,10 @@ impl<O: Observer> Session<O> {
         &self.system
     }
 
-    /// What a run that ended now would have come to.
+    /// Ends the session now and returns the outcome.
     ///
     /// # Errors
-    /// A rule of the simulator is broken, where it is checked.
+    /// An invariant of the simulator is broken, if checks are enabled.
     pub fn end(mut self, end: EndReason) -> Result<(Outcome, System, O), Fault> {
         let limits = self.warmup;
         let outcome = self.run(&limits).outcome(end)?;
@@ -262,10 +263,10 @@ impl<O: Observer> Session<O> {
     }
 }
 
-/// Whoever owns the clock has turned it back.
-fn runs_back(what: &str, at: Time, earliest: Time) -> Fault {
+/// The error of a time in the past.
+fn in_the_past(what: &str, at: Time, earliest: Time) -> Fault {
     Fault::new(Kind::Unsupported).says(format!(
-        "time runs back: {what} at {} ns, but it is {} ns already; the clock of a session only goes on",
+        "time runs backwards: {what} at {} ns, but the clock of the session is at {} ns",
         at.ns(),
         earliest.ns()
     ))

@@ -11,7 +11,7 @@ use crate::engine::invariants::InvariantChecker;
 use crate::engine::outstanding::{OutstandingParts, Refusal};
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
-use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
+use crate::power::{EnergyAccount, PeakOfSum, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -34,7 +34,7 @@ pub struct System {
     /// Number of requests sent to each component in the measurement window.
     requests_to: Vec<u64>,
     now: Time,
-    /// Peak power of several mechanisms together in the measurement window. A single mechanism's meter has its own.
+    /// Peak power of several mechanisms together in the measurement window. A single mechanism's account has its own.
     power: Option<PeakOfSum>,
     data: Option<Box<DataPlane>>,
     /// Capacity of the root.
@@ -472,23 +472,23 @@ impl System {
     pub fn start_measuring(&mut self) {
         let now = self.now;
         self.requests_to.fill(0);
-        let metered = self.meters().count();
-        self.power = (metered > 1).then(|| PeakOfSum::new(metered));
+        let powered = self.accounts().count();
+        self.power = (powered > 1).then(|| PeakOfSum::new(powered));
         for component in &mut self.components {
-            if let (true, Some(meter)) = (metered > 1, component.settle_meter(now)) {
-                meter.keep_windows();
+            if let (true, Some(account)) = (powered > 1, component.settle_energy_account(now)) {
+                account.keep_windows();
             }
             component.start_measuring(now);
         }
     }
 
-    /// Adds up the power of several mechanisms so far, so that their meters need not keep it.
+    /// Adds up the power of several mechanisms so far, so that their accounts need not keep it.
     pub fn accumulate_power(&mut self) {
         let Some(power) = &mut self.power else { return };
         let now = self.now;
-        let meters = self.components.iter_mut().filter_map(|component| component.settle_meter(now));
-        for (mechanism, meter) in meters.enumerate() {
-            power.take(mechanism, meter);
+        let accounts = self.components.iter_mut().filter_map(|component| component.settle_energy_account(now));
+        for (mechanism, account) in accounts.enumerate() {
+            power.take(mechanism, account);
         }
         power.add_up();
     }
@@ -497,20 +497,20 @@ impl System {
     /// unknown.
     #[must_use]
     pub fn peak_power_w(&self) -> Option<f64> {
-        let meters: Vec<Meter> = self.meters().collect();
+        let accounts: Vec<EnergyAccount> = self.accounts().collect();
         match &self.power {
-            Some(power) => Some(power.power_w(meters)),
-            None => meters.first().map(Meter::peak_w),
+            Some(power) => Some(power.power_w(accounts)),
+            None => accounts.first().map(EnergyAccount::peak_w),
         }
     }
 
     /// Records the power of all mechanisms from now on, with an equal share of `spec.spans` for each.
     pub fn record_power(&mut self, spec: TimelineSpec) {
         let now = self.now;
-        let mechanisms = self.meters().count().max(1);
+        let mechanisms = self.accounts().count().max(1);
         for component in &mut self.components {
-            if let Some(meter) = component.settle_meter(now) {
-                meter.record(TimelineSpec { spans: spec.spans / mechanisms, ..spec });
+            if let Some(account) = component.settle_energy_account(now) {
+                account.record(TimelineSpec { spans: spec.spans / mechanisms, ..spec });
             }
         }
     }
@@ -518,11 +518,11 @@ impl System {
     /// The recorded power of all mechanisms.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
-        Timeline::new(self.meters().map(Meter::into_recorded))
+        Timeline::new(self.accounts().map(EnergyAccount::into_recorded))
     }
 
-    fn meters(&self) -> impl Iterator<Item = Meter> + '_ {
-        self.components.iter().filter_map(|component| component.meter(self.now))
+    fn accounts(&self) -> impl Iterator<Item = EnergyAccount> + '_ {
+        self.components.iter().filter_map(|component| component.energy_account(self.now))
     }
 }
 

@@ -48,7 +48,7 @@ pub enum Kind {
     Rule,
     /// A run that would go on for ever in one instant.
     Endless,
-    /// A policy of one's own that raised an error, answered nonsense or did not answer.
+    /// A custom policy raised an error, returned an invalid value, or exceeded its time limit.
     Policy,
     /// Further faults, of which only the number is told: the value.
     Omitted,
@@ -143,7 +143,7 @@ pub enum Word {
     Setting(Path, Option<Value>),
 }
 
-/// Where a run was when code of one's own failed in it.
+/// The state of a run when a custom policy failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
     /// Simulated time, ns.
@@ -183,7 +183,7 @@ pub struct Facts {
     pub byte: Option<u64>,
     /// The rest of the sentence.
     pub words: Vec<Word>,
-    /// Of code of one's own that failed in a run: where the run was.
+    /// The state of the run, if a custom policy failed.
     #[serde(default)]
     pub raised: Option<Raised>,
     /// Whether the words are the whole sentence: key, value and what is allowed are then for programs alone.

@@ -13,7 +13,7 @@ use super::common::Child;
 use super::faulty::MemberFaultSpec;
 use crate::engine::Component;
 use crate::fault::Faults;
-use crate::own::{OwnSpec, Role};
+use crate::plugin::{PluginSpec, Role};
 
 /// The note of a component whose acknowledged writes survive a power cut.
 pub(super) const SURVIVES_POWER_CUT: &str = "a power cut takes nothing that was acknowledged";
@@ -139,12 +139,12 @@ pub trait ComponentSpec: SpecValue + Send + Sync {
     }
 
     /// The custom policy that it asks, and for what.
-    fn own(&self) -> Option<(&OwnSpec, Role)> {
+    fn custom(&self) -> Option<(&PluginSpec, Role)> {
         None
     }
 
     /// The same, to be changed.
-    fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
+    fn custom_mut(&mut self) -> Option<(&mut PluginSpec, Role)> {
         None
     }
 }

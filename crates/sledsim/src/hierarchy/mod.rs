@@ -16,7 +16,7 @@ pub mod write_buffer;
 pub use array::{ArraySpec, RedundantArray};
 pub use cache::{RamCache, RamCacheSpec};
 pub use caching_disk::{CachingDisk, CachingDiskFlushSpec, CachingDiskSpec, CachingDiskUnitsSpec};
-pub use common::Child;
+pub use common::{BlockRange, Child};
 pub use drive::{AnticipationSpec, DelayedStartupSpec, Drive, MergeSpec};
 pub use faulty::{FaultSpec, Faulty, MemberFaultSpec};
 pub use kind::{ChildKey, ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};

@@ -1,6 +1,6 @@
 //! Peak power: the largest energy of a millisecond, over the length of that millisecond.
 
-use super::meter::{Meter, Run};
+use super::account::{EnergyAccount, Run};
 
 /// Length of the windows over which peak power is taken, ns.
 pub const WINDOW_NS: u64 = 1_000_000;
@@ -18,7 +18,7 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// So many windows of equal energy (W·ns) are over.
+    /// Adds past windows of equal energy (W·ns).
     #[inline]
     pub fn close(&mut self, energy_w_ns: f64, windows: u64) {
         self.largest_w_ns = self.largest_w_ns.max(energy_w_ns);
@@ -27,17 +27,17 @@ impl Peak {
         self.windows += windows;
     }
 
-    /// Energy of all windows that are over, W·ns.
+    /// Returns the energy of all past windows, W·ns.
     #[must_use]
     pub fn energy_w_ns(&self) -> f64 {
         self.total_w_ns
     }
 
-    /// The largest power over a window, when so much energy (W·ns) was spent in so short a time since the last window.
+    /// Returns the largest power over a window; `rest_w_ns` is the energy of an unfinished window, which is `rest_ns` long.
     ///
-    /// A rest shorter than a window says little: a single pass at its end is no peak. So it counts twice, as if nothing more
-    /// were drawn for the whole of its window, and over its own length together with the window before it. The peak is then
-    /// never below the mean power. Without a window before it, a rest counts over its own length.
+    /// The mean power of an unfinished window says little: a single pass at its end is no peak. It counts as if nothing were drawn in
+    /// the rest of it, and over its own length together with the window before it, so that the peak is never below the mean power.
+    /// Without a window before it, it counts over its own length.
     #[must_use]
     pub fn power_w(&self, rest_w_ns: f64, rest_ns: u64) -> f64 {
         let window_ns = WINDOW_NS as f64;
@@ -49,27 +49,27 @@ impl Peak {
     }
 }
 
-/// The peak power of several mechanisms together: their windows are added up one by one, as they come to be over.
+/// The peak power of several mechanisms together: the sum of their windows, one by one, once they are past for all.
 #[derive(Clone, Debug)]
 pub struct PeakOfSum {
     peak: Peak,
-    /// Windows of each mechanism that are over and not yet over for all, the first ones first.
+    /// Windows of each mechanism that are not yet past for all, in the order of time.
     waiting: Vec<Vec<Run>>,
 }
 
 impl PeakOfSum {
-    /// Of so many mechanisms.
+    /// Returns the peak of a number of mechanisms that have drawn nothing.
     #[must_use]
     pub fn new(mechanisms: usize) -> Self {
         Self { peak: Peak::default(), waiting: vec![Vec::new(); mechanisms] }
     }
 
-    /// Takes the windows that a mechanism has kept.
-    pub fn take(&mut self, mechanism: usize, meter: &mut Meter) {
-        self.waiting[mechanism].append(&mut meter.take_runs());
+    /// Takes the past windows that the account of a mechanism has kept.
+    pub fn take(&mut self, mechanism: usize, account: &mut EnergyAccount) {
+        self.waiting[mechanism].append(&mut account.take_runs());
     }
 
-    /// Adds up the windows that are over for all mechanisms.
+    /// Adds up the windows that are past for all mechanisms.
     pub fn add_up(&mut self) {
         let lengths = self.waiting.iter().map(|runs| runs.iter().map(|run| run.windows).sum::<u64>());
         let mut left = lengths.min().unwrap_or(0);
@@ -90,16 +90,16 @@ impl PeakOfSum {
         }
     }
 
-    /// The largest power over a window, of mechanisms that all stand at one instant: `meters` in their order.
+    /// Returns the largest power over a window. `accounts` are those of the mechanisms, in their order, all up to one instant.
     #[must_use]
-    pub fn power_w(&self, meters: Vec<Meter>) -> f64 {
+    pub fn power_w(&self, accounts: Vec<EnergyAccount>) -> f64 {
         let mut sum = self.clone();
         let (mut rest_w_ns, mut rest_ns) = (0.0, 0);
-        for (mechanism, mut meter) in meters.into_iter().enumerate() {
-            let rest = meter.rest();
+        for (mechanism, mut account) in accounts.into_iter().enumerate() {
+            let rest = account.rest();
             rest_w_ns += rest.0;
             rest_ns = rest.1;
-            sum.take(mechanism, &mut meter);
+            sum.take(mechanism, &mut account);
         }
         sum.add_up();
         sum.peak.power_w(rest_w_ns, rest_ns)
@@ -109,21 +109,25 @@ impl PeakOfSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::Activity;
+    use crate::power::{Activity, Level, LevelPower, PowerTable};
+    use crate::request::Op;
     use crate::time::Time;
 
-    /// Meters of two mechanisms whose spans of 0.7 and 1.1 ms alternate between two powers.
-    fn meters(until: Time) -> [Meter; 2] {
-        [(700_000, [2.0, 0.25]), (1_100_000, [0.5, 4.0])].map(|(span_ns, powers_w)| {
-            let mut meter = Meter::new(Activity::READY);
-            meter.keep_windows();
-            while meter.at() < until {
-                let next = meter.at() + span_ns;
-                let seeks = next.ns() / span_ns % 2 == 1;
-                let activity = if seeks { Activity::SEEK } else { Activity::READY };
-                meter.span(activity, next.min(until), powers_w[usize::from(seeks)]);
+    /// Returns the accounts of two mechanisms that alternate between two powers every 0.7 and 1.1 ms.
+    fn accounts(until: Time) -> [EnergyAccount; 2] {
+        let (ready, seek) = (Level::idle(0), Level::work(Activity::SEEK, Op::Read));
+        [(700_000, [2.0, 0.25]), (1_100_000, [0.5, 4.0])].map(|(interval_ns, [ready_w, seek_w])| {
+            let powers = PowerTable::default()
+                .with(ready, LevelPower::constant(ready_w))
+                .with(seek, LevelPower::constant(seek_w));
+            let mut account = EnergyAccount::new(Activity::READY, powers);
+            account.keep_windows();
+            while account.at() < until {
+                let next = account.at() + interval_ns;
+                let level = if next.ns() / interval_ns % 2 == 1 { seek } else { ready };
+                account.add(level, 0, next.min(until));
             }
-            meter
+            account
         })
     }
 
@@ -133,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_mechanisms_are_added_up_one_by_one() {
+    fn windows_of_mechanisms_are_added_one_by_one() {
         for tenths in [9, 10, 11, 770, 775, 1234] {
             let until = Time::from_ns(tenths * WINDOW_NS / 10);
             let mut sum = PeakOfSum::new(2);
-            let mut meters = meters(until);
+            let mut accounts = accounts(until);
             // The first mechanism's windows come first; then both.
-            sum.take(0, &mut meters[0]);
+            sum.take(0, &mut accounts[0]);
             sum.add_up();
-            sum.take(1, &mut meters[1]);
+            sum.take(1, &mut accounts[1]);
             sum.add_up();
             assert!(sum.waiting.iter().all(Vec::is_empty));
             let mut expected = Peak::default();
@@ -150,7 +154,7 @@ mod tests {
             (0..windows).for_each(|window| expected.close(energy(10 * window, 10 * window + 10), 1));
             let rest_ns = (tenths - 10 * windows) * WINDOW_NS / 10;
             let expected_w = expected.power_w(energy(10 * windows, tenths), rest_ns);
-            let found_w = sum.power_w(meters.to_vec());
+            let found_w = sum.power_w(accounts.to_vec());
             assert!((found_w / expected_w - 1.0).abs() < 1e-12, "{tenths} tenths: {found_w} and {expected_w}");
         }
     }

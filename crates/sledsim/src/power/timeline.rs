@@ -4,7 +4,7 @@
 //! and what is kept of a slot is how long each activity took in it and what it drew. Slots become twice as wide as often as
 //! need be, so a timeline covers the whole run, however long, in bounded memory; times and energies stay exact sums.
 
-use super::meter::{Activity, ACTIVITIES};
+use super::account::{Activity, ACTIVITIES};
 use crate::convert::to_usize;
 use crate::time::Time;
 

@@ -2,8 +2,6 @@
 
 mod assemble;
 mod document;
-mod own;
-mod parts;
 mod report;
 mod resolved;
 mod run;
@@ -13,18 +11,19 @@ pub mod testing;
 
 pub use assemble::{device, device_with};
 pub use document::canonical::canonical;
+pub(crate) use document::catalog::is_file;
 pub use document::catalog::{BuiltIn, Catalog};
 pub use document::check::check;
 pub use document::commented::Commented;
 pub use document::document::Document;
 pub use document::draft::Draft;
 pub use document::entry::{Entry, Subject};
+pub(crate) use document::node::{Content, Node, Table};
 pub use document::notation::Notation;
 pub use document::quantity::{parse_with_unit, split as split_quantity};
 pub use document::resolve::{resolve, schema};
 pub use document::text::text_of;
 pub use document::written_schema::{document_schema, user_schema};
-pub use parts::{Parameters, Part, Parts};
 pub use report::components::{ComponentReport, CountReport, PathReport};
 pub use report::energy::{Energy, StateEnergy, StateTime};
 pub use report::explain::{explain, Explained};

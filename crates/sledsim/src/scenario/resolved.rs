@@ -5,13 +5,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::assemble::Assembly;
-use super::own;
 use super::run::{self, Keep, RunError, RunOutput};
 use super::session::Session;
 use super::specs::scenario::Scenario;
 use crate::engine::Progress;
-use crate::fault::{Collector, Faults};
-use crate::own::Door;
+use crate::fault::Faults;
+use crate::plugin::PluginLoader;
 
 /// A scenario with every key, what its values are from, and its system, which the first run or session takes; further ones build it
 /// again.
@@ -38,15 +37,13 @@ impl Resolved {
         Self { citations, ..self }
     }
 
-    /// Reads a text that was made of a resolved scenario; its custom policies are loaded again.
+    /// Reads the text of a resolved scenario, and loads its plugins again.
     ///
     /// # Errors
-    /// The text is of no scenario; a policy is not there any more, or has changed.
-    pub fn reread(text: &str, citations: Vec<String>, door: Option<&dyn Door>) -> Result<Self, Faults> {
+    /// The text is not a scenario, or a plugin is not found or has changed.
+    pub fn reread(text: &str, citations: Vec<String>, loader: Option<&dyn PluginLoader>) -> Result<Self, Faults> {
         let mut scenario: Scenario = serde_json::from_str(text)?;
-        let mut found = Collector::default();
-        own::open(&mut scenario.system, door, Path::new(""), &mut found);
-        found.into_result()?;
+        Faults::none_of(scenario.system.load_plugins(loader, Path::new("")))?;
         Ok(Self::new(scenario, citations))
     }
 
@@ -68,10 +65,10 @@ impl Resolved {
         &self.citations
     }
 
-    /// Returns true if it has custom policies.
+    /// Returns true if it has plugins.
     #[must_use]
-    pub fn has_own_policies(&self) -> bool {
-        self.scenario.system.has_own()
+    pub fn has_plugins(&self) -> bool {
+        self.scenario.system.has_plugins()
     }
 
     /// Runs the scenario. `keep_going` is asked every few thousand events.

@@ -27,12 +27,12 @@ pub enum RunError {
     /// The simulator broke a rule of its own, which is found where the run checks them; or time does not go on.
     #[error(transparent)]
     Rule(Fault),
-    /// A policy of one's own can't go on.
+    /// A custom policy failed.
     #[error("{}", .0.fault)]
     Policy(Box<Stopped>),
 }
 
-/// A run that a policy of one's own did not let go on.
+/// A run that stopped because a custom policy failed.
 #[derive(Debug)]
 pub struct Stopped {
     /// What is wrong with the policy: says when, and with which request.
@@ -153,7 +153,7 @@ pub(super) fn run_on(
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
     match assembly.system.stopped() {
         Some((who, Stop::Failed(fault))) => {
-            let fault = of_policy(fault.clone(), *who, &assembly.components);
+            let fault = from_plugin(fault.clone(), *who, &assembly.components);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
         }
         _ => Ok(output),
@@ -161,7 +161,7 @@ pub(super) fn run_on(
 }
 
 /// A fault of a component's policy, by the path of that.
-pub(super) fn of_policy(mut fault: Fault, component: ComponentId, components: &[AssembledComponent]) -> Fault {
+pub(super) fn from_plugin(mut fault: Fault, component: ComponentId, components: &[AssembledComponent]) -> Fault {
     if let Some(found) = components.iter().find(|each| each.ids.contains(&component)) {
         fault = fault.within(Path::from(found.path.as_str()));
     }

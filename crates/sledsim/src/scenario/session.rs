@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::summary::Report;
-use super::run::{self, of_policy, placed, Keep, RunError, RunOutput, Stopped};
+use super::run::{self, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
 use super::specs::scenario::{DeviceSpec, Scenario};
 use crate::engine::{self, Completion, EndReason, Progress};
 use crate::fault::{Fault, Kind};
@@ -12,8 +12,32 @@ use crate::metrics::recorder::Recorder;
 use crate::request::Request;
 use crate::time::{s_to_ns, Time};
 
-/// The system of a scenario, driven from outside, see [`engine::Session`]. Its workload is not asked for anything, and of its
-/// `run` only the warm-up counts. A clone is a snapshot.
+/// A session with the system of a scenario: the caller submits requests and advances the time, see [`engine::Session`]. The
+/// workload of the scenario is ignored, and its `run` except for the warm-up. A clone is a snapshot.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use sledsim::request::Request;
+/// use sledsim::scenario::{resolve, Catalog, Keep, Notation, Session};
+///
+/// let text = r#"
+///     [workload]
+///     kind = "session"
+///     [system.device]
+///     mechanism = "simpledisk-constant"
+///     name = "constant"
+///     capacity_blocks = 1000
+///     access_ms = 1
+/// "#;
+/// let scenario = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
+/// let mut session = Session::new(&scenario, &Keep::default())?;
+/// session.submit(Request::read(0, 8))?;
+/// session.drain(&mut |_| true)?;
+/// let completion = session.completion().expect("the request has completed");
+/// assert_eq!(completion.service.end.ns(), 1_000_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Session {
     scenario: Scenario,
@@ -192,7 +216,7 @@ impl Session {
 
     fn stopped(&self, fault: Fault) -> RunError {
         if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
-            let fault = of_policy(fault, *who, &self.components);
+            let fault = from_plugin(fault, *who, &self.components);
             return RunError::Policy(Box::new(Stopped { fault, so_far: None }));
         }
         let livelock = self.engine.system().livelock();

@@ -10,10 +10,8 @@ mod checked;
 mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
-mod own;
 
 pub use checked::Checked;
-pub use own::{Own, SchedulerChoice};
 
 use dyn_clone::DynClone;
 
@@ -71,6 +69,29 @@ pub fn build(spec: &SchedulerSpec, device: &dyn Mechanism) -> Box<dyn Scheduler>
 }
 
 /// Holds the pending requests of one device and picks the next. A clone continues independently from the same state.
+///
+/// ```
+/// use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
+/// use sledsim::request::Request;
+/// use sledsim::schedulers::{build, POLICIES};
+/// use sledsim::time::Time;
+///
+/// let device = SimpleDevice::constant(&ConstantParameters {
+///     name: "constant".into(),
+///     block_bytes: 512,
+///     capacity_blocks: 1000,
+///     access_ms: 1.0,
+///     power: None,
+/// })?;
+/// let policy = POLICIES.iter().find(|policy| policy.name == "sstf_lbn").expect("a listed policy");
+/// let mut scheduler = build(&policy.default, &device);
+/// for (id, lbn) in [(0, 500), (1, 20)] {
+///     scheduler.push(Time::ZERO, Request { id, ..Request::read(lbn, 8) }, &device);
+/// }
+/// // The head starts at LBN 0, so the request at LBN 20 is nearer.
+/// assert_eq!(scheduler.pop(Time::ZERO, &device).map(|request| request.id), Some(1));
+/// # Ok::<(), sledsim::fault::Fault>(())
+/// ```
 pub trait Scheduler: DynClone + Send {
     /// Adds a request that became ready at `ready`, now or earlier.
     fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism);

@@ -3,7 +3,7 @@
 use super::arrival_list::Key;
 use super::cylinder_index::{ByCylinder, CylinderIndex, CylinderPolicy, Side, Span};
 use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
-use crate::devices::{Mechanism, Location};
+use crate::devices::{Location, Mechanism};
 use crate::registry::no_parameters;
 use crate::time::Time;
 

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::to_u32;
 use super::arrival_list::Key;
 use super::cylinder_index::{ByCylinder, CylinderIndex, CylinderPolicy, Span};
 use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use crate::convert::to_u32;
 use crate::devices::Mechanism;
 use crate::time::Time;
 

@@ -1,15 +1,15 @@
 //! The lists that came with the ARC paper: `start_block count ignored request_no`.
 //!
 //! Work that uses them must cite N. Megiddo and D. S. Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache",
-//! FAST 2003. Every line is a read of `count` consecutive blocks. There are no times and no devices: the lists serve the
-//! study of caches. A block is taken for 512 bytes; for a list of larger pages (OLTP) say so with
-//! [`super::TraceOptions::sector_bytes`]. The third field and the request number decide nothing (not every list counts
-//! its requests) but must be numbers. In the lists that were published the third is 0, which tells them from other lines of four
-//! numbers.
+//! FAST 2003. Every line is a read of `count` consecutive blocks. There are no times and no devices: the lists are for the
+//! study of caches, and a block is a page of the cache. Its size, which the lists do not state, is taken as 512 bytes unless
+//! [`super::TraceOptions::sector_bytes`] gives another. The third field and the request number are ignored (not every list
+//! numbers its requests) but must be numbers. In the published lists the third is 0, which distinguishes them from other
+//! lines of four numbers.
 
 use super::error::Parsed;
-use super::format::Entry;
-use super::text::{exact_words, sectors_to_bytes, unsigned, words, SectorLine, SectorLines};
+use super::format::{Carries, Entry};
+use super::text::{exact_words, sectors_to_bytes, unsigned, whole_number, words, SectorLine, SectorLines};
 use super::TraceRecord;
 use crate::request::Op;
 
@@ -17,15 +17,19 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "arc",
     description: "Lists of the ARC paper (cite Megiddo and Modha, FAST 2003): start_block count ignored request_no",
-    carries: &[],
+    carries: &[Carries::Pages],
     example: b"230027 8 0 0\n\
         1842745 64 0 1\n\
         216082 8 0 2\n",
-    detect: |head| head.where_lines(|line| words(line).nth(2) == Some(b"0")).requests(SectorLines::<Arc>::usual()),
+    detect: |head| head.where_lines(has_third_zero).requests(SectorLines::<Arc>::usual()),
     in_sectors: None,
     build: |_, options| SectorLines::<Arc>::build(options),
     write: None,
 };
+
+fn has_third_zero(line: &[u8]) -> bool {
+    words(line).nth(2).and_then(whole_number) == Some(0)
+}
 
 enum Arc {}
 

@@ -1,16 +1,21 @@
 //! The text that `blkparse` prints by default, one event a line:
 //! `major,minor cpu sequence seconds pid action rwbs sector + blocks [process]`, sectors of 512 bytes.
 //!
-//! The arrival is the event `Q` (queued), or `D` (issued to the driver) when asked for (the key `event`). Of `rwbs`, `R` is a read and `W`
-//! a write; `F` before that letter is a flush, which comes before the data if there are any, and `F` behind it is forced unit
-//! access: the write has to be on the medium when it completes. `D` (discard) and `N` (none) are no requests. `M` is metadata; somebody waits for `S`
-//! and for every read but read-ahead (`A`), as Linux has it. Other events and the statistics at the end are counted as
-//! other records. The device is Linux's number: major × 2^20 + minor.
+//! The arrival is the event `Q` (queued), or `D` (dispatched to the driver) if the key `event` says so. Of `rwbs`, `R` is a
+//! read and `W` a write. `F` before that letter is a flush, which comes before the data if there are any; `F` behind it is
+//! forced unit access: the write must be on the medium when it completes. `M` is metadata. A process waits for `S`, and for
+//! every read but read-ahead (`A`). The device is Linux's number: major × 2^20 + minor.
+//!
+//! Everything else that blkparse prints is counted as other records: other events, discards (`D` in `rwbs`), SCSI commands that
+//! a program passes through to the drive (`D R 36 (12 00 ..) [smartctl]`), notices such as `Input file sda.blktrace.0 added`,
+//! and the statistics of programs and processors at the end.
 
-use super::error::{FieldFault, Parsed};
+use super::error::{FieldFault, Others, Parsed};
 use super::format::{Carries, Entry};
 use super::options::BlkparseEvent;
-use super::text::{digits, sectors_to_bytes, time_ns, unsigned, words, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{
+    digits, sectors_to_bytes, time_ns, unsigned, whole_number, words, wrong_count, LineParser, Lines, TimeUnit,
+};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::{Flags, Op};
 
@@ -41,19 +46,58 @@ const MAJORS: u64 = 1 << 12;
 const SHAPE: &str = "major,minor cpu sequence seconds pid action rwbs";
 
 struct Blkparse {
-    event: &'static [u8],
+    event: BlkparseEvent,
     sector_bytes: u32,
     /// Whether the statistics at the end have begun.
     in_statistics: bool,
+    has_requests: bool,
+    /// Events so far of each of [`ACTIONS`], counted until the first request.
+    events: [u64; ACTIONS.len()],
+    /// Requests that the other event would give, counted until the first request.
+    requests_of_other_event: u64,
 }
 
 impl Blkparse {
     const fn new(event: BlkparseEvent, sector_bytes: u32) -> Self {
-        let event: &[u8] = match event {
-            BlkparseEvent::Queued => b"Q",
-            BlkparseEvent::Dispatched => b"D",
-        };
-        Self { event, sector_bytes, in_statistics: false }
+        Self {
+            event,
+            sector_bytes,
+            in_statistics: false,
+            has_requests: false,
+            events: [0; ACTIONS.len()],
+            requests_of_other_event: 0,
+        }
+    }
+
+    /// The step of an event `event`, of which these are the words behind `rwbs`.
+    fn step<'a>(
+        &self,
+        (time_ns, device, rwbs): (u64, u32, &[u8]),
+        mut rest: impl Iterator<Item = &'a [u8]>,
+        line: &[u8],
+    ) -> Parsed<Step> {
+        if rwbs.contains(&b'D') {
+            return Ok(Step::Other);
+        }
+        let flushes = rwbs.starts_with(b"F");
+        let alone = if flushes { Step::Request(TraceRecord::flush(time_ns, device)) } else { Step::Other };
+        let Some(op) = op(rwbs) else { return Ok(alone) };
+        let Some(sector) = rest.next().filter(|word| !is_remark(word)) else { return Ok(alone) };
+        let sector = unsigned("sector", sector)?;
+        match rest.next() {
+            Some(b"+") => {}
+            // Of a command that is passed through: its bytes, then the command or the program.
+            Some(word) if is_remark(word) => return Ok(Step::Other),
+            _ => return Err(FieldFault::text("line", "`sector + blocks`", line)),
+        }
+        let offset_bytes = sectors_to_bytes("sector", sector, self.sector_bytes)?;
+        let bytes = sectors_to_bytes("blocks", unsigned("blocks", rest.next().unwrap_or(&[]))?, self.sector_bytes)?;
+        if flushes && bytes == 0 {
+            return Ok(alone);
+        }
+        let flags = flags(rwbs, op);
+        let record = TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) };
+        Ok(if flushes { Step::FlushAnd(record) } else { Step::Request(record) })
     }
 }
 
@@ -62,61 +106,123 @@ impl LineParser for Blkparse {
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
         let mut words = words(line);
         let first = words.next().unwrap_or(&[]);
-        if begins_statistics(first, words.clone().next()) {
-            self.in_statistics = true;
-        }
-        if self.in_statistics {
-            return match device(first) {
-                Err(_) => Ok(Step::Other),
-                Ok(_) => Err(FieldFault::text("line", "nothing but statistics after their beginning", line)),
-            };
-        }
+        let device = match device(first) {
+            Ok(_) if self.in_statistics => {
+                return Err(FieldFault::text("line", "nothing but statistics after their beginning", line));
+            }
+            Ok(device) => device,
+            Err(_) if is_notice(line) => return Ok(Step::Other),
+            Err(fault) => {
+                self.in_statistics |= begins_statistics(line);
+                return if self.in_statistics { Ok(Step::Other) } else { Err(fault) };
+            }
+        };
         // Every event names one process or error at the most: a damaged line end would hide the record behind it.
         if line.iter().filter(|&&byte| byte == b']').count() > 1 {
             return Err(FieldFault::text("line", "one event", line));
         }
-        let device = device(first)?;
         let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE, line));
         unsigned("cpu", next()?)?;
         unsigned("sequence", next()?)?;
         let time_ns = time_ns("seconds", next()?, TimeUnit::S)?;
         unsigned("pid", next()?)?;
         let (action, rwbs) = (next()?, next()?);
-        if !ACTIONS.contains(&action) {
+        let Some(known) = ACTIONS.iter().position(|known| *known == action) else {
             return Err(FieldFault::text("action", "one of blkparse's actions, such as Q, D or C", action));
-        }
+        };
         if !rwbs.iter().all(u8::is_ascii_uppercase) {
             return Err(FieldFault::text("rwbs", "upper-case letters, such as R, WS or FWFS", rwbs));
         }
-        if action != self.event || rwbs.contains(&b'D') {
-            return Ok(Step::Other);
+        let event = (time_ns, device, rwbs);
+        if action == action_of(self.event) {
+            let step = self.step(event, words, line)?;
+            self.has_requests |= !matches!(step, Step::Other);
+            return Ok(step);
         }
-        let flushes = rwbs.starts_with(b"F");
-        let alone = if flushes { Step::Request(TraceRecord::flush(time_ns, device)) } else { Step::Other };
-        let Some(op) = op(rwbs) else { return Ok(alone) };
-        let Some(sector) = words.next().filter(|word| !word.starts_with(b"[")) else { return Ok(alone) };
-        let offset_bytes = sectors_to_bytes("sector", unsigned("sector", sector)?, self.sector_bytes)?;
-        if words.next() != Some(b"+") {
-            return Err(FieldFault::text("line", "`sector + blocks`", line));
+        if !self.has_requests {
+            self.events[known] += 1;
+            let is_request = || !matches!(self.step(event, words, line), Ok(Step::Other) | Err(_));
+            if action == action_of(other_event(self.event)) && is_request() {
+                self.requests_of_other_event += 1;
+            }
         }
-        let bytes = sectors_to_bytes("blocks", unsigned("blocks", words.next().unwrap_or(&[]))?, self.sector_bytes)?;
-        if flushes && bytes == 0 {
-            return Ok(alone);
-        }
-        let flags = flags(rwbs, op);
-        let record = TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) };
-        Ok(if flushes { Step::FlushAnd(record) } else { Step::Request(record) })
+        Ok(Step::Other)
     }
 
     fn sector_bytes(&self) -> u32 {
         self.sector_bytes
     }
+
+    fn describe_others(&self) -> Option<Others> {
+        let shown = |action: &[u8]| String::from_utf8_lossy(action).into_owned();
+        let wanted = shown(action_of(self.event));
+        let other = other_event(self.event);
+        let text = match self.requests_of_other_event {
+            0 => {
+                let counted = ACTIONS.iter().zip(self.events).filter(|(_, count)| *count > 0);
+                let counts: Vec<String> = counted.map(|(action, count)| format!("{count} {}", shown(action))).collect();
+                if counts.is_empty() {
+                    return None;
+                }
+                format!("among its {wanted} events; its other events are {}", counts.join(", "))
+            }
+            requests => {
+                format!("among its {wanted} events, but {requests} among its {} events", shown(action_of(other)))
+            }
+        };
+        let setting = (self.requests_of_other_event > 0).then_some(("event", other.name()));
+        Some(Others { text, setting })
+    }
 }
 
-/// Whether the statistics begin here: `CPU0 (sda):` or `Total (sda):`.
-fn begins_statistics(first: &[u8], second: Option<&[u8]>) -> bool {
-    let is_title = first == b"Total" || first.strip_prefix(b"CPU").is_some_and(|number| digits(number).is_some());
-    is_title && second.is_some_and(|word| word.starts_with(b"("))
+const fn action_of(event: BlkparseEvent) -> &'static [u8] {
+    match event {
+        BlkparseEvent::Queued => b"Q",
+        BlkparseEvent::Dispatched => b"D",
+    }
+}
+
+const fn other_event(event: BlkparseEvent) -> BlkparseEvent {
+    match event {
+        BlkparseEvent::Queued => BlkparseEvent::Dispatched,
+        BlkparseEvent::Dispatched => BlkparseEvent::Queued,
+    }
+}
+
+/// Returns true for the name of a program, the command passed through, or the time since the last event, in brackets.
+fn is_remark(word: &[u8]) -> bool {
+    matches!(word.first(), Some(b'[' | b'('))
+}
+
+/// Returns true for a line in which blkparse reports on its work, on standard output or on standard error, or in which
+/// `script` notes that it has recorded a terminal.
+pub(super) fn is_notice(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let begins = |words: &[u8]| line.starts_with(words);
+    begins(b"Input file ") && line.ends_with(b" added")
+        || begins(b"discarded traces containing ")
+        || begins(b"Script started on ")
+        || begins(b"Script done on ")
+        || [&b"merge"[..], b"issue", b"complete"].iter().any(|what| begins(&[what, &b" not found for ("[..]].concat()))
+        || begins(b"(") && line.windows(12).any(|part| part == b"): skipping ")
+}
+
+/// Returns true for the title of the first statistics: `CPU0 (sda):`, `Total (sda):`, of a program `fio (697)` or
+/// `kworker/0:1 (12, ...)`, or blktrace's own `=== sda ===`.
+fn begins_statistics(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    if line.starts_with(b"=== ") && line.ends_with(b" ===") {
+        return true;
+    }
+    let Some(at) = line.windows(2).rposition(|pair| pair == b" (") else { return false };
+    let (name, inside) = (&line[..at], &line[at + 2..]);
+    let is_of_device =
+        name == b"Total" || name.strip_prefix(b"CPU").is_some_and(|number| whole_number(number).is_some());
+    if let Some(device) = inside.strip_suffix(b"):") {
+        return is_of_device && !device.is_empty();
+    }
+    let pid = inside.strip_suffix(b", ...)").or_else(|| inside.strip_suffix(b")"));
+    pid.is_some_and(|pid| whole_number(pid).is_some())
 }
 
 /// Linux's device number.
@@ -215,6 +321,80 @@ mod tests {
         let Ok(Step::Request(record)) = parser.line(b"8,0 3 1 1.5 697 D RA 8 + 8 [x]") else { panic!("no request") };
         assert_eq!((record.op, record.flags), (Op::Read, Flags::NONE));
         assert!(matches!(parser.line(b"8,0 3 1 1.5 697 Q R 8 + 8 [x]"), Ok(Step::Other)));
+    }
+
+    #[test]
+    fn commands_passed_through_are_no_requests() {
+        for event in [BlkparseEvent::Queued, BlkparseEvent::Dispatched] {
+            for line in [
+                "8,0 0 1 0.0 100 I R 36 (12 00 00 00 24 00 ..) [probe]",
+                "8,0 0 1 0.0 100 Q R 36 (12 00 00 00 24 00 ..) [probe]",
+                "8,0 0 2 0.1 100 D R 36 (12 00 00 00 24 00 ..) [probe]",
+                "8,0 0 3 0.2 100 D W 512 [probe]",
+                "8,0 0 4 0.3 102 D N 0 (00 ..) [kworker/0:1]",
+                "8,0 0 5 0.4 0 R R (12 00 00 00 24 00 ..) [0]",
+                "8,0 0 6 0.5 0 C R (12 00 00 00 24 00 ..) [0]",
+                "8,0 0 6 0.5 0 C R [0]",
+                "8,0 0 7 0.6 100 D R (      12) [x]",
+            ] {
+                let step = Blkparse::new(event, 512).line(line.as_bytes()).unwrap();
+                assert!(matches!(step, Step::Other), "{line}: {step:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn notices_may_be_anywhere_and_statistics_only_at_the_end() {
+        let event = "8,0 3 1 1.5 697 Q R 8 + 8 [x]";
+        let steps = parse(&[
+            "Script started on 2026-11-28 10:00:00+00:00 [COMMAND=\"blkparse -i sda\"]",
+            "Input file sda.blktrace.0 added",
+            event,
+            "(8,0): skipping 12 -> 15",
+            "complete not found for (8,0): 4096",
+            event,
+            "discarded traces containing low-level device driver specific data (only available in binary output)",
+            "my program (697, ...)",
+            " Reads Queued:           2,        8KiB\t Writes Queued:           0,        0KiB",
+            " Completion wait:        4000        \t Completion wait:         0",
+            "fio (12)",
+            "",
+            "Throughput (R/W): 0KiB/s / 0KiB/s",
+            "Input file sda.blktrace.1 added",
+        ]);
+        let requests: Vec<usize> = (0..steps.len()).filter(|&at| matches!(steps[at], Step::Request(_))).collect();
+        assert_eq!(requests, [2, 5]);
+        for title in ["fio (12)", "CPU0 (sda):", "Total (8,16):", "=== sda ==="] {
+            let mut parser = Blkparse::new(BlkparseEvent::Queued, 512);
+            assert!(parser.line(title.as_bytes()).is_ok(), "{title}");
+            assert!(
+                parser.line(event.as_bytes()).unwrap_err().expected.starts_with("nothing but statistics"),
+                "{title}"
+            );
+        }
+        for line in ["noise", "noise (x)", "CPU0 (sda)", "8,0 (12)"] {
+            assert!(Blkparse::new(BlkparseEvent::Queued, 512).line(line.as_bytes()).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_other_event_is_named_where_it_has_requests() {
+        let others = |event, lines: &[&str]| {
+            let mut parser = Blkparse::new(event, 512);
+            assert!(lines.iter().all(|line| matches!(parser.line(line.as_bytes()), Ok(Step::Other))));
+            parser.describe_others()
+        };
+        let dispatched = "8,0 3 1 1.5 697 D R 8 + 8 [x]";
+        let found = others(BlkparseEvent::Queued, &[dispatched, dispatched]).unwrap();
+        assert_eq!(found.setting, Some(("event", "dispatched")));
+        assert_eq!(found.text, "among its Q events, but 2 among its D events");
+        let queued = "253,0 3 1 1.5 697 Q R 8 + 8 [x]";
+        assert_eq!(others(BlkparseEvent::Dispatched, &[queued]).unwrap().setting, Some(("event", "queued")));
+        let found =
+            others(BlkparseEvent::Queued, &["8,0 3 1 1.5 697 C R 8 + 8 [0]", "8,0 3 1 1.5 697 D N 0 (00 ..) [x]"]);
+        assert_eq!(found.as_ref().unwrap().setting, None);
+        assert_eq!(found.unwrap().text, "among its Q events; its other events are 1 C, 1 D");
+        assert_eq!(others(BlkparseEvent::Queued, &["Input file sda.blktrace.0 added"]), None);
     }
 
     #[test]

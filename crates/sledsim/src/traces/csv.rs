@@ -29,8 +29,8 @@ use super::format::{Built, Carries, Entry, Head, Writing};
 use super::options::{ColumnMap, ColumnRef, LengthUnit, OpCodes};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{
-    closing, is_called, operation, sectors_to_bytes, split, time_ns, unsigned, unsigned32, wrong_count, LineParser,
-    Lines, TimeUnit,
+    closing_quote, is_name_of, operation, sectors_to_bytes, split, time_ns, unsigned, unsigned32, wrong_count,
+    LineParser, Lines, TimeUnit,
 };
 use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::{Flags, Op};
@@ -78,7 +78,7 @@ const OP_NAMES: [&str; 5] = ["op", "operation", "opcode", "type", "rw"];
 fn detect(head: &Head) -> usize {
     let Some((header, rest)) = head.lines.split_first() else { return 0 };
     let readable = |mut columns: Columns| rest.iter().filter(|line| columns.line(line).is_ok()).count();
-    let resolve = |map: &ColumnMap| Columns::resolve(map, header, DEFAULT_SECTOR_BYTES, false);
+    let resolve = |map: &ColumnMap| Columns::resolve(map, header, DEFAULT_SECTOR_BYTES, head.ignore_times);
     match resolve(&ColumnMap::default()) {
         Ok((columns, true)) => 1 + readable(columns),
         // The reader asks for the unit. Presets whose header leaves it open too come first.
@@ -343,7 +343,7 @@ fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, U
         ColumnRef::Index(index) if *index < names.len() => return Ok(*index),
         ColumnRef::Index(_) => format!("column {column} is beyond the {} of the first line", names.len()),
         ColumnRef::Name(wanted) => {
-            let mut named = (0..names.len()).filter(|&index| is_called(&names[index], wanted));
+            let mut named = (0..names.len()).filter(|&index| is_name_of(&names[index], wanted));
             match (named.next(), named.next()) {
                 (Some(only), None) => return Ok(only),
                 (Some(one), Some(other)) => format!(
@@ -526,7 +526,7 @@ impl<'a> Iterator for Cells<'a> {
             rest = rest.trim_ascii();
         }
         let quoted = match rest {
-            [b'"', inside @ ..] => closing(inside).map_or(0, |at| at + 2),
+            [b'"', inside @ ..] => closing_quote(inside).map_or(0, |at| at + 2),
             _ => 0,
         };
         let cell = match rest[quoted..].iter().position(|&byte| byte == self.separator) {

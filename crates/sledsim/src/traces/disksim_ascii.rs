@@ -1,5 +1,5 @@
 //! DiskSim's default ASCII format (Bucy et al., CMU-PDL-08-101): `time_ms devno blkno blocks flags`, blocks of 512 bytes.
-//! The flags are hexadecimal; bit 0 is set for a read. The other bits are DiskSim's own and not looked at.
+//! The flags are hexadecimal; bit 0 is set for a read. The other bits are ignored.
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry, Writing};
@@ -47,8 +47,11 @@ impl SectorLine for DisksimAscii {
     }
 }
 
-/// An unsigned hexadecimal integer of up to 32 bits, with or without `0x`.
+/// An unsigned hexadecimal integer of up to 32 bits, with or without `0x`, or a decimal number with a point (`1.0`).
 fn hexadecimal(field: &'static str, text: &[u8]) -> Parsed<u32> {
+    if text.contains(&b'.') {
+        return unsigned32(field, text);
+    }
     let digits = text.strip_prefix(b"0x").unwrap_or(text);
     let mut value = 0_u32;
     let is_number = !digits.is_empty()

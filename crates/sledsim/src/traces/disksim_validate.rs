@@ -1,8 +1,8 @@
 //! DiskSim's validation traces: `R|W outcome lbn blocks service_us next_gap_us`, blocks of 512 bytes.
 //!
-//! A closed loop: the next request arrives `next_gap_us` after this one completes, and `service_us` is what the real
-//! drive took. There are no arrival times, so every record stands at 0. The outcome is what the drive's cache did: `Hit`
-//! or `Miss`, and in the HP C2247A's trace also `Doub` and `Trip` for writes. It is passed on and decides nothing.
+//! A closed loop: the next request arrives `next_gap_us` after this one completes, and `service_us` is the service time of
+//! the real drive. There are no arrival times, so every record is at time 0. The outcome is that of the drive's cache: `Hit` or
+//! `Miss`, and in the trace of the HP C2247A also `Doub` and `Trip` for writes. It has no effect on a replay.
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};

@@ -1,5 +1,5 @@
-//! What a trace reader or writer says when it cannot go on: file, place, field, what was found, what was expected,
-//! and the remedy.
+//! Errors of reading and writing traces. They name the file, the place, the field, what was found, what was expected, and a
+//! remedy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::io;
 use super::{format, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::fault::{Allowed, Fault, Kind};
 
-/// What is said of a file that can't be decompressed.
-const DAMAGED: &str = "; the file is damaged, or not whole: fetch it, or compress it, once more";
-/// How the names of documents end, which people take for traces.
+/// The remedy for a file that cannot be decompressed.
+const DAMAGED: &str = "; the file is damaged or incomplete: fetch it, or compress it, once more";
+/// Suffixes of scenarios and other documents, which are sometimes given in place of a trace.
 const DOCUMENTS: [&str; 4] = [".toml", ".yaml", ".yml", ".json"];
 
 /// A place in the (decompressed) content of a trace.
@@ -45,15 +45,17 @@ pub enum TraceError {
         /// What the operating system or the decompressor said.
         source: io::Error,
     },
-    /// No format recognises the content.
-    UnknownContent {
+    /// An archive of files, or a compression that is not supported.
+    Archive {
         /// The trace's name.
         file: String,
-        /// Where the content stood that was looked at.
-        place: Place,
-        /// Its first bytes, made readable.
-        found: String,
+        /// The kind of archive, with an article.
+        kind: &'static str,
+        /// The command that unpacks it.
+        command: String,
     },
+    /// No format recognises the content.
+    UnknownContent(UnknownContent),
     /// A format that counts in sectors recognises the content, whose numbers could all be bytes.
     BytesOrSectors {
         /// The trace's name.
@@ -61,7 +63,7 @@ pub enum TraceError {
         /// The format.
         format: TraceFormat,
         /// What of the content it recognises.
-        told_by: String,
+        detected_by: String,
         /// The first request, of sectors.
         first: TraceRecord,
     },
@@ -82,14 +84,7 @@ pub enum TraceError {
         columns: Vec<UnknownUnit>,
     },
     /// A trace without any request.
-    Empty {
-        /// The trace's name.
-        file: String,
-        /// The end of the content.
-        place: Place,
-        /// Bad records tolerated on the way.
-        skipped: u64,
-    },
+    Empty(EmptyTrace),
     /// A record, or a header, that is not one of its format.
     BadRecord(Box<BadRecord>),
     /// An option that does not fit the trace or the format.
@@ -121,10 +116,9 @@ impl TraceError {
     #[must_use]
     pub const fn place(&self) -> Option<Place> {
         match self {
-            Self::Io { place, .. }
-            | Self::UnknownContent { place, .. }
-            | Self::Empty { place, .. }
-            | Self::Option { place, .. } => Some(*place),
+            Self::Io { place, .. } | Self::Option { place, .. } => Some(*place),
+            Self::Archive { .. } | Self::UnknownContent(_) => Some(Place::Byte(0)),
+            Self::Empty(empty) => Some(empty.place),
             Self::BadRecord(bad) => Some(bad.place),
             Self::BytesOrSectors { .. } | Self::TwoColumns { .. } | Self::UnknownUnits { .. } => Some(Place::Line(1)),
             Self::Inexpressible { .. } => None,
@@ -142,25 +136,17 @@ impl TraceError {
                 .says(format!("cannot {action}: {source}"))
                 .says(if action.starts_with("decompress") { DAMAGED } else { "" })
                 .located(*place),
-            Self::UnknownContent { file, place, found } => {
-                let names: Vec<&str> = format::names().collect();
-                let mut fault = Fault::new(Kind::UnknownFormat).in_file(file.as_str()).located(*place);
-                fault.allowed = Some(Allowed::Names(names.iter().map(|&name| name.into()).collect()));
-                if DOCUMENTS.iter().any(|ending| file.ends_with(ending)) {
-                    fault = fault.says("this is a document by its name, and scenarios are run, not replayed: ");
-                }
-                fault
-                    .says(format!("no known trace format begins with {found}; name the format with "))
-                    .option("format")
-                    .says(format!(", one of: {}", names.join(", ")))
-            }
-            Self::BytesOrSectors { file, format, told_by, first } => {
+            Self::Archive { file, kind, command } => Fault::new(Kind::UnknownFormat)
+                .in_file(file.as_str())
+                .says(format!("this is {kind}, not a trace: unpack it with `{command}`, and give a file of it")),
+            Self::UnknownContent(unknown) => unknown.fault(),
+            Self::BytesOrSectors { file, format, detected_by, first } => {
                 let sector = u64::from(DEFAULT_SECTOR_BYTES);
                 let (offset, bytes) = (first.offset_bytes, first.bytes);
                 let says = format!(
-                    "this looks like {format}, by {told_by}, which counts sectors of {sector} bytes; but every offset and size \
-                     there is a multiple of {sector}, as bytes are. The first request is of {bytes} bytes at {offset} in \
-                     sectors, and of {} at {} in bytes: say which, with ",
+                    "this looks like {format}, by {detected_by}, which counts sectors of {sector} bytes; but every offset and size \
+                     there is a multiple of {sector}, as bytes are. Counted in sectors the first request is of {bytes} bytes at \
+                     {offset}, and counted in bytes it is of {} at {}: choose with ",
                     bytes / sector,
                     offset / sector
                 );
@@ -189,15 +175,7 @@ impl TraceError {
                         .says(format!(" ({units})"))
                 })
             }
-            Self::Empty { file, place, skipped } => {
-                let skipped = if *skipped > 0 { format!(" ({skipped} bad records skipped)") } else { String::new() };
-                let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(*place);
-                let fault = fault.says(format!("the trace ends here and contains no records{skipped}; "));
-                match place {
-                    Place::Byte(0) => fault.says("the file is empty: give one that has some"),
-                    _ => fault.says("give the whole file, or name its format with ").option("format"),
-                }
-            }
+            Self::Empty(empty) => empty.fault(),
             Self::BadRecord(bad) => bad.fault(),
             Self::Option { file, place, option, problem } => {
                 Fault::at(Kind::Conflict, *option).in_file(file.as_str()).says(format!(": {problem}")).located(*place)
@@ -235,28 +213,154 @@ impl Fault {
     }
 }
 
-/// What the user can do about a record.
+/// A content that no format recognises.
+#[derive(Debug)]
+pub struct UnknownContent {
+    /// The trace's name.
+    pub file: String,
+    /// Its first bytes, made readable.
+    pub found: String,
+    /// A format that some of the first lines fit.
+    pub candidate: Option<TraceFormat>,
+    /// The candidate, if most of the trace can be read in it.
+    pub nearest: Option<Nearest>,
+    /// Whether the first line has several cells, as a CSV trace has.
+    pub is_table: bool,
+}
+
+/// The result of reading a trace that no format recognises in the format nearest to it.
+#[derive(Debug)]
+pub struct Nearest {
+    /// The format.
+    pub format: TraceFormat,
+    /// Records that could be read, of those tried.
+    pub good: u64,
+    /// Bad records.
+    pub bad: u64,
+}
+
+impl UnknownContent {
+    fn fault(&self) -> Fault {
+        let names: Vec<&str> = format::names().collect();
+        let mut fault = Fault::new(Kind::UnknownFormat).in_file(self.file.as_str()).located(Place::Byte(0));
+        fault.allowed = Some(Allowed::Names(names.iter().map(|&name| name.into()).collect()));
+        if DOCUMENTS.iter().any(|ending| self.file.ends_with(ending)) {
+            fault = fault.says("this is a document by its name, and scenarios are run, not replayed: ");
+        }
+        let fault = fault.says(format!("no known trace format begins with {}", self.found));
+        let known = format!(" (known: {})", names.join(", "));
+        if let Some(Nearest { format, good, bad }) = &self.nearest {
+            return fault
+                .says(format!("; {} of it can be read with ", counted(*good, "record")))
+                .option("format")
+                .says(format!(" {} and ", format.name()))
+                .option("skip_bad")
+                .says(format!(" {bad}{known}"));
+        }
+        if self.is_table {
+            return fault
+                .says("; if it is a table, say which of its columns is which with ")
+                .option("columns.time")
+                .says(", ")
+                .option("columns.offset")
+                .says(", ")
+                .option("columns.bytes")
+                .says(" and ")
+                .option("columns.op")
+                .says(known);
+        }
+        fault.says(known)
+    }
+}
+
+/// A trace without any request.
+#[derive(Debug)]
+pub struct EmptyTrace {
+    /// The trace's name.
+    pub file: String,
+    /// The end of the content.
+    pub place: Place,
+    /// Bad records skipped.
+    pub skipped: u64,
+    /// Records that are no requests.
+    pub other: u64,
+    /// What these are, if the format tells.
+    pub others: Option<Others>,
+}
+
+/// Records that are no requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Others {
+    /// What they are, as a message goes on after "no requests": `among its Q events, but 2 among its D events`.
+    pub text: String,
+    /// The option and its value with which some of them are requests.
+    pub setting: Option<(&'static str, &'static str)>,
+}
+
+impl EmptyTrace {
+    fn fault(&self) -> Fault {
+        let fault = Fault::new(Kind::Missing).in_file(self.file.as_str()).located(self.place);
+        if self.place == Place::Byte(0) {
+            return fault.says("the trace contains no records: the file is empty");
+        }
+        let fault = fault.says("the trace ends here and contains no requests");
+        let fault = match self.skipped {
+            0 => fault,
+            skipped => fault.says(format!(" ({} skipped)", counted(skipped, "bad record"))),
+        };
+        match (&self.others, self.other) {
+            (Some(Others { text, setting: Some((option, value)) }), _) => {
+                fault.says(format!(" {text}: give ")).set(*option, *value)
+            }
+            (Some(Others { text, setting: None }), _) => fault.says(format!(" {text}")),
+            (None, 0) => fault.says(": give the whole file"),
+            (None, other) => fault.says(format!(", but {}, such as discards", counted(other, "other record"))),
+        }
+    }
+}
+
+/// A number of things, and their name in the singular or plural.
+fn counted(count: u64, name: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {name}{plural}")
+}
+
+/// What the user can do about a record. Those with numbers were tried on the trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Remedy {
     /// Repair the whole: where the next record begins is unknown.
     RepairTrace,
     /// Restore the header, or read it as another format.
     RestoreHeader,
-    /// Read it as another format.
-    OtherFormat,
-    /// Say how large its sectors are.
+    /// Give the size of its sectors.
     NameSectors,
-    /// Say that they are of another size than was given.
+    /// Give another size of its sectors.
     OtherSectors {
-        /// What was given.
+        /// The size that was given.
         given: u32,
     },
-    /// Repair or tolerate the record.
-    RepairRecord,
-    /// Tolerate more than so many.
-    SkipMore {
-        /// How many are tolerated.
-        tolerated: u64,
+    /// Read it as another format, in which the trace has no bad record.
+    OtherFormat {
+        /// The format.
+        format: TraceFormat,
+    },
+    /// Skip the bad records.
+    Skip {
+        /// How many there are.
+        bad: u64,
+        /// How many records are left.
+        good: u64,
+        /// Whether these are all records of the trace, or those of its beginning.
+        is_complete: bool,
+    },
+    /// Sort the trace.
+    Sort {
+        /// Records that are not in order.
+        misplaced: u64,
+        /// Records that are.
+        good: u64,
+        /// Whether these are all records of the trace, or those of its beginning.
+        is_complete: bool,
     },
 }
 
@@ -267,27 +371,35 @@ impl BadRecord {
         fault.value = Some(self.found.as_str().into());
         fault.allowed = Some(Allowed::Type(self.expected.to_string()));
         let fault = fault.says(format!(", in format {}; ", self.format));
-        match self.remedy {
-            Remedy::RepairTrace => {
-                fault.says("what follows cannot be told apart: repair the trace, or name another ").option("format")
+        let tried = |is_complete: bool, records: u64| {
+            if is_complete {
+                format!("{records}")
+            } else {
+                format!("the first {records}")
             }
-            Remedy::RestoreHeader => fault.says("restore the header, or name another ").option("format"),
-            Remedy::OtherFormat => fault.says("name another ").option("format"),
-            Remedy::NameSectors => fault.says("name it: ").option("sector_bytes"),
-            Remedy::OtherSectors { given } => fault
-                .says("give the size that a sector of the trace has, instead of ")
-                .set("sector_bytes", given)
-                .says(", repair the record, or tolerate so many such records with ")
-                .option("skip_bad"),
-            Remedy::RepairRecord => fault
-                .says("repair the record, tolerate so many such records with ")
-                .option("skip_bad")
-                .says(", or name another ")
-                .option("format"),
-            Remedy::SkipMore { tolerated } => fault
-                .says(format!("this is bad record {} and ", tolerated + 1))
-                .set("skip_bad", tolerated)
-                .says(" tolerates no more"),
+        };
+        match self.remedy {
+            Remedy::RepairTrace => fault.says("where the next record begins is not known: repair the trace"),
+            Remedy::RestoreHeader => fault.says("restore the header"),
+            Remedy::NameSectors => fault.says("give it with ").option("sector_bytes"),
+            Remedy::OtherSectors { given } => {
+                fault.says("give the size that a sector of the trace has, instead of ").set("sector_bytes", given)
+            }
+            Remedy::OtherFormat { format } => fault.says("it can be read with ").set("format", format.name()),
+            Remedy::Sort { misplaced, good, is_complete } => fault.says(format!(
+                "{misplaced} of {} records are out of order: sort the trace by time",
+                tried(is_complete, misplaced + good)
+            )),
+            Remedy::Skip { bad, good: 0, is_complete } => {
+                fault.says(format!("none of {} records can be read: repair the trace", tried(is_complete, bad)))
+            }
+            Remedy::Skip { bad, good, is_complete } if bad > good => {
+                fault.says(format!("{bad} of {} records are bad: repair the trace", tried(is_complete, bad + good)))
+            }
+            Remedy::Skip { bad, good, is_complete } => fault
+                .says("repair it, or give ")
+                .set("skip_bad", bad)
+                .says(format!(", which leaves out {bad} of {} records", tried(is_complete, bad + good))),
         }
     }
 }
@@ -320,8 +432,8 @@ pub struct BadRecord {
     pub remedy: Remedy,
 }
 
-/// A field that is wrong, before anybody knows the file or the place.
-#[derive(Debug)]
+/// What is wrong with a field, without the place of its record.
+#[derive(Clone, Debug)]
 pub(super) struct FieldFault {
     /// The field's name.
     pub field: Cow<'static, str>,
@@ -329,30 +441,44 @@ pub(super) struct FieldFault {
     pub expected: Cow<'static, str>,
     /// What it is.
     pub found: String,
-    /// Whether it says more bytes than a number holds, which sectors of another size may be the cause of.
+    /// Whether it is a number of bytes that is too large, perhaps because the size of sectors is wrong.
     pub is_beyond: bool,
+    /// Whether it is a time out of order.
+    pub is_misplaced: bool,
 }
 
 /// The result of parsing a field; the fault is boxed because it is rare and large.
 pub(super) type Parsed<T> = Result<T, Box<FieldFault>>;
 
 impl FieldFault {
-    /// A fault whose finding is shown as given.
+    /// A fault; `found` is shown as it is.
     pub fn new(
         field: impl Into<Cow<'static, str>>,
         expected: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
     ) -> Box<Self> {
-        Box::new(Self { field: field.into(), expected: expected.into(), found: found.into(), is_beyond: false })
+        Box::new(Self {
+            field: field.into(),
+            expected: expected.into(),
+            found: found.into(),
+            is_beyond: false,
+            is_misplaced: false,
+        })
     }
 
-    /// The same of a field that says more bytes than a number holds.
+    /// The same fault, of a number of bytes that is too large.
     pub fn beyond(mut self: Box<Self>) -> Box<Self> {
         self.is_beyond = true;
         self
     }
 
-    /// A fault in a field of a text trace.
+    /// The same fault, of a time out of order.
+    pub fn misplaced(mut self: Box<Self>) -> Box<Self> {
+        self.is_misplaced = true;
+        self
+    }
+
+    /// A fault in a field of a text trace; `found` is quoted.
     pub fn text(
         field: impl Into<Cow<'static, str>>,
         expected: impl Into<Cow<'static, str>>,
@@ -366,8 +492,8 @@ impl FieldFault {
 #[derive(Debug)]
 pub(super) enum Failure {
     /// One record is bad; the parser stands behind it and can go on.
-    Bad(Place, Box<FieldFault>),
-    /// One record is bad and where the next begins is unknown.
+    Bad(Box<FieldFault>),
+    /// The record at this place is bad, and where the next begins is not known.
     Lost(Place, Box<FieldFault>),
     /// The content cannot be read at all.
     Fatal(Box<TraceError>),

@@ -38,7 +38,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let header = match input.line() {
         Ok(line) => line.unwrap_or(&[]).to_vec(),
         Err(Failure::Fatal(error)) => return Err(error),
-        Err(Failure::Bad(_, fault) | Failure::Lost(_, fault)) => fault.found.into_bytes(),
+        Err(Failure::Bad(fault) | Failure::Lost(_, fault)) => fault.found.into_bytes(),
     };
     let has_times = match header.trim_ascii() {
         b"fio version 2 iolog" => false,

@@ -1,80 +1,91 @@
-//! The list of formats, and the detector.
+//! The list of formats, and format detection.
 
 use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use super::error::{excerpt, TraceError};
+use super::blkparse;
+use super::error::{excerpt, TraceError, UnknownContent};
 use super::options::TraceOptions;
 use super::source::{Input, LONGEST_LINE_BYTES};
-use super::text::{words, LineParser};
-use super::{Place, RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::text::LineParser;
+use super::{RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::fault::Fault;
 
-/// Lines that detection looks at.
+/// Lines that detection parses.
 const HEAD_LINES: usize = 16;
 
-/// A parser made for a content, or why there is none.
+/// A parser for a content, or the reason why there is none.
 pub(super) type Built = Result<Box<dyn RecordParser>, Box<TraceError>>;
 
-/// What a format's file says about it.
+/// The properties of a format, which its file declares.
 pub(super) struct Entry {
-    /// Kebab-case name.
+    /// Name in kebab-case.
     pub name: &'static str,
-    /// One line for people.
+    /// Description in one line.
     pub description: &'static str,
-    /// What records carry besides what all do.
+    /// Optional contents of its records.
     pub carries: &'static [Carries],
     /// A small trace of this format.
     pub example: &'static [u8],
-    /// How much of the beginning of a content is this format; 0 for none of it.
+    /// The number of lines of the head that fit this format, or [`CERTAIN`].
     pub detect: fn(&Head) -> usize,
-    /// The requests of a content's first lines, of a format that counts sectors and whose numbers could as well be bytes.
+    /// The requests in the head, for formats that count sectors but are often written in bytes.
     pub in_sectors: Option<fn(&Head) -> Vec<TraceRecord>>,
-    /// Makes a parser; may read a header.
+    /// Builds a parser; may read a header.
     pub build: fn(&mut Input, &TraceOptions) -> Built,
-    /// How it is written, if it can be.
+    /// How it is written; `None` if it cannot be.
     pub write: Option<Writing>,
 }
 
-/// How a format is written, a line for each record. Closed-loop times have no place in any of them, flushes and flags only in
-/// those that carry flushes.
+/// How a format is written, one line per record. No written format has closed-loop times; only formats that carry flushes
+/// have flushes and flags.
 pub(super) struct Writing {
-    /// The ending of a file's name that means it, if one does.
+    /// The suffix of a file name that selects this format, if there is one.
     pub suffix: Option<&'static str>,
-    /// What stands before the records.
+    /// Text before the records.
     pub header: &'static str,
-    /// Bytes that all places and sizes have to be multiples of.
+    /// All offsets and lengths must be multiples of this.
     pub sector_bytes: u32,
-    /// Puts a record's line.
+    /// Writes the line of a record.
     pub line: fn(&TraceRecord, Put<'_>) -> io::Result<()>,
 }
 
-/// Where lines go.
+/// A function that writes formatted text.
 pub(super) type Put<'a> = &'a mut dyn FnMut(fmt::Arguments<'_>) -> io::Result<()>;
 
-/// What the records of some formats carry.
+/// Contents that the records of some formats have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carries {
     /// Arrival times.
     Times,
-    /// Which requests are file-system metadata.
+    /// A mark for requests that are file-system metadata.
     Metadata,
-    /// Flushes, and which writes have to be on the medium when they complete.
+    /// Flushes, and writes that must be on the medium when they complete.
     Flushes,
     /// A closed loop: service times, and gaps from a completion to the next request.
     Gaps,
     /// Several events of a request, of which one is its arrival.
     Events,
-    /// Times whose unit it does not say.
+    /// Times whose unit the trace does not state.
     Ticks,
+    /// Pages of a cache, each a sector of the trace.
+    Pages,
+}
+
+/// A format that was detected.
+pub(super) struct Detected {
+    pub format: TraceFormat,
+    /// How it is known.
+    pub by: String,
+    /// Another format that fits as many lines.
+    pub alternative: Option<TraceFormat>,
 }
 
 /// A certain match, by a magic or by every record.
 pub(super) const CERTAIN: usize = usize::MAX;
 
-/// Declares the formats from a list of their names and modules: a line of it is all that is said of a format outside its module,
-/// which has its `ENTRY`.
+/// Declares the formats from a list of names and modules. Each module has the format's `ENTRY`.
 macro_rules! formats {
     ($($variant:ident => $module:ident,)+) => {
         $(mod $module;)+
@@ -85,10 +96,10 @@ macro_rules! formats {
         pub enum TraceFormat { $($variant,)+ }
 
         impl TraceFormat {
-            /// Every format; of two that recognise a content equally well the earlier is taken.
+            /// Every format. Of two that fit a content equally well the earlier one is detected.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// What the format's file says about it.
+            /// The properties of the format.
             const fn entry(self) -> &'static format::Entry {
                 match self { $(Self::$variant => &$module::ENTRY,)+ }
             }
@@ -99,99 +110,113 @@ macro_rules! formats {
 pub(super) use formats;
 
 impl TraceFormat {
-    /// Its name, in kebab-case.
+    /// The name, in kebab-case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// What it is, in one line.
+    /// The description, in one line.
     #[must_use]
     pub const fn description(self) -> &'static str {
         self.entry().description
     }
 
-    /// Whether its records carry arrival times. fio's do from version 3 on; [`super::TraceReader::has_times`] knows.
+    /// Returns true if its records have arrival times. A fio iolog has them from version 3 on: see
+    /// [`super::TraceReader::has_times`].
     #[must_use]
     pub fn has_times(self) -> bool {
         self.entry().carries.contains(&Carries::Times)
     }
 
-    /// Whether its records say which requests are file-system metadata.
+    /// Returns true if its records mark file-system metadata.
     #[must_use]
-    pub fn tells_metadata(self) -> bool {
+    pub fn has_metadata(self) -> bool {
         self.entry().carries.contains(&Carries::Metadata)
     }
 
-    /// Whether flushes may be among its requests.
+    /// Returns true if it can have flushes.
     #[must_use]
-    pub fn tells_flushes(self) -> bool {
+    pub fn has_flushes(self) -> bool {
         self.entry().carries.contains(&Carries::Flushes)
     }
 
-    /// Whether its records make a closed loop: with measured service times, and gaps between requests.
+    /// Returns true if a trace of it is a list of pages of a cache, so that a sector is a page.
+    #[must_use]
+    pub fn lists_pages(self) -> bool {
+        self.entry().carries.contains(&Carries::Pages)
+    }
+
+    /// Returns true if its records make a closed loop, with recorded service times and gaps between requests.
     #[must_use]
     pub fn is_closed_loop(self) -> bool {
         self.entry().carries.contains(&Carries::Gaps)
     }
 
-    /// A small trace of this format, made up: what its records look like, and what the contract tests read.
+    /// A small made-up trace of this format, which documents its records; the contract tests read it.
     #[must_use]
     pub const fn example(self) -> &'static [u8] {
         self.entry().example
     }
 
-    /// How it is written, if it can be.
+    /// How it is written; `None` if it cannot be.
     pub(super) const fn writing(self) -> Option<&'static Writing> {
         self.entry().write.as_ref()
     }
 
-    /// Whether traces of it can be written, and the ending of a file's name that means it, if one does.
+    /// The suffix of a file name that selects this format for writing, if there is one; `None` if it cannot be written.
     #[must_use]
     pub fn written(self) -> Option<Option<&'static str>> {
         self.writing().map(|writing| writing.suffix)
     }
 
-    /// The format of the content of `input`, told by its beginning, and by what of it.
-    pub(super) fn detect(input: &mut Input, options: &TraceOptions) -> Result<(Self, String), Box<TraceError>> {
-        let name = input.name().to_owned();
-        let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
-        let mut best = None;
-        let mut as_well = None;
-        for &format in Self::ALL {
-            let score = (format.entry().detect)(&head);
-            if score > 0 && best.is_none_or(|(most, _)| score > most) {
-                (best, as_well) = (Some((score, format)), None);
+    /// The format of the content of `input`, by its beginning.
+    pub(super) fn detect(input: &mut Input, options: &TraceOptions) -> Result<Detected, Box<TraceError>> {
+        let file = input.name().to_owned();
+        let bytes = input.peek(LONGEST_LINE_BYTES)?;
+        let head = Head { ignore_times: options.ignore_times, ..Head::of(bytes) };
+        let mut best: Option<(usize, Self)> = None;
+        let mut alternative = None;
+        for (score, format) in Self::scores(&head) {
+            if best.is_none_or(|(most, _)| score > most) {
+                (best, alternative) = (Some((score, format)), None);
             } else if best.is_some_and(|(most, _)| score == most) {
-                as_well = as_well.or(Some(format));
+                alternative = alternative.or(Some(format));
             }
         }
-        match best {
-            Some((score, format)) if score.saturating_mul(2) >= head.lines.len() => {
-                let told_by = match score {
-                    CERTAIN => "its first bytes".to_owned(),
-                    _ => format!("{score} of its first {} lines", head.lines.len()),
-                };
-                let told_by = match as_well {
-                    Some(other) => format!("{told_by}, which could as well be {other}"),
-                    None => told_by,
-                };
-                match format.ambiguous(&head).filter(|_| options.sector_bytes.is_none()) {
-                    Some(first) => Err(Box::new(TraceError::BytesOrSectors { file: name, format, told_by, first })),
-                    None => Ok((format, told_by)),
-                }
-            }
-            _ => Err(Box::new(TraceError::UnknownContent {
-                file: name,
-                place: Place::Byte(0),
-                found: if head.bytes.is_empty() { "nothing: it is empty".to_owned() } else { excerpt(head.bytes) },
-            })),
+        let Some((score, format)) = best.filter(|(score, _)| score.saturating_mul(2) >= head.lines.len()) else {
+            let all_lines = Head::with_lines(bytes, usize::MAX);
+            // The first of those that fit most lines.
+            let candidate = Self::scores(&all_lines).rev().max_by_key(|(score, _)| *score).map(|(_, format)| format);
+            return Err(Box::new(TraceError::UnknownContent(UnknownContent {
+                file,
+                found: if bytes.is_empty() { "nothing: it is empty".to_owned() } else { excerpt(bytes) },
+                candidate,
+                nearest: None,
+                is_table: head.lines.first().is_some_and(|line| is_table_row(line)),
+            })));
+        };
+        let mut by = match score {
+            CERTAIN => "its first bytes".to_owned(),
+            _ => format!("{score} of its first {} lines", head.lines.len()),
+        };
+        if let Some(other) = alternative {
+            by = format!("{by}, which could as well be {other}");
+        }
+        match format.first_if_ambiguous(&head).filter(|_| options.sector_bytes.is_none()) {
+            Some(first) => Err(Box::new(TraceError::BytesOrSectors { file, format, detected_by: by, first })),
+            None => Ok(Detected { format, by, alternative }),
         }
     }
 
-    /// The first request as read, where the format counts in sectors and all numbers of the first lines look like bytes: offsets
-    /// and sizes are multiples of a sector's bytes.
-    fn ambiguous(self, head: &Head) -> Option<TraceRecord> {
+    /// The formats that fit some of the lines, and how many, in the order of [`TraceFormat::ALL`].
+    fn scores<'a>(head: &'a Head<'a>) -> impl DoubleEndedIterator<Item = (usize, Self)> + 'a {
+        Self::ALL.iter().map(|&format| ((format.entry().detect)(head), format)).filter(|(score, _)| *score > 0)
+    }
+
+    /// The first request, if the format counts in sectors but all offsets and lengths of the head are multiples of a
+    /// sector's bytes, so that they may be bytes.
+    fn first_if_ambiguous(self, head: &Head) -> Option<TraceRecord> {
         let records = self.entry().in_sectors.map(|records| records(head))?;
         let sector = u64::from(DEFAULT_SECTOR_BYTES);
         let is_bytes = |value: u64| value.is_multiple_of(sector * sector);
@@ -217,45 +242,56 @@ impl FromStr for TraceFormat {
     }
 }
 
-/// Every format's name.
+/// The names of all formats.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     TraceFormat::ALL.iter().map(|format| format.name())
 }
 
-/// The beginning of a content, as detectors see it.
+/// The beginning of a content, which detectors read.
 pub(super) struct Head<'a> {
     /// Its first bytes.
     pub bytes: &'a [u8],
-    /// Its first lines that are not blank and not cut.
+    /// Its first lines that are complete, not blank, and no notices of blkparse.
     pub lines: Vec<&'a [u8]>,
+    /// [`TraceOptions::ignore_times`].
+    pub ignore_times: bool,
 }
 
 impl<'a> Head<'a> {
-    /// Of the first bytes of a content. When there are fewer than [`LONGEST_LINE_BYTES`] they are all there is.
+    /// The first [`HEAD_LINES`] lines of a content of which these are the first [`LONGEST_LINE_BYTES`], or all if there are
+    /// fewer.
     pub fn of(bytes: &'a [u8]) -> Self {
-        let is_whole = bytes.len() < LONGEST_LINE_BYTES;
+        Self::with_lines(bytes, HEAD_LINES)
+    }
+
+    /// As [`Head::of`], with up to so many lines.
+    fn with_lines(bytes: &'a [u8], most: usize) -> Self {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').take(HEAD_LINES * 4).collect();
-        if lines.len() < HEAD_LINES * 4 && !is_whole {
-            lines.pop();
-        }
-        lines.retain(|line| words(line).any(|word| word != b"\r"));
-        lines.truncate(HEAD_LINES);
-        let lines = lines.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-        Self { bytes, lines }
+        let complete = if bytes.len() < LONGEST_LINE_BYTES {
+            text
+        } else {
+            &text[..text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0)]
+        };
+        let lines = complete
+            .split(|&byte| byte == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .filter(|line| !line.trim_ascii().is_empty() && !blkparse::is_notice(line))
+            .take(most)
+            .collect();
+        Self { bytes, lines, ignore_times: false }
     }
 
-    /// With those of its lines alone that look `like` something.
-    pub fn where_lines(&self, like: impl Fn(&[u8]) -> bool) -> Self {
-        Self { bytes: self.bytes, lines: self.lines.iter().copied().filter(|line| like(line)).collect() }
+    /// The head with only those lines for which `is_wanted` returns true.
+    pub fn where_lines(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Self {
+        Self { lines: self.lines.iter().copied().filter(|line| is_wanted(line)).collect(), ..*self }
     }
 
-    /// How many of its lines hold requests for `parser`.
+    /// The number of lines that `parser` parses as requests.
     pub fn requests(&self, mut parser: impl LineParser) -> usize {
         self.lines.iter().filter(|line| matches!(parser.line(line), Ok(Step::Request(_)))).count()
     }
 
-    /// The requests that its lines hold for `parser`.
+    /// The requests that `parser` finds in the lines.
     pub fn records(&self, mut parser: impl LineParser) -> Vec<TraceRecord> {
         let request = |line: &&[u8]| match parser.line(line) {
             Ok(Step::Request(record)) => Some(record),
@@ -264,10 +300,16 @@ impl<'a> Head<'a> {
         self.lines.iter().filter_map(request).collect()
     }
 
-    /// How many of its lines `parser` accepts.
+    /// The number of lines that `parser` accepts.
     pub fn accepted(&self, mut parser: impl LineParser) -> usize {
         self.lines.iter().filter(|line| parser.line(line).is_ok()).count()
     }
+}
+
+/// Returns true for a line of text with at least three cells, as a table has.
+fn is_table_row(line: &[u8]) -> bool {
+    let is_text = line.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || *byte >= 0x80);
+    is_text && b",;\t".iter().any(|separator| line.iter().filter(|byte| *byte == separator).count() >= 2)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! | 0 | record size in bytes | 88 |
 //! | 1 | id: version 1 to 4 in the high half; 1 (short I/O) or 4 (suspect) in the low half | 0x00070001 |
 //! | 2, 3 | arrival: seconds, microseconds | the same |
-//! | 4, 5 | start and stop, microseconds after the arrival, not looked at | the same |
+//! | 4, 5 | start and stop, microseconds after the arrival (ignored) | the same |
 //! | 6 | length in bytes | the same |
 //! | 7 | sector | machine |
 //! | 8 | device number; the disk is `(devno >> 8) & 0xff` | device number |
@@ -19,10 +19,10 @@
 //! | 16, 17 | | offset in bytes, high and low word |
 //! | 18–21 | | unused |
 //!
-//! A suspect record has one more word, the suspicion flags, and is left out, as DiskSim leaves it out. Which of the two
-//! layouts a file has is told by the id of its first record, not by its header. The size of a sector in
-//! 1.x stands in the header as `sectorsize`; without one it is 256 bytes, as on the HP-IB disks of that trace.
-//! The device of a 1.7 record is its whole device number, since no part of it is known to be unique.
+//! A suspect record has one more word, the suspicion flags, and is skipped, as DiskSim does. The id of the first record, not
+//! the header, decides between the two layouts. The header of 1.x may state the size of a sector as `sectorsize`; otherwise it
+//! is 256 bytes, as on the HP-IB disks of that trace. The device of a 1.7 record is its whole device number, since no part of it
+//! is known to be unique.
 
 use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, CERTAIN};
@@ -47,12 +47,12 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 const MAGIC: &[u8] = b"$$TR_IOREC-";
-/// The longest header accepted.
+/// The longest header that is accepted.
 const LONGEST_HEADER_BYTES: usize = LONGEST_LINE_BYTES;
-/// Bytes in a sector of a 1.x trace whose header does not say.
+/// Bytes in a sector of a 1.x trace whose header does not state it.
 const HP_SECTOR_BYTES: u32 = 256;
 const WORD: usize = 4;
-/// Words of a 1.x record before version 4; also the words read of every record.
+/// Words of a 1.x record before version 4, and the words that are read of every record.
 const COMMON_WORDS: usize = 13;
 /// Bytes of a 1.7 record.
 const RECORD_1_7_BYTES: usize = 88;
@@ -78,7 +78,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     };
     if !text.starts_with(MAGIC) {
         let expected = format!("\"{}\"", MAGIC.escape_ascii());
-        return Err(bad("header", expected, excerpt(text), Remedy::OtherFormat));
+        return Err(bad("header", expected, excerpt(text), Remedy::RestoreHeader));
     }
     let Some(length) = text.iter().position(|&byte| byte == 0x0c) else {
         let expected = format!("a form feed (0x0c) within {LONGEST_HEADER_BYTES} bytes");
@@ -93,10 +93,10 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     input.skip(length + 1);
     let is_1_7 = input.peek(2 * WORD)?.get(WORD..).is_some_and(|id| id == ID_1_7.to_be_bytes());
     let usual = if is_1_7 { DEFAULT_SECTOR_BYTES } else { HP_SECTOR_BYTES };
-    Ok(Box::new(HpSrt { is_1_7, sector_bytes: sector_bytes.unwrap_or(usual), place: 0 }))
+    Ok(Box::new(HpSrt { is_1_7, sector_bytes: sector_bytes.unwrap_or(usual) }))
 }
 
-/// The `sectorsize` that a header states, if it does; what it says instead if that is not one size.
+/// The `sectorsize` in a header, if there is one. The error is the text in place of a size.
 fn header_sector_bytes(header: &[u8]) -> Result<Option<u32>, String> {
     const KEY: &[u8] = b"sectorsize";
     let mut stated = None;
@@ -116,15 +116,12 @@ fn header_sector_bytes(header: &[u8]) -> Result<Option<u32>, String> {
 struct HpSrt {
     is_1_7: bool,
     sector_bytes: u32,
-    /// Offset of the record given last.
-    place: u64,
 }
 
 impl RecordParser for HpSrt {
     #[inline]
     fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure> {
-        self.place = input.offset();
-        let place = Place::Byte(self.place);
+        let place = Place::Byte(input.offset());
         let raw = input.peek(RECORD_1_7_BYTES)?;
         if raw.is_empty() {
             return Ok(None);
@@ -142,11 +139,7 @@ impl RecordParser for HpSrt {
             self.record_1_x(raw)
         };
         input.skip(size);
-        outcome.map(Some).map_err(|fault| Failure::Bad(place, fault))
-    }
-
-    fn place(&self, _: &Input) -> Place {
-        Place::Byte(self.place)
+        outcome.map(Some).map_err(Failure::Bad)
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -159,8 +152,8 @@ impl RecordParser for HpSrt {
 }
 
 impl HpSrt {
-    /// The size of the record at the beginning of `raw`; a fault when its size and its id contradict each other, because
-    /// then nobody knows where the next record begins.
+    /// The size of the record at the beginning of `raw`. If its size and its id contradict each other, the start of the next
+    /// record is not known.
     #[inline]
     fn size(&self, raw: &[u8]) -> Parsed<usize> {
         if raw.len() < 2 * WORD {
@@ -183,7 +176,7 @@ impl HpSrt {
         }
     }
 
-    /// The size that a record with this id has.
+    /// The size of a record with this id.
     #[inline]
     const fn size_of(&self, id: u32) -> Option<usize> {
         let (version, kind) = (id >> 16, id & 0xffff);
@@ -217,7 +210,7 @@ impl HpSrt {
     }
 }
 
-/// What both layouts have in common.
+/// The fields that both layouts have in common.
 #[inline]
 fn record(raw: &[u8], device: u32, offset_bytes: u64) -> Parsed<Step> {
     let (seconds, microseconds) = (u64::from(word(raw, 2)), u64::from(word(raw, 3)));
@@ -280,7 +273,7 @@ mod tests {
             words[index] = value;
             let mut input = trace(&words);
             let mut parser = build(&mut input, &TraceOptions::default()).unwrap();
-            let Err(Failure::Bad(_, fault) | Failure::Lost(_, fault)) = parser.next(&mut input) else {
+            let Err(Failure::Bad(fault) | Failure::Lost(_, fault)) = parser.next(&mut input) else {
                 panic!("{field} accepted")
             };
             assert_eq!(fault.field, field);

@@ -1,4 +1,4 @@
-//! What a trace contains, in one pass.
+//! Totals of a trace, in one pass.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use super::{TraceError, TraceFormat, TraceReader, TraceRecord};
 use crate::request::{Flags, Op};
 use crate::time::{ns_to_s, Time};
 
-/// Devices that a [`TraceInfo`] lists.
+/// The most devices that a [`TraceInfo`] lists.
 const LISTED_DEVICES: usize = 100;
-/// Devices told apart; a trace with more counts this many. Bounds the memory.
+/// The most devices that are counted, to bound memory.
 const MOST_DEVICES: usize = 1 << 20;
 
 /// Totals of a trace.
@@ -18,9 +18,9 @@ const MOST_DEVICES: usize = 1 << 20;
 pub struct TraceInfo {
     /// The format's name.
     pub format: &'static str,
-    /// What tells the format: how much of the trace's beginning, or the name given.
-    pub format_told_by: String,
-    /// Whether records carry arrival times.
+    /// How the format is known: how many of the first lines fit it, or that it was named.
+    pub format_detected_by: String,
+    /// Whether records have arrival times.
     pub has_times: bool,
     /// Bytes in a sector of this trace.
     pub sector_bytes: u32,
@@ -32,7 +32,7 @@ pub struct TraceInfo {
     pub writes: u64,
     /// Requests that flush.
     pub flushes: u64,
-    /// Requests that are complete only when the medium has what they write.
+    /// Writes that must be on the medium when they complete.
     pub durable_writes: u64,
     /// Reads among reads and writes, 0 to 1.
     pub read_share: f64,
@@ -40,6 +40,8 @@ pub struct TraceInfo {
     pub duration_s: f64,
     /// Mean time between arrivals; `None` without times or with fewer than two requests.
     pub mean_interarrival_s: Option<f64>,
+    /// Longest time between arrivals; `None` as for the mean.
+    pub longest_interarrival_s: Option<f64>,
     /// Squared coefficient of variation (variance over squared mean) of the time between arrivals: 1 for a Poisson
     /// process, more for a bursty one; `None` as for the mean, and when the mean is 0.
     pub interarrival_scv: Option<f64>,
@@ -61,51 +63,51 @@ pub struct TraceInfo {
     pub end_offset_bytes: u64,
     /// Reads that begin where the last request to the same device ended, among reads; `None` without reads.
     pub sequential_read_share: Option<f64>,
-    /// The same of writes.
+    /// Writes that begin where the last request to the same device ended, among writes; `None` without writes.
     pub sequential_write_share: Option<f64>,
-    /// Different devices (more than 1048576 count as that many).
+    /// Number of devices, at most 1048576.
     pub devices: u64,
     /// The lowest 100 device numbers.
     pub device_list: Vec<u32>,
-    /// How long requests are, by powers of two.
+    /// Histogram of lengths, by powers of two.
     pub sizes: Vec<SizeBin>,
-    /// How long the times between arrivals are, by powers of ten; empty without times.
+    /// Histogram of times between arrivals, by powers of ten; empty without times.
     pub gaps: Vec<GapBin>,
     /// Bad records skipped, as the options allowed.
     pub skipped: u64,
     /// Records that the trace itself marks as unreliable, left out.
     pub suspect: u64,
-    /// Well-formed records that are neither reads nor writes, left out.
+    /// Well-formed records that are no requests, left out.
     pub other: u64,
 }
 
-/// Requests of about one length: longer than half of `to_bytes`.
+/// Requests longer than half of `to_bytes`, up to `to_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SizeBin {
-    /// The longest.
+    /// Greatest length of the bin.
     pub to_bytes: u64,
-    /// How many read.
+    /// Number of reads.
     pub reads: u64,
-    /// How many write.
+    /// Number of writes.
     pub writes: u64,
 }
 
-/// Times between arrivals of about one length: longer than a tenth of `to_s`, and in the first bin from 0 on.
+/// Times between arrivals longer than a tenth of `to_s`, up to `to_s`; the first bin begins at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GapBin {
-    /// The longest.
+    /// Greatest time of the bin.
     pub to_s: f64,
-    /// How many.
+    /// Number of times.
     pub gaps: u64,
 }
 
-/// Powers of ten of nanoseconds that a time may have.
+/// Decades of nanoseconds below 2^64.
 const DECADES: usize = 20;
-/// Times below this power of ten of nanoseconds, a microsecond, are not told apart.
+/// The decade of the first bin, which ends at 10^3 ns.
 const FIRST_DECADE: usize = 3;
 
 impl TraceInfo {
-    /// Totals what is left of `reader`.
+    /// Reads `reader` to its end and computes the totals.
     ///
     /// # Errors
     ///
@@ -125,7 +127,7 @@ struct Direction {
     requests: u64,
     sequential: u64,
     bytes: u64,
-    /// Requests by the power of two that their length does not exceed.
+    /// Number of requests by the exponent of the smallest power of two not below their length.
     sizes: BTreeMap<u32, u64>,
 }
 
@@ -146,14 +148,15 @@ struct Totals {
     /// Welford's running mean of the time between arrivals, and sum of squared deviations from it.
     mean_ns: f64,
     squares_ns2: f64,
+    longest_ns: u64,
     min_bytes: u64,
     max_bytes: u64,
     min_offset_bytes: u64,
     max_offset_bytes: u64,
     end_offset_bytes: u64,
-    /// Times between arrivals by the power of ten of nanoseconds that they do not exceed.
+    /// Number of times between arrivals by the exponent of the smallest power of ten, in ns, not below them.
     gaps: [u64; DECADES],
-    /// Device and one past the last byte touched on it.
+    /// By device, one past the last byte of its last request.
     devices: BTreeMap<u32, u64>,
 }
 
@@ -165,6 +168,7 @@ impl Totals {
             let gap = record.time.saturating_since(self.last);
             let decade = gap.saturating_sub(1).checked_ilog10().map_or(0, |power| power as usize + 1);
             self.gaps[decade.clamp(FIRST_DECADE, DECADES - 1)] += 1;
+            self.longest_ns = self.longest_ns.max(gap);
             let gap_ns = gap as f64;
             let gaps = self.records() as f64;
             let delta = gap_ns - self.mean_ns;
@@ -242,7 +246,7 @@ impl Totals {
         let per_transfer = |total: u64| if transfers == 0 { 0.0 } else { total as f64 / transfers as f64 };
         TraceInfo {
             format: TraceFormat::name(reader.format()),
-            format_told_by: reader.told_by().to_owned(),
+            format_detected_by: reader.detected_by().to_owned(),
             has_times: reader.has_times(),
             sector_bytes: reader.sector_bytes(),
             records,
@@ -253,6 +257,7 @@ impl Totals {
             read_share: per_transfer(self.reads.requests),
             duration_s: ns_to_s(self.first.map_or(0, |first| self.last.saturating_since(first.time))),
             mean_interarrival_s: has_gaps.then_some(self.mean_ns * 1e-9),
+            longest_interarrival_s: has_gaps.then_some(ns_to_s(self.longest_ns)),
             interarrival_scv: (has_gaps && self.mean_ns > 0.0).then_some(variance_ns2 / (self.mean_ns * self.mean_ns)),
             total_bytes,
             read_bytes: self.reads.bytes,
@@ -305,11 +310,12 @@ mod tests {
         // Gaps of 10, 30 and 20 ns: mean 20, variance 200/3.
         assert!((info.duration_s - 60e-9).abs() < 1e-18);
         assert!((info.mean_interarrival_s.unwrap() - 20e-9).abs() < 1e-18);
+        assert!((info.longest_interarrival_s.unwrap() - 30e-9).abs() < 1e-18);
         assert!((info.interarrival_scv.unwrap() - 200.0 / 3.0 / 400.0).abs() < 1e-12);
     }
 
     #[test]
-    fn lengths_and_times_go_into_the_bins_that_they_do_not_exceed() {
+    fn bins_include_their_upper_bound() {
         let info = of("t_ns,device,offset_bytes,bytes,op\n\
                        0,0,0,4096,R\n\
                        1000000,0,0,4097,R\n\

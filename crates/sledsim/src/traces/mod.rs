@@ -1,36 +1,37 @@
-//! Block traces: streaming readers, one file per format, and one detector.
+//! Block traces: streaming readers, one file per format, and format detection.
 //!
-//! Every reader works in constant memory, takes gzip, zstd, bzip2 and xz by their magic bytes, rebases time so that the
-//! first record stands at 0, and answers a malformed record with an error that names file, place, field, finding,
-//! expectation and remedy. Times must not run backwards, every request but a flush has at least one byte, none ends beyond
-//! 2^64 bytes, and all together have fewer; all four are checked in one place, for every format.
+//! Every reader works in constant memory, decompresses gzip, zstd, bzip2 and xz (by their magic bytes), and counts time from
+//! the first record. A malformed record is an error with file, place, field, what was found, what was expected, and a remedy.
+//! Remedies with numbers are tried on the trace before they are printed. [`TraceReader`] checks for every format that time
+//! does not run backwards, that every request but a flush has at least one byte, that none ends beyond 2^64 bytes, and that all
+//! together have less than that.
 //!
-//! The formats are [`TraceFormat::ALL`]; what a record of each looks like its file says, and [`TraceFormat::description`].
+//! The formats are [`TraceFormat::ALL`]. The documentation of a format's file describes its records.
 //!
 //! # Detection
 //!
-//! A format is recognised by content, never by the file's name. Binary formats are told by their magic or by the version
-//! in every record. For a text format the first 16 lines are offered to its parser; the format that accepts most of them
-//! wins if it accepts at least half. Ties go to the narrower shape: five integers of which the last is 0 or 1 are MQSim
-//! rather than DiskSim ASCII, whose times have decimals in practice; five integers between commas are Tencent.
-//! A DiskSim ASCII trace of whole milliseconds must therefore be named with [`TraceOptions::format`].
+//! A format is recognised by content, never by the file's name. Binary formats have a magic number or a version in every
+//! record. For text formats, each parser is tried on the first 16 lines; the format that accepts most of them wins if it
+//! accepts at least half. Of several, the one with the narrower form wins: five integers of which the last is 0 or 1 are MQSim
+//! rather than DiskSim ASCII, whose times have decimals in practice; five integers between commas are Tencent. A DiskSim ASCII
+//! trace of whole milliseconds must therefore be named with [`TraceOptions::format`].
 //!
 //! # Order
 //!
-//! Records are given in the order of the trace, and a record whose time lies before that of the record above it is a bad
-//! record, in every format: a trace out of order has to be sorted first. All of the published traces that this module is
-//! tested with are in order.
+//! Records are given in the order of the trace. One whose time is out of order is a bad record. Where bad records are skipped,
+//! [`order`] finds the fewest whose removal leaves the rest in order. [`TraceOptions::ignore_times`] accepts any order.
 //!
-//! # A new format
+//! # Adding a format
 //!
-//! One file here with a parser and an `ENTRY`, and one line in the list. Detection, error handling, information and the
-//! contract tests pick it up from there.
+//! Add a file with a parser and an `ENTRY`, and a line to the list below. Detection, error handling, information and the
+//! contract tests find it from there.
 
 mod error;
 mod format;
 mod info;
 mod intern;
 mod options;
+mod order;
 mod reader;
 mod source;
 mod text;
@@ -52,11 +53,11 @@ format::formats! {
     Csv => csv,
 }
 
-pub use error::{BadRecord, Place, TraceError, UnknownUnit};
+pub use error::{BadRecord, EmptyTrace, Nearest, Others, Place, Remedy, TraceError, UnknownContent, UnknownUnit};
 pub use info::TraceInfo;
 pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, TraceOptions};
 pub use reader::TraceReader;
-pub(crate) use reader::{Look, RECORDS_AT_ONCE};
+pub(crate) use reader::{Polled, RECORDS_AT_ONCE};
 pub use text::TimeUnit;
 pub use writer::{convert, write, TraceWriter};
 
@@ -65,7 +66,7 @@ use crate::time::Time;
 use error::Failure;
 use source::Input;
 
-/// Bytes in a sector, wherever a format does not say otherwise.
+/// Bytes in a sector, unless the format or an option states another size.
 pub(crate) const DEFAULT_SECTOR_BYTES: u32 = 512;
 
 /// One request of a trace.
@@ -73,31 +74,30 @@ pub(crate) const DEFAULT_SECTOR_BYTES: u32 = 512;
 pub struct TraceRecord {
     /// Arrival, from the first record; 0 for every record of a trace without times.
     pub time: Time,
-    /// The device it went to, as the trace numbers devices.
+    /// Number of the device in the trace.
     pub device: u32,
     /// First byte on that device.
     pub offset_bytes: u64,
-    /// Length, at least 1 byte; 0 of a flush.
+    /// Length, at least 1 byte; 0 for a flush.
     pub bytes: u64,
     /// Read, write or flush.
     pub op: Op,
-    /// Hints, where the format has any.
+    /// Hints, if the format has any.
     pub flags: Flags,
-    /// What it took where the trace was recorded, from arrival to completion, where the trace says so: in closed-loop
-    /// (validation) traces its service time.
+    /// Recorded response time, from arrival to completion; the service time in closed-loop (validation) traces.
     pub response_ns: Option<u64>,
     /// Time between the completion of this request and the arrival of the next, in closed-loop traces.
     pub gap_ns: Option<u64>,
-    /// What the real drive's buffer did, in closed-loop traces.
+    /// What the buffer of the recorded drive did, in closed-loop traces.
     pub outcome: Option<Outcome>,
 }
 
-/// What the buffer of a real drive did for a request, as a closed-loop trace records it.
+/// What the buffer of a drive did for a request, as a closed-loop trace records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The request was found in the buffer; some traces say so of every request.
+    /// The request was in the buffer. Some traces have this outcome for every request.
     Hit,
-    /// It was not.
+    /// The request was not in the buffer.
     Miss,
     /// `Doub`, in the trace of the HP C2247A, for writes.
     Doub,
@@ -106,10 +106,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome that published traces contain.
+    /// Every outcome in published traces.
     pub const ALL: [Self; 4] = [Self::Hit, Self::Miss, Self::Doub, Self::Trip];
 
-    /// Its word in the trace.
+    /// The word that stands for it in a trace.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl Outcome {
 }
 
 impl TraceRecord {
-    /// A record without flags and without closed-loop times. `time_ns` is what the trace says, not yet rebased.
+    /// A record without flags and closed-loop times. `time_ns` is the time in the trace, not yet counted from the first record.
     const fn new(time_ns: u64, device: u32, offset_bytes: u64, bytes: u64, op: Op) -> Self {
         Self {
             time: Time::from_ns(time_ns),
@@ -137,49 +137,51 @@ impl TraceRecord {
         }
     }
 
-    /// A flush, which has no place.
+    /// A flush of the whole device.
     const fn flush(time_ns: u64, device: u32) -> Self {
         Self::new(time_ns, device, 0, 0, Op::Flush)
     }
 
-    /// Its place and its size in sectors of [`DEFAULT_SECTOR_BYTES`].
+    /// Offset and length in sectors of [`DEFAULT_SECTOR_BYTES`].
     const fn in_sectors(&self) -> (u64, u64) {
         let sector = DEFAULT_SECTOR_BYTES as u64;
         (self.offset_bytes / sector, self.bytes / sector)
     }
 }
 
-/// What one record of a trace turned out to be.
+/// One parsed step of a trace.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// A request.
     Request(TraceRecord),
-    /// A flush, and a request that comes with it.
+    /// A flush and the request that follows it, from one record.
     FlushAnd(TraceRecord),
-    /// A line without anything.
+    /// An empty line.
     Blank,
     /// A well-formed record of something else: a discard, another event, a header line.
     Other,
-    /// A record that its own trace marks as unreliable.
+    /// A record that the trace itself marks as unreliable.
     Suspect,
 }
 
-/// Turns a content into records; one implementation per family of formats.
+/// Parses the content of a trace; one implementation per family of formats.
 trait RecordParser: Send {
-    /// The next record, or `None` at the end of the content.
+    /// Parses the next step. Returns `None` at the end of the content.
     fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure>;
-
-    /// Where the record stands that [`RecordParser::next`] gave last.
-    fn place(&self, input: &Input) -> Place;
 
     /// Bytes in a sector of this trace.
     fn sector_bytes(&self) -> u32;
 
-    /// Whether its records carry times.
+    /// Returns true if its records have times.
     fn has_times(&self) -> bool;
 
-    /// Whether its records carry what requests took.
+    /// Returns true if its records have recorded response times.
     fn has_responses(&self) -> bool {
         false
+    }
+
+    /// The records so far that are no requests, where more is known about them than their number.
+    fn describe_others(&self) -> Option<Others> {
+        None
     }
 }

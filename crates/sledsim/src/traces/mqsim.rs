@@ -3,7 +3,7 @@
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry, Writing};
-use super::text::{exact_words, sectors_to_bytes, unsigned, unsigned32, words, SectorLine, SectorLines};
+use super::text::{exact_words, sectors_to_bytes, unsigned, unsigned32, whole_number, words, SectorLine, SectorLines};
 use super::{TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
@@ -44,9 +44,9 @@ impl SectorLine for Mqsim {
     #[inline]
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [time, device, lba, sectors, kind] = exact_words(line, "time_ns device lba sectors type")?;
-        let op = match kind {
-            b"1" => Op::Read,
-            b"0" => Op::Write,
+        let op = match whole_number(kind) {
+            Some(1) => Op::Read,
+            Some(0) => Op::Write,
             _ => return Err(FieldFault::text("type", "1 (read) or 0 (write)", kind)),
         };
         Ok(TraceRecord::new(

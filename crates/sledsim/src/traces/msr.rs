@@ -1,16 +1,17 @@
 //! MSR Cambridge traces (Narayanan, Donnelly and Rowstron, FAST 2008):
 //! `filetime,host,disk,Read|Write,offset,bytes,response`.
 //!
-//! The time counts ticks of 100 ns since 1601; offset and length are in bytes; the response time, in ticks too, is not
-//! looked at. The device is the disk number, plus 256 for every host that appeared before this record's: in a trace of
-//! one host, as they are published, it is the disk number. Some copies have an index before each record, which is not looked
-//! at, or a header.
+//! The time counts ticks of 100 ns since 1601; offset and length are in bytes; the response time is ignored. The device is
+//! the disk number, plus 256 for every host that appeared before this record's: in a trace of one host, as they are
+//! published, it is the disk number. Some copies have an index before each record, which is ignored, or a header.
 
 use super::csv::{cells, pass_header};
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::intern::Names;
-use super::text::{digits, operation, split, time_ns, unsigned, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{
+    operation, split, time_ns, unsigned, unsigned32, whole_number, wrong_count, LineParser, Lines, TimeUnit,
+};
 use super::{Step, TraceRecord};
 
 /// MSR Cambridge in the list of formats.
@@ -41,24 +42,22 @@ struct Msr {
 impl LineParser for Msr {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
-        let [filetime, host, disk, op, offset, bytes, response] = match split::<8>(cells(line, b',')) {
-            ([filetime, host, disk, op, offset, bytes, response, _], 7) => {
-                [without_index(filetime), host, disk, op, offset, bytes, response]
+        let [filetime, host, disk, op, offset, bytes] = match split::<8>(cells(line, b',')) {
+            ([filetime, host, disk, op, offset, bytes, _, _], 7) => {
+                [without_index(filetime), host, disk, op, offset, bytes]
             }
-            ([index, record @ ..], 8) if is_index(index) => record,
+            ([index, record @ .., _], 8) if is_index(index) => record,
             (_, count) => {
                 return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
             }
         };
         let time_ns = time_ns("filetime", filetime, TimeUnit::Filetime)?;
-        let disk = unsigned("disk", disk)
+        let disk = unsigned32("disk", disk)
             .ok()
-            .and_then(|disk| u32::try_from(disk).ok())
             .filter(|&disk| disk < DISKS)
             .ok_or_else(|| FieldFault::text("disk", "a disk number below 256", disk))?;
         let op = operation("type", op)?;
         let (offset_bytes, bytes) = (unsigned("offset", offset)?, unsigned("bytes", bytes)?);
-        unsigned("response", response)?;
         let device = self.hosts.number("host", host)? * DISKS + disk;
         Ok(Step::Request(TraceRecord::new(time_ns, device, offset_bytes, bytes, op)))
     }
@@ -67,7 +66,7 @@ impl LineParser for Msr {
 /// Whether this numbers a record: `899`, or with the trace's name before it, `hm_0.csv_899`.
 fn is_index(text: &[u8]) -> bool {
     let number = text.iter().rposition(|&byte| byte == b'_').map_or(text, |at| &text[at + 1..]);
-    digits(number).is_some()
+    whole_number(number).is_some()
 }
 
 /// A time without the number before it.
@@ -104,6 +103,23 @@ mod tests {
         assert_eq!(record, TraceRecord::new(12_816_637_200_306_162_900, 0, 7_014_609_920, 24_576, Op::Read));
     }
 
+    /// As pandas saves a trace of which a cell was missing.
+    #[test]
+    fn numbers_may_be_floats_and_the_response_anything() {
+        let plain = "128166372003061629,usr,0,Read,7014609920,24576,41286";
+        for line in [
+            "128166372003061629.0,usr,0.0,Read,7014609920.0,24576.0,41286.0",
+            "128166372003061629,usr,0,Read,7.01460992e9,2.4576e+04,",
+            "7.0,128166372003061629,usr,0,Read,7014609920,24576,nan",
+        ] {
+            let record = |line: &str| match Msr::default().line(line.as_bytes()) {
+                Ok(Step::Request(record)) => record,
+                other => panic!("{line}: {other:?}"),
+            };
+            assert_eq!(record(line), record(plain), "{line}");
+        }
+    }
+
     #[test]
     fn an_index_before_a_record_is_passed_over() {
         let plain = "128166372003061629,hm,1,Read,7014609920,24576,41286";
@@ -127,7 +143,6 @@ mod tests {
             (b"1,usr,0,Reed,0,512,1", "type"),
             (b"1,usr,0,Read,-1,512,1", "offset"),
             (b"1,usr,0,Read,0,5.2,1", "bytes"),
-            (b"1,usr,0,Read,0,512,", "response"),
             (b"1,usr,0,Read,0,512", "line"),
         ] {
             assert_eq!(Msr::default().line(line).unwrap_err().field, field);

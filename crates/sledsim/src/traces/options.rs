@@ -1,4 +1,4 @@
-//! What a user may say about a trace.
+//! Options of reading a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,24 +7,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::format::Carries;
-use super::text::whole_decimal;
+use super::text::whole_number;
 use super::{TimeUnit, TraceFormat};
 use crate::fault::Fault;
 use crate::request::Op;
 
-/// How to read a trace. The default detects the format and takes every bad record for an error.
+/// How to read a trace. By default the format is detected and a bad record is an error.
 #[derive(Clone, Debug, Default)]
 pub struct TraceOptions {
     /// The format; `None` detects it.
     pub format: Option<TraceFormat>,
-    /// Bad records to skip and count before one is an error.
+    /// Bad records that are skipped and counted; one more is an error.
     pub skip_bad: u64,
     /// Which columns of a CSV trace hold what; `None` goes by its header. Implies [`TraceFormat::Csv`].
     pub columns: Option<ColumnMap>,
     /// Gives requests in the order of the trace, whatever their times: their order is not checked, and a CSV trace needs no
     /// column of times.
     pub ignore_times: bool,
-    /// Bytes in a sector, for formats that count in sectors; `None` takes what the trace or the format says.
+    /// Bytes in a sector, for formats that count in sectors; `None` means the size that the trace or the format states.
     pub sector_bytes: Option<u32>,
     /// Which event of a blkparse trace is the arrival.
     pub blkparse_event: BlkparseEvent,
@@ -33,18 +33,21 @@ pub struct TraceOptions {
 }
 
 impl TraceOptions {
-    /// An option that is given and has no meaning in a format.
+    /// An option that is given but has no meaning for a format.
     pub(super) fn misplaced(&self, format: TraceFormat) -> Option<&'static str> {
         let carries = format.entry().carries;
         let given = [
             ("event", Carries::Events, self.blkparse_event != BlkparseEvent::Queued),
             ("time_unit", Carries::Ticks, self.fio_time_unit.is_some()),
         ];
-        given.into_iter().find(|(_, own, is_given)| *is_given && !carries.contains(own)).map(|(option, ..)| option)
+        given
+            .into_iter()
+            .find(|(_, needed, is_given)| *is_given && !carries.contains(needed))
+            .map(|(option, ..)| option)
     }
 }
 
-/// Which event of a blkparse trace is taken for a request's arrival.
+/// Which event of a blkparse trace is the arrival of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlkparseEvent {
@@ -53,6 +56,16 @@ pub enum BlkparseEvent {
     Queued,
     /// `D`: issued to the driver, after merging and scheduling.
     Dispatched,
+}
+
+impl BlkparseEvent {
+    /// Its name as a key's value.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Dispatched => "dispatched",
+        }
+    }
 }
 
 impl FromStr for BlkparseEvent {
@@ -161,8 +174,7 @@ impl OpCodes {
         if is_in(&self.writes) {
             return Some(Op::Write);
         }
-        let written_as_decimal =
-            whole_decimal(cell).map(|code| code.to_string()).filter(|code| code.as_bytes() != cell);
+        let written_as_decimal = whole_number(cell).map(|code| code.to_string()).filter(|code| code.as_bytes() != cell);
         written_as_decimal.and_then(|code| self.op(code.as_bytes()))
     }
 }

@@ -1,20 +1,20 @@
-//! Where the bytes come from: a buffered, transparently decompressed stream that knows its offset and line number.
+//! The content of a trace: a buffered, decompressed stream that counts its bytes and lines.
 
 use std::io::{self, BufReader, Cursor, Read};
 
 use super::error::{Failure, FieldFault, Place, TraceError};
 
-/// Size of the window on the content; also how much of it detection may look at.
+/// Size of the window on the content, and the most of it that detection may read.
 const WINDOW_BYTES: usize = 256 * 1024;
-/// The longest line accepted. Longer ones are binary data or damage.
+/// The longest line that is accepted. Longer ones are binary data or damage.
 pub(super) const LONGEST_LINE_BYTES: usize = 64 * 1024;
-/// Memory the xz decoder may use: what `xz -9` needs (65 MiB), four times over.
+/// Memory that the xz decoder may use: four times what `xz -9` needs (65 MiB).
 const XZ_MEMORY_BYTES: u64 = 256 << 20;
 
-/// How a stream is compressed, told by its first bytes.
+/// The compression of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
     /// RFC 1952, one or several members.
     Gzip,
@@ -27,7 +27,7 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    /// Told by magic bytes.
+    /// The compression with these magic bytes.
     fn of(magic: &[u8]) -> Self {
         match magic {
             [0x1f, 0x8b, 8, ..] => Self::Gzip,
@@ -39,7 +39,7 @@ impl Compression {
         }
     }
 
-    /// What reading such a stream is called in a message.
+    /// The name in messages of reading such a stream.
     const fn action(self) -> &'static str {
         match self {
             Self::None => "read",
@@ -50,7 +50,7 @@ impl Compression {
         }
     }
 
-    /// The stream's content.
+    /// The decompressed content of a stream.
     fn decode(self, raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         let buffered = BufReader::with_capacity(WINDOW_BYTES, raw);
         Ok(match self {
@@ -68,7 +68,36 @@ impl Compression {
     }
 }
 
-/// The content of a trace: a window that moves over the decompressed bytes, in constant memory.
+/// The kind of archive that a content is, or of compression that is not supported, and the command that unpacks it.
+fn archive(content: &[u8]) -> Option<(&'static str, &'static str)> {
+    match content {
+        [b'P', b'K', 3, 4, ..] => Some(("a ZIP archive", "unzip")),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some(("a 7-Zip archive", "7z x")),
+        [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => Some(("a RAR archive", "unrar x")),
+        [0x04, 0x22, 0x4d, 0x18, ..] => Some(("a file compressed with LZ4", "lz4 -d")),
+        [b'L', b'Z', b'I', b'P', 1, ..] => Some(("a file compressed with lzip", "lzip -d")),
+        [0x1f, 0x9d, ..] => Some(("a file compressed with compress", "uncompress")),
+        _ if is_tar(content) => Some(("a tar archive", "tar -xf")),
+        _ => None,
+    }
+}
+
+const TAR_BLOCK_BYTES: usize = 512;
+
+/// Returns true if a content begins with the header of a tar archive: its checksum is the sum of its bytes, with blanks in
+/// place of the checksum itself.
+fn is_tar(content: &[u8]) -> bool {
+    const CHECKSUM: std::ops::Range<usize> = 148..156;
+    let Some(header) = content.get(..TAR_BLOCK_BYTES) else { return false };
+    let stated =
+        header[CHECKSUM].iter().skip_while(|&&byte| byte == b' ').take_while(|byte| (b'0'..=b'7').contains(byte));
+    let stated = stated.fold(0, |sum, &byte| sum * 8 + u32::from(byte - b'0'));
+    let others = header[..CHECKSUM.start].iter().chain(&header[CHECKSUM.end..]);
+    let sum = others.map(|&byte| u32::from(byte)).sum::<u32>() + 8 * u32::from(b' ');
+    header[0] != 0 && stated == sum
+}
+
+/// A window that moves over the decompressed content of a trace, in constant memory.
 pub(super) struct Input {
     name: String,
     reader: Box<dyn Read + Send>,
@@ -78,13 +107,16 @@ pub(super) struct Input {
     end: usize,
     /// Offset in the content of `window[start]`.
     offset: u64,
-    /// Lines handed out.
+    /// Lines read.
     line: u64,
     ended: bool,
 }
 
 impl Input {
-    /// Begins to read `raw`, called `name` in messages.
+    /// Begins to read `raw`; messages call it `name`.
+    ///
+    /// # Errors
+    /// The stream cannot be read or decompressed, or it is an archive.
     pub fn new(name: String, mut raw: Box<dyn Read + Send>) -> Result<Self, Box<TraceError>> {
         let failed = |name: &str, action: &str, source| {
             Box::new(TraceError::Io { file: name.to_owned(), place: Place::Byte(0), action: action.to_owned(), source })
@@ -94,7 +126,7 @@ impl Input {
         let compression = Compression::of(&magic);
         let whole = Box::new(Cursor::new(magic).chain(raw));
         let reader = compression.decode(whole).map_err(|source| failed(&name, compression.action(), source))?;
-        Ok(Self {
+        let mut input = Self {
             name,
             reader,
             compression,
@@ -104,7 +136,14 @@ impl Input {
             offset: 0,
             line: 0,
             ended: false,
-        })
+        };
+        match archive(input.peek(TAR_BLOCK_BYTES)?) {
+            Some((kind, unpack)) => {
+                let command = format!("{unpack} {}", input.name);
+                Err(Box::new(TraceError::Archive { file: input.name, kind, command }))
+            }
+            None => Ok(input),
+        }
     }
 
     /// The trace's name.
@@ -112,12 +151,12 @@ impl Input {
         &self.name
     }
 
-    /// Offset in the content of the next byte to be handed out.
+    /// Offset in the content of the next byte.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Number of the line handed out last, from 1.
+    /// Number of the last line, from 1; 0 before the first.
     pub const fn line_number(&self) -> u64 {
         self.line
     }
@@ -132,7 +171,7 @@ impl Input {
         })
     }
 
-    /// Brings more content into the window; false at the end of it, or when the window is full.
+    /// Reads more content into the window. Returns false at its end, or if the window is full.
     fn fill(&mut self) -> Result<bool, Box<TraceError>> {
         if self.ended {
             return Ok(false);
@@ -161,7 +200,7 @@ impl Input {
         }
     }
 
-    /// Up to `wanted` bytes from here (fewer at the end of the content), without moving on.
+    /// The next `wanted` bytes, or fewer at the end of the content, without moving on.
     #[inline]
     pub fn peek(&mut self, wanted: usize) -> Result<&[u8], Box<TraceError>> {
         while self.end - self.start < wanted {
@@ -172,7 +211,7 @@ impl Input {
         Ok(&self.window[self.start..self.end.min(self.start + wanted)])
     }
 
-    /// Moves on by `count` bytes that [`Input::peek`] has shown.
+    /// Moves on by `count` bytes that [`Input::peek`] has returned.
     #[inline]
     pub fn skip(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
@@ -184,7 +223,7 @@ impl Input {
     #[inline]
     pub fn line(&mut self) -> Result<Option<&[u8]>, Failure> {
         if self.offset == 0 && self.peek(3)? == b"\xef\xbb\xbf" {
-            // The byte order mark that some editors write is no part of the first field.
+            // A byte order mark is not part of the first field.
             self.skip(3);
         }
         let mut searched = 0;
@@ -213,7 +252,7 @@ impl Input {
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// Whether nothing is left to read.
+    /// Returns true at the end of the content.
     pub fn is_at_end(&mut self) -> Result<bool, Box<TraceError>> {
         Ok(self.peek(1)?.is_empty())
     }

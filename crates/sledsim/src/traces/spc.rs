@@ -1,7 +1,7 @@
 //! Storage Performance Council traces, as in the UMass repository: `asu,lba,bytes,R|W,seconds[,…]`.
 //!
 //! The address is in sectors of 512 bytes, the length in bytes; the ASU (application storage unit) is the device.
-//! Fields after the time are optional and not looked at.
+//! Fields after the time are optional and ignored.
 
 use super::csv::{preset, CellCount, Columns};
 use super::format::{Carries, Entry};

@@ -1,4 +1,4 @@
-//! Pieces that the readers of text formats share: splitting a line, and numbers, times and operations in it.
+//! Parsing shared by text formats: splitting lines, and reading numbers, times and operations.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{Failure, FieldFault, Parsed, Place};
+use super::error::{Failure, FieldFault, Others, Parsed};
 use super::format::Built;
 use super::options::TraceOptions;
 use super::source::Input;
@@ -16,7 +16,7 @@ use crate::request::Op;
 
 /// A format in which every line stands alone.
 pub(super) trait LineParser: Send {
-    /// What a line that is not blank says.
+    /// Parses a line that is not blank.
     fn line(&mut self, line: &[u8]) -> Parsed<Step>;
 
     /// Bytes in a sector of this trace.
@@ -24,26 +24,31 @@ pub(super) trait LineParser: Send {
         DEFAULT_SECTOR_BYTES
     }
 
-    /// Whether its records carry times.
+    /// Returns true if its records have times.
     fn has_times(&self) -> bool {
         true
     }
 
-    /// Whether its records carry what requests took.
+    /// Returns true if its records have recorded response times.
     fn has_responses(&self) -> bool {
         false
     }
+
+    /// As [`RecordParser::describe_others`].
+    fn describe_others(&self) -> Option<Others> {
+        None
+    }
 }
 
-/// A [`LineParser`] applied to a content.
+/// A [`LineParser`] as a [`RecordParser`].
 pub(super) struct Lines<P>(pub P);
 
-/// A format of which every line is a request, and places and sizes are counted in sectors of a size that options may give.
+/// A format in which every line is a request, with offsets and lengths in sectors whose size an option may give.
 pub(super) trait SectorLine: Send + 'static {
-    /// Whether its records carry times.
+    /// Whether its records have times.
     const HAS_TIMES: bool = true;
 
-    /// The request that a line is.
+    /// Parses a line.
     fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord>;
 }
 
@@ -54,12 +59,12 @@ pub(super) struct SectorLines<F> {
 }
 
 impl<F: SectorLine> SectorLines<F> {
-    /// With sectors of the usual size.
+    /// A parser for sectors of [`DEFAULT_SECTOR_BYTES`].
     pub fn usual() -> Self {
         Self { sector_bytes: DEFAULT_SECTOR_BYTES, of: PhantomData }
     }
 
-    /// With sectors of the size that options give.
+    /// A parser for sectors of the size in the options.
     pub fn build(options: &TraceOptions) -> Built {
         let usual = Self::usual();
         Ok(Box::new(Lines(Self { sector_bytes: options.sector_bytes.unwrap_or(usual.sector_bytes), ..usual })))
@@ -81,8 +86,8 @@ impl<F: SectorLine> LineParser for SectorLines<F> {
     }
 }
 
-/// Where a cell that begins with a quote has the other: two of them stand for one that is in it.
-pub(super) fn closing(inside: &[u8]) -> Option<usize> {
+/// The index of the closing quote in what follows an opening one. Two quotes stand for one inside the cell.
+pub(super) fn closing_quote(inside: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
         let at = from + inside[from..].iter().position(|&byte| byte == b'"')?;
@@ -93,12 +98,12 @@ pub(super) fn closing(inside: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a column is meant by a name, which may have quotes in it.
-pub(super) fn is_called(cell: &str, wanted: &str) -> bool {
+/// Returns true if a cell of a header is this name, in any case. Doubled quotes of the cell may be single in the name.
+pub(super) fn is_name_of(cell: &str, wanted: &str) -> bool {
     cell.eq_ignore_ascii_case(wanted) || cell.replace("\"\"", "\"").eq_ignore_ascii_case(wanted)
 }
 
-/// Asserts that of each of these lines the field is named that is wrong.
+/// Asserts that the error of each of these lines names this field.
 #[cfg(test)]
 pub(super) fn assert_wrong_fields<F: SectorLine>(cases: &[(&str, &str)]) {
     for (line, field) in cases {
@@ -115,12 +120,8 @@ impl<P: LineParser> RecordParser for Lines<P> {
         }
         match self.0.line(line) {
             Ok(step) => Ok(Some(step)),
-            Err(fault) => Err(Failure::Bad(Place::Line(input.line_number()), fault)),
+            Err(fault) => Err(Failure::Bad(fault)),
         }
-    }
-
-    fn place(&self, input: &Input) -> Place {
-        Place::Line(input.line_number())
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -134,9 +135,13 @@ impl<P: LineParser> RecordParser for Lines<P> {
     fn has_responses(&self) -> bool {
         self.0.has_responses()
     }
+
+    fn describe_others(&self) -> Option<Others> {
+        self.0.describe_others()
+    }
 }
 
-/// The fields of a line, up to `N` of them, and how many there are in all.
+/// The first `N` fields of a line, and the number of all.
 pub(super) fn split<'a, const N: usize>(parts: impl Iterator<Item = &'a [u8]>) -> ([&'a [u8]; N], usize) {
     let mut fields: [&[u8]; N] = [&[]; N];
     let mut count = 0;
@@ -155,7 +160,7 @@ pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
 
-/// Exactly `N` words, which `shape` describes.
+/// The words of a line that must have `N` of them. `shape` describes them in the error.
 #[inline]
 pub(super) fn exact_words<'a, const N: usize>(line: &'a [u8], shape: &'static str) -> Parsed<[&'a [u8]; N]> {
     let (fields, count) = split::<N>(words(line));
@@ -177,23 +182,25 @@ pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line
 /// libraries do. Every field of every text format that holds an integer is read by this function or [`unsigned32`].
 #[inline]
 pub(super) fn unsigned(field: &'static str, text: &[u8]) -> Parsed<u64> {
-    digits(text)
-        .or_else(|| whole_decimal(text))
-        .ok_or_else(|| FieldFault::text(field, "a whole number from 0, below 2^64", text))
+    whole_number(text).ok_or_else(|| FieldFault::text(field, "a whole number from 0, below 2^64", text))
 }
 
 /// As [`unsigned`], below 2^32.
 #[inline]
 pub(super) fn unsigned32(field: &'static str, text: &[u8]) -> Parsed<u32> {
-    digits(text)
-        .or_else(|| whole_decimal(text))
+    whole_number(text)
         .and_then(|value| u32::try_from(value).ok())
         .ok_or_else(|| FieldFault::text(field, "a whole number from 0, below 2^32", text))
 }
 
-/// The value of a decimal number that is whole and fits.
+/// The value of an integer, which may be written as a decimal number; `None` for anything else or when it does not fit.
+#[inline]
+pub(super) fn whole_number(text: &[u8]) -> Option<u64> {
+    digits(text).or_else(|| whole_decimal(text))
+}
+
 #[cold]
-pub(super) fn whole_decimal(text: &[u8]) -> Option<u64> {
+fn whole_decimal(text: &[u8]) -> Option<u64> {
     let number = decimal(text, 0)?;
     (number.first_decimal == 0 && !number.has_more).then_some(number.whole)
 }

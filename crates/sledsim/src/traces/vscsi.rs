@@ -2,21 +2,20 @@
 //!
 //! | version 1: at | version 2: at | bytes | field |
 //! | --- | --- | --- | --- |
-//! | 0 | 4 | 4 | `sn`, serial number, not looked at |
+//! | 0 | 4 | 4 | `sn`, serial number (ignored) |
 //! | 4 | 8 | 4 | `len`, length in bytes |
-//! | 8 | 12 | 4 | `nsg`, scatter-gather elements, not looked at |
+//! | 8 | 12 | 4 | `nsg`, scatter-gather elements (ignored) |
 //! | 12 | 0 | 2 | `cmd`, SCSI operation code |
 //! | 14 | 2 | 2 | `ver`, whose high byte is the version |
 //! | 16 | 16 | 8 | `lbn`, in sectors of 512 bytes |
 //! | 24 | 24 | 8 | `ts`, microseconds |
-//! | – | 32 | 8 | `rt`, response time in microseconds, not looked at |
+//! | – | 32 | 8 | `rt`, response time in microseconds (ignored) |
 //!
-//! A record thus has 32 bytes in version 1 and 40 in version 2. A SYNCHRONIZE CACHE is a flush, of the whole device
-//! whatever range it names. Other commands that move no data of the medium (inquiries, reservations, unmaps) are counted
-//! as other records; an operation code that is none of SCSI's usual ones is an error. Whether a write forces unit access
-//! is not recorded.
+//! A record has 32 bytes in version 1 and 40 in version 2. SYNCHRONIZE CACHE is a flush of the whole device, for any range.
+//! Other commands that move no data of the medium (inquiries, reservations, unmaps) are counted as other records; an
+//! operation code that is not one of SCSI's usual ones is an error. Forced unit access is not recorded.
 
-use super::error::{Failure, FieldFault, Parsed, Place};
+use super::error::{Failure, FieldFault, Parsed};
 use super::format::{Built, Carries, Entry, Head, CERTAIN};
 use super::source::Input;
 use super::text::sectors_to_bytes;
@@ -37,7 +36,7 @@ pub(super) const ENTRY: Entry = Entry {
     write: None,
 };
 
-/// Where the fields of a version stand.
+/// Offsets of the fields in a version.
 #[derive(Clone, Copy)]
 struct Layout {
     version: u8,
@@ -49,13 +48,13 @@ struct Layout {
 
 const V1: Layout = Layout { version: 1, record_bytes: 32, len: 4, cmd: 12, ver: 14 };
 const V2: Layout = Layout { version: 2, record_bytes: 40, len: 8, cmd: 0, ver: 2 };
-/// Both versions keep these two in the same place.
+// The same in both versions.
 const LBN: usize = 16;
 const TS: usize = 24;
-/// Records that detection looks at.
+/// Records that detection reads.
 const HEAD_RECORDS: usize = 16;
 
-/// The version of which at least half of the first records are, if there is one.
+/// The version of at least half of the first records, if there is one.
 fn version_of(head: &Head) -> Option<Layout> {
     [V1, V2].into_iter().find(|layout| {
         let records = || head.bytes.chunks_exact(layout.record_bytes).take(HEAD_RECORDS);
@@ -67,21 +66,18 @@ fn version_of(head: &Head) -> Option<Layout> {
 
 fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let layout = version_of(&Head::of(input.peek(HEAD_RECORDS * V2.record_bytes)?)).unwrap_or(V1);
-    Ok(Box::new(Vscsi { layout, sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES), place: 0 }))
+    Ok(Box::new(Vscsi { layout, sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) }))
 }
 
 struct Vscsi {
     layout: Layout,
     sector_bytes: u32,
-    /// Offset of the record given last.
-    place: u64,
 }
 
 impl RecordParser for Vscsi {
     #[inline]
     fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure> {
         let size = self.layout.record_bytes;
-        self.place = input.offset();
         let raw = input.peek(size)?;
         let got = raw.len();
         let outcome = match got {
@@ -93,11 +89,7 @@ impl RecordParser for Vscsi {
             _ => self.record(raw),
         };
         input.skip(got);
-        outcome.map(Some).map_err(|fault| Failure::Bad(Place::Byte(self.place), fault))
-    }
-
-    fn place(&self, _: &Input) -> Place {
-        Place::Byte(self.place)
+        outcome.map(Some).map_err(Failure::Bad)
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -131,7 +123,7 @@ impl Vscsi {
     }
 }
 
-/// What a record's SCSI operation code asks for; `None` for one that neither moves data of the medium nor flushes.
+/// The operation of a record's SCSI code; `None` if it neither moves data of the medium nor flushes.
 #[inline]
 fn command(raw: &[u8], layout: Layout) -> Parsed<Option<Op>> {
     let code = u16::from_le_bytes([raw[layout.cmd], raw[layout.cmd + 1]]);
@@ -203,7 +195,7 @@ mod tests {
         for layout in [V1, V2] {
             let raw = record(layout, 0x28, 4096, 100, 7);
             assert_eq!(version_of(&Head::of(&raw)).map(|found| found.version), Some(layout.version));
-            let parser = Vscsi { layout, sector_bytes: 512, place: 0 };
+            let parser = Vscsi { layout, sector_bytes: 512 };
             let Ok(Step::Request(request)) = parser.record(&raw) else { panic!("no request") };
             assert_eq!(request, TraceRecord::new(7000, 0, 51_200, 4096, Op::Read));
         }
@@ -211,7 +203,7 @@ mod tests {
 
     #[test]
     fn wrong_fields_are_named() {
-        let parser = Vscsi { layout: V1, sector_bytes: 512, place: 0 };
+        let parser = Vscsi { layout: V1, sector_bytes: 512 };
         let field = |raw: &[u8]| parser.record(raw).unwrap_err().field;
         assert_eq!(field(&record(V1, 0xff, 512, 0, 0)), "cmd");
         assert_eq!(field(&record(V1, 0x28, 512, u64::MAX, 0)), "lbn");
@@ -221,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn a_synchronised_cache_is_a_flush_whatever_range_it_names() {
-        let parser = Vscsi { layout: V1, sector_bytes: 512, place: 0 };
+    fn synchronize_cache_is_a_flush_for_any_range() {
+        let parser = Vscsi { layout: V1, sector_bytes: 512 };
         for code in [0x35, 0x91] {
             let Ok(Step::Request(request)) = parser.record(&record(V1, code, 4096, u64::MAX, 7)) else {
                 panic!("no request")

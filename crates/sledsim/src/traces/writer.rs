@@ -1,4 +1,5 @@
-//! Writing traces: the canonical CSV form, and the text formats of DiskSim and MQSim, compressed as the file's suffix says.
+//! Writing of traces: the canonical CSV form and the text formats of DiskSim and MQSim, compressed according to the suffix of
+//! the file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,12 +10,12 @@ use super::format::Writing;
 use super::{TraceFormat, TraceReader, TraceRecord};
 use crate::request::Op;
 
-/// Level of zstd, between speed and size; zstd's own default.
+/// Level of zstd: its default.
 const ZSTD_LEVEL: i32 = 3;
-/// Preset of xz; xz's own default.
+/// Preset of xz: its default.
 const XZ_PRESET: u32 = 6;
 
-/// Where the bytes go: a file, or a compressor in front of one.
+/// A file, or a compressor that writes to one.
 enum Sink {
     Plain(BufWriter<File>),
     Gzip(flate2::write::GzEncoder<BufWriter<File>>),
@@ -24,7 +25,7 @@ enum Sink {
 }
 
 impl Sink {
-    /// Creates `path`, compressing as the suffix of `named` says.
+    /// Creates `path`, with the compression of the suffix of `named`.
     fn create(path: &Path, named: &Path) -> io::Result<Self> {
         let file = BufWriter::new(File::create(path)?);
         let suffix = named.extension().map(|suffix| suffix.to_string_lossy().to_lowercase());
@@ -47,7 +48,7 @@ impl Sink {
         }
     }
 
-    /// Ends the compressed stream and hands everything to the operating system.
+    /// Ends the compressed stream and flushes the file.
     fn finish(self) -> io::Result<()> {
         let mut file = match self {
             Self::Plain(sink) => sink,
@@ -62,8 +63,8 @@ impl Sink {
 
 /// Writes a trace, record by record.
 ///
-/// The records go to a file beside the one wanted, which takes its name in [`TraceWriter::finish`]: an interrupted
-/// conversion leaves no half of a trace under a trace's name.
+/// The records go to a temporary file, which [`TraceWriter::finish`] renames, so that an interrupted conversion leaves no
+/// incomplete trace.
 pub struct TraceWriter {
     path: PathBuf,
     partial: PathBuf,
@@ -75,11 +76,11 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Begins a trace at `path`, which gets the suffix's compression: `.gz`, `.zst`, `.bz2`, `.xz`, or none.
+    /// Begins a trace at `path`, with the compression of its suffix: `.gz`, `.zst`, `.bz2`, `.xz`, or none.
     ///
     /// # Errors
     ///
-    /// When `format` is one that cannot be written, or the file cannot be created: a device, or a pipe, is not replaced by one.
+    /// The format cannot be written, the file cannot be created, or the path is a device or pipe.
     pub fn create(path: &Path, format: TraceFormat) -> Result<Self, TraceError> {
         let Some(writing) = format.writing() else {
             let written = TraceFormat::ALL.iter().filter(|each| each.writing().is_some());
@@ -92,7 +93,7 @@ impl TraceWriter {
             });
         };
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let says = "it is there, and no plain file; name a file";
+            let says = "it exists and is not a regular file; give another name";
             return Err(failed(path, "create", 0, io::Error::other(says)));
         }
         let mut partial = path.as_os_str().to_owned();
@@ -108,14 +109,14 @@ impl TraceWriter {
         }
     }
 
-    /// Appends a record. What the format has no place for is left out: flags, closed-loop times, and whole flushes, which are
-    /// not counted then.
+    /// Appends a record, without the contents that the format cannot hold: flags, closed-loop times, and flushes, which are then
+    /// not counted.
     ///
     /// # Errors
     ///
-    /// When the format counts in sectors and the record does not, or when writing fails.
+    /// The format counts in sectors and the record is not a whole number of them, or writing fails.
     pub fn write(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
-        if record.op == Op::Flush && !self.format.tells_flushes() {
+        if record.op == Op::Flush && !self.format.has_flushes() {
             return Ok(());
         }
         self.records += 1;
@@ -134,11 +135,11 @@ impl TraceWriter {
         written.map_err(|source| failed(&self.path, "write", self.records, source))
     }
 
-    /// Ends the trace and gives it its name. Returns how many records it has.
+    /// Ends the trace and renames it. Returns the number of its records.
     ///
     /// # Errors
     ///
-    /// When writing or renaming fails; then no file is left.
+    /// Writing or renaming fails; then no file is left.
     pub fn finish(mut self) -> Result<u64, TraceError> {
         let closed = self.sink.take().map_or(Ok(()), Sink::finish);
         let named = closed.and_then(|()| std::fs::rename(&self.partial, &self.path));
@@ -156,13 +157,13 @@ impl Drop for TraceWriter {
     fn drop(&mut self) {
         if !self.partial.as_os_str().is_empty() {
             self.sink = None;
-            // Nobody is left to be told that the half of a trace could not be removed.
+            // An error here cannot be reported.
             let _ = std::fs::remove_file(&self.partial);
         }
     }
 }
 
-/// Writes `records` as a trace of `format` at `path`; see [`TraceWriter`]. Returns how many there were.
+/// Writes `records` as a trace of `format` at `path`; see [`TraceWriter`]. Returns their number.
 ///
 /// # Errors
 ///
@@ -179,7 +180,7 @@ pub fn write(
     writer.finish()
 }
 
-/// Rewrites what is left of a trace as one of `format` at `to`. Returns how many records that has.
+/// Writes the rest of a trace as one of `format` at `to`. Returns the number of its records.
 ///
 /// # Errors
 ///
@@ -191,7 +192,7 @@ pub fn convert(reader: TraceReader, to: &Path, format: TraceFormat) -> Result<u6
             place: Place::Byte(0),
             option: "to",
             problem: format!(
-                "{format} can't hold the gaps between requests of a closed-loop trace: replay it as it is"
+                "{format} cannot hold the gaps between requests of a closed-loop trace: replay it unconverted"
             ),
         });
     }

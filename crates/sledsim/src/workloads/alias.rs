@@ -1,4 +1,4 @@
-//! Choice among weighted items in constant time.
+//! Weighted random choice in constant time.
 
 use crate::convert::{to_u32, to_usize, trunc_to_u64, wide_product};
 use crate::engine::random::Stream;
@@ -24,7 +24,7 @@ impl AliasTable {
     /// A table for these weights.
     ///
     /// # Errors
-    /// When a weight is negative or not finite, none is positive, or there are more than 2^32 - 1.
+    /// A weight is negative or not finite, none is positive, or there are more than 2^32 - 1.
     pub(super) fn new(weights: &[f64]) -> Result<Self, Fault> {
         let n =
             u32::try_from(weights.len()).map_err(|_| Fault::new(Kind::Misfit).says("more than 2^32 - 1 weights"))?;
@@ -51,7 +51,7 @@ impl AliasTable {
                 small.push(greater);
             }
         }
-        // What is left in `small` is short of a full column only by rounding, unless it can't be drawn at all.
+        // Items left in `small` are short of a full column only by rounding, except those of weight 0.
         if let Some(heaviest) = weights.iter().position(|&weight| weight == largest) {
             for item in small.into_iter().filter(|&item| weights[item as usize] == 0.0) {
                 columns[item as usize] = Column { threshold: 0, alias: to_u32(heaviest) };
@@ -60,7 +60,7 @@ impl AliasTable {
         Ok(Self { columns })
     }
 
-    /// An index, from one number of the stream.
+    /// Draws an index. Takes one number from the stream.
     #[inline]
     pub(super) fn sample(&self, stream: &mut Stream) -> usize {
         let (index, below) = wide_product(stream.bits(), self.columns.len() as u64);
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_come_as_often_as_they_weigh() {
+    fn items_are_drawn_in_proportion_to_their_weights() {
         let weights = [0.0, 1.0, 5.0, 0.5, 3.5];
         let table = AliasTable::new(&weights).expect("the weights are valid");
         let mut stream = Stream::new(5, "alias");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn useless_weights_are_refused() {
+    fn invalid_weights_are_refused() {
         for weights in [&[][..], &[0.0, 0.0], &[1.0, -1.0], &[f64::NAN], &[f64::INFINITY]] {
             assert!(AliasTable::new(weights).is_err(), "{weights:?}");
         }

@@ -7,7 +7,7 @@ use super::alias::AliasTable;
 use crate::engine::random::Stream;
 use crate::fault::{Fault, Range};
 
-/// Largest value or mean accepted, in whatever unit: 10^15 ms are 31 700 years, 10^15 bytes a petabyte.
+/// Largest value or mean, in any unit: 10^15 ms are 31 700 years, 10^15 bytes a petabyte.
 const LARGEST: f64 = 1e15;
 
 /// Distribution of a non-negative quantity. Values are in the unit of the key that holds the distribution.
@@ -66,7 +66,7 @@ pub enum Distribution {
     },
     /// One of listed exponentials, by weight: short gaps within bursts, long ones between them.
     ExponentialMixture {
-        /// Means of the exponentials, and how often each comes.
+        /// Means of the exponentials and their weights.
         #[schemars(length(min = 1))]
         means: Vec<WeightedValue>,
     },
@@ -100,7 +100,7 @@ pub enum Distribution {
     },
     /// One of listed values, by weight.
     Empirical {
-        /// The values and how often they come.
+        /// The values and their weights.
         #[schemars(length(min = 1))]
         points: Vec<WeightedValue>,
     },
@@ -136,7 +136,7 @@ impl Distribution {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Names the key, its value and what is allowed.
+    /// A key is out of range.
     pub fn validate(&self) -> Result<(), Fault> {
         let mean_above_0 = |mean| above("mean", mean, 0.0, LARGEST);
         match *self {
@@ -224,7 +224,7 @@ impl Distribution {
                     unlikely_mean: mean * likely * (scv + 1.0),
                 }
             }
-            // As good as fixed, and its shape is no number.
+            // The shape would be infinite; the value is the mean in every digit.
             Self::Gamma { mean, scv } if (1.0 / scv).is_infinite() => Form::Fixed(mean),
             Self::Gamma { mean, scv } => Form::Gamma { shape: 1.0 / scv, scale: mean * scv },
             Self::Weibull { mean, shape } => {
@@ -272,7 +272,7 @@ enum Form {
 }
 
 impl Sampler {
-    /// The value when there is only one.
+    /// The value of a fixed distribution.
     #[must_use]
     pub const fn fixed(&self) -> Option<f64> {
         match self.0 {
@@ -281,7 +281,7 @@ impl Sampler {
         }
     }
 
-    /// A value: finite or, from the far tail of a heavy distribution, infinite; never negative. Allocates nothing.
+    /// Draws a value. It is not negative; from the far tail of a heavy distribution it may be infinite. Does not allocate.
     #[inline]
     pub fn sample(&self, stream: &mut Stream) -> f64 {
         match self.0 {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gamma_that_hardly_varies_is_drawn_in_no_time() {
+    fn a_gamma_of_tiny_scv_is_drawn_quickly() {
         for scv in [f64::from_bits(1), 1e-308, 1e-300, 1e-20] {
             let sampler = Distribution::Gamma { mean: 3.0, scv }.sampler().expect("it is in range");
             let drawn = sampler.sample(&mut Stream::new(1, "gamma"));

@@ -1,4 +1,4 @@
-//! Several synthetic workloads at once, on one system.
+//! Several synthetic workloads at the same time on one system.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,30 +12,32 @@ use crate::fault::{Fault, Faults, Kind, Path, Range};
 use crate::request::Request;
 use crate::time::Time;
 
-/// Most streams of a mix.
+/// The most streams of a mix.
 const MAX_STREAMS: usize = 256;
 
-/// Its parameters, as the list of workloads calls them.
+/// The name of the parameters in the list of workloads.
 pub type Spec = MixSpec;
 
-/// Several synthetic workloads at once, each with its own arrivals, part of the device, sizes and share of reads. A request's
-/// origin is the number of its stream, from 0.
+/// Several synthetic workloads at the same time.
+///
+/// Each has its own arrivals, part of the device, sizes and share of reads. The origin of a request is the number of its stream,
+/// from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MixSpec {
-    /// Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when absent.
+    /// Workload of the catalogue, or path of a workload file, that gives the values which are absent here.
     #[serde(default)]
     pub name: Option<String>,
-    /// Factor on all times between requests, besides that of each stream: 0.5 is twice as fast.
+    /// Factor on all times between requests, in addition to that of each stream: 0.5 is twice as fast.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     #[serde(default = "one")]
     pub time_scale: f64,
-    /// How much of the system the streams share, from its first byte on, cut to whole blocks: their ranges are fractions of it.
-    /// It is as large on every system; the whole system when absent.
+    /// Bytes that the streams use, from the start of the system, rounded down to whole blocks; their ranges are fractions of
+    /// it. The whole system when absent.
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     #[serde(default)]
     pub footprint_bytes: Option<u64>,
-    /// The workloads; none of them has a name.
+    /// The workloads, without a name.
     #[schemars(length(min = 1, max = 256))]
     pub streams: Vec<SyntheticSpec>,
 }
@@ -44,7 +46,7 @@ impl MixSpec {
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
-    /// Names every stream and key that is wrong, its value and what is allowed.
+    /// Every key of every stream that is wrong.
     pub fn validate(&self) -> Result<(), Faults> {
         above("time_scale", self.time_scale, 0.0, 1e9)?;
         if self.footprint_bytes == Some(0) {
@@ -56,15 +58,15 @@ impl MixSpec {
         }
         let mut found = Vec::new();
         for (index, stream) in self.streams.iter().enumerate() {
-            let own = Path::from("streams").step(index);
+            let path = Path::from("streams").step(index);
             if let Some(name) = &stream.name {
-                let says = ": only the whole mix has a name; leave this one out";
-                found.push(Fault::conflict(own.step("name"), name.as_str()).says(says));
+                let says = ": only the whole mix may have a name; remove this one";
+                found.push(Fault::conflict(path.step("name"), name.as_str()).says(says));
             }
-            found.extend(stream.faults().into_iter().map(|fault| fault.within(&own)));
+            found.extend(stream.faults().into_iter().map(|fault| fault.within(&path)));
             if stream.time_scale * self.time_scale > 1e9 {
                 found.push(
-                    Fault::conflict(own.step("time_scale"), stream.time_scale)
+                    Fault::conflict(path.step("time_scale"), stream.time_scale)
                         .says(" times ")
                         .key_is("time_scale", self.time_scale)
                         .says(" is above 1e9"),
@@ -74,11 +76,11 @@ impl MixSpec {
         Faults::none_of(found)
     }
 
-    /// How many blocks the streams share.
+    /// Blocks that the streams use.
     fn footprint_blocks(&self, capacity_blocks: u64, block_bytes: u32) -> Result<u64, Fault> {
         let (Some(bytes), block) = (self.footprint_bytes, u64::from(block_bytes)) else { return Ok(capacity_blocks) };
         let says = match bytes.checked_div(block) {
-            // A system without blocks is refused by the streams.
+            // The streams refuse a system without blocks.
             None => return Ok(capacity_blocks),
             Some(0) => format!(": less than a block of {block} B"),
             Some(blocks) if blocks > capacity_blocks => {
@@ -109,18 +111,18 @@ impl SourceSpec for MixSpec {
 pub struct Mix {
     streams: Vec<Synthetic>,
     next_id: u64,
-    /// When the next request comes, and the stream that it comes from.
+    /// The next arrival and its stream.
     next: (Next, usize),
 }
 
 impl Mix {
-    /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
+    /// Starts the workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
-    /// The random streams of stream k are called `workload.k.arrival` and so on, as those of [`Synthetic`]: what is appended
-    /// or left out at the end of the list leaves the requests of the other streams as they are.
+    /// The random streams of stream k are called `workload.k.arrival` and so on, as those of [`Synthetic`]. Adding or removing
+    /// streams at the end of the list does not change the requests of the others.
     ///
     /// # Errors
-    /// When the parameters are out of range, or don't suit the device.
+    /// A parameter is out of range or does not suit the device.
     pub fn new(spec: &MixSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         spec.validate().map_err(Faults::first)?;
         let footprint_blocks = spec.footprint_blocks(capacity_blocks, block_bytes)?;
@@ -135,7 +137,7 @@ impl Mix {
         Ok(mix)
     }
 
-    /// Finds the stream whose request comes first; of several, the first in the list.
+    /// Finds the stream with the earliest next request; of several, the first in the list.
     fn find_next(&mut self) {
         let mut first: Option<(Time, usize)> = None;
         let mut waiting = false;

@@ -1,8 +1,7 @@
-//! Workloads: generators and replay; one kind, one file, one line in the list.
+//! Workloads: generators of requests and replay of traces. Each kind is one file and one line in the list.
 
 mod alias;
 pub mod arrival;
-mod chosen;
 mod continuation;
 mod distribution;
 pub mod location;
@@ -25,7 +24,7 @@ use crate::fault::Fault;
 use crate::registry::registry;
 
 registry! {
-    /// What is asked of the system.
+    /// The requests that are sent to the system.
     #[serde(tag = "kind", rename_all = "kebab-case")]
     pub enum WorkloadSpec: SourceSpec {
         Synthetic => synthetic,
@@ -35,48 +34,48 @@ registry! {
     }
 }
 
-/// Parameters of a source of requests.
+/// Parameters of a workload.
 trait SourceSpec {
-    /// What is wrong with them, as far as that can be told without the system.
+    /// Everything that is wrong with them, as far as that is known without the system.
     fn faults(&self) -> Vec<Fault>;
 
-    /// Whether it ends by itself, so that a run needs no other limit.
+    /// Returns true if it ends by itself, so that a run needs no other limit.
     fn has_end(&self) -> bool {
         false
     }
 
-    /// Name of the stand-in of the catalogue that it is, or the path of its file.
+    /// The name of the catalogue's workload that it is based on, or the path of its file.
     fn stand_in(&self) -> Option<&str> {
         None
     }
 
-    /// The source that valid ones describe, for a system of `capacity_blocks` blocks of `block_bytes` bytes.
+    /// Starts the workload of valid parameters, for a system of `capacity_blocks` blocks of `block_bytes` bytes.
     fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault>;
 }
 
 impl WorkloadSpec {
-    /// What is wrong with the parameters, as far as that can be told without the system.
+    /// Everything that is wrong with the parameters, as far as that is known without the system.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         self.parameters().faults()
     }
 
-    /// Whether it ends by itself, so that a run needs no other limit.
+    /// Returns true if it ends by itself, so that a run needs no other limit.
     #[must_use]
     pub fn has_end(&self) -> bool {
         self.parameters().has_end()
     }
 
-    /// Name of the stand-in of the catalogue that it is, or the path of its file; none for other workloads.
+    /// The name of the catalogue's workload that it is based on, or the path of its file; `None` for other workloads.
     #[must_use]
     pub fn stand_in(&self) -> Option<&str> {
         self.parameters().stand_in()
     }
 
-    /// The workload for a system of `capacity_blocks` blocks of `block_bytes` bytes.
+    /// Starts the workload for a system of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
     /// # Errors
-    /// When the parameters are out of range, or don't suit the system; when a trace can't be opened or is of no known format.
+    /// A parameter is out of range or does not suit the system, or a trace cannot be opened or is of no known format.
     pub fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
         self.parameters().start(seed, capacity_blocks, block_bytes)
     }

@@ -1,4 +1,4 @@
-//! What requests need of their blocks: the byte range that subsector accesses go by.
+//! The bytes that requests need within their blocks, which subsector accesses read and write.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,38 +8,38 @@ use crate::engine::random::Indexed;
 use crate::fault::Fault;
 use crate::request::{Flags, Op, Request};
 
-/// Parts of a block that a request may need the first ones of.
+/// Equal parts into which `uniform` divides a last block.
 const PARTS: u64 = 64;
 
-/// Largest range that metadata may need, bytes.
-const MOST_BYTES: u32 = 1 << 20;
+/// The most bytes that a metadata request may need.
+const MAX_METADATA_BYTES: u32 = 1 << 20;
 
-/// How much a request needs of what it asks for in its last block.
+/// The bytes that a request needs in its last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LastBlock {
-    /// All of it: up to the last byte of its size, or of the trace's record.
+    /// All bytes up to the end of its size, or of the trace's record.
     #[default]
     Whole,
-    /// The first k of 64 equal parts of that, rounded up to bytes, every k from 1 to 64 as likely (lin2002, section 6.3).
-    /// Metadata requests are left as they are.
+    /// The first k of 64 equal parts of those bytes, rounded up to a byte, with each k from 1 to 64 equally likely (lin2002,
+    /// section 6.3). Metadata requests are not changed.
     Uniform,
 }
 
-/// Metadata requests: they need a few bytes in one of their blocks and nothing else (lin2002, section 6.3). In which block, and
-/// where in it, is drawn at random: all multiples of the number of bytes, rounded up to a power of two, are as likely. More bytes
-/// than a block has begin at a block's start; a request that is no longer is needed whole.
+/// Metadata requests, which need only a few bytes of one of their blocks (lin2002, section 6.3). The block and the place in it
+/// are drawn at random: all multiples of the number of bytes, rounded up to a power of two, are equally likely. If the bytes
+/// exceed a block, they begin at the start of a block. A request that is not longer than the bytes is needed whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetadataSpec {
-    /// Share of the requests that are metadata, drawn at random, whatever a trace says of them. When absent, those are that the
-    /// trace says are: only traces of format `blkparse` can say so, and with all else the share is needed.
+    /// Share of the requests that are metadata, drawn at random, whether or not a trace marks metadata. When absent, the
+    /// requests that the trace marks: only traces of format `blkparse` have marks, and other workloads need the share.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: Option<f64>,
     /// Bytes that a metadata read needs: an inode.
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub read_bytes: u32,
-    /// Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for as many of one as of the other.
+    /// Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for the mean of both.
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub write_bytes: u32,
 }
@@ -54,19 +54,19 @@ impl MetadataSpec {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Names the key, its value and what is allowed.
+    /// A key is out of range.
     pub fn validate(&self) -> Result<(), Fault> {
         self.share.map_or(Ok(()), |share| within("metadata.share", share, 0.0, 1.0))?;
         for (key, bytes) in [("read_bytes", self.read_bytes), ("write_bytes", self.write_bytes)] {
-            within(&format!("metadata.{key}"), f64::from(bytes), 1.0, f64::from(MOST_BYTES))?;
+            within(&format!("metadata.{key}"), f64::from(bytes), 1.0, f64::from(MAX_METADATA_BYTES))?;
         }
         Ok(())
     }
 }
 
-/// Settles what requests need.
+/// Reduces requests to the bytes that they need.
 ///
-/// What a request draws depends on the seed and its number alone, so that a part of a trace is what it is in the whole.
+/// The draws of a request depend only on the seed and its number, so that they are the same in any part of a trace.
 #[derive(Debug)]
 pub(super) struct Needs {
     block_bytes: u32,
@@ -82,8 +82,8 @@ struct Metadata {
 }
 
 impl Needs {
-    /// For requests of blocks of `block_bytes`; the random numbers are called `workload.needs.parts`, `workload.needs.metadata`
-    /// and `workload.needs.place` where `prefix` is `workload`.
+    /// For blocks of `block_bytes`. With the prefix `workload` the random streams are called `workload.needs.parts`,
+    /// `workload.needs.metadata` and `workload.needs.place`.
     pub(super) fn new(
         last_block: LastBlock,
         metadata: Option<MetadataSpec>,
@@ -99,14 +99,14 @@ impl Needs {
         }
     }
 
-    /// Gives `request`, which is number `index` of the workload, what it needs.
+    /// Reduces a request, which has the number `index` in the workload, to the bytes that it needs.
     #[inline]
-    pub(super) fn settle(&self, index: u64, request: &mut Request) {
-        // In place, since requests of most workloads need all.
+    pub(super) fn apply(&self, index: u64, request: &mut Request) {
+        // In place, since the requests of most workloads do not change.
         if let Some(metadata) = &self.metadata {
             request.flags = metadata.flags(index, request.flags);
             if request.flags.contains(Flags::METADATA) {
-                *request = metadata.settle(index, *request, self.block_bytes);
+                *request = metadata.reduce(index, *request, self.block_bytes);
                 return;
             }
         }
@@ -115,7 +115,7 @@ impl Needs {
         }
     }
 
-    /// Leaves the first `parts` of 64 of what `request` needs in its last block.
+    /// Reduces the bytes that `request` needs in its last block to the first `parts` of 64.
     fn shorten(&self, parts: u64, request: Request) -> Request {
         let block_bytes = u64::from(self.block_bytes);
         let last = u64::from(request.blocks - 1) * block_bytes;
@@ -136,7 +136,7 @@ impl Metadata {
         }
     }
 
-    fn settle(&self, index: u64, request: Request, block_bytes: u32) -> Request {
+    fn reduce(&self, index: u64, request: Request, block_bytes: u32) -> Request {
         let bytes = if request.op == Op::Read { self.spec.read_bytes } else { self.spec.write_bytes };
         if u64::from(bytes) >= request.needed(block_bytes).bytes(block_bytes) {
             return request;

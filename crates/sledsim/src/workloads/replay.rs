@@ -1,12 +1,11 @@
 //! Replay of block traces.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
-use super::chosen::{Cursor, Found, Reach, Survey};
 use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
@@ -14,8 +13,8 @@ use crate::engine::workload::{Next, Workload};
 use crate::engine::Completion;
 use crate::fault::{Fault, Kind, Range};
 use crate::request::{Op, Padding, Request};
-use crate::time::{Time, NS_PER_S};
-use crate::traces::{TraceFormat, TraceOptions, TraceRecord};
+use crate::time::{s_to_ns, Time, NS_PER_S};
+use crate::traces::{Polled, TraceFormat, TraceOptions, TraceReader, TraceRecord, RECORDS_AT_ONCE};
 use crate::units::shown_bytes;
 
 /// When the requests of a trace arrive.
@@ -25,24 +24,24 @@ pub enum ReplayMode {
     /// `closed` for traces with gaps (the validate format), `open` for others with times, `outstanding` without.
     #[default]
     Auto,
-    /// At the times of the trace, whatever the device does.
+    /// At the times of the trace, independent of the device.
     Open,
-    /// Each request the recorded gap after the completion of the one before.
+    /// Each request arrives the recorded gap after the completion of the one before.
     Closed,
-    /// As fast as possible, with a fixed number of requests outstanding.
+    /// A fixed number of requests is kept outstanding.
     Outstanding,
 }
 
-/// What becomes of requests beyond the end of the device.
+/// How requests beyond the end of the device are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
-    /// The run stops with an error that names the record.
+    /// The run ends with an error that names the record.
     #[default]
     Error,
     /// Addresses wrap round at the device's capacity.
     Wrap,
-    /// All addresses are scaled so that the trace's address space fills the device.
+    /// Addresses are scaled so that the trace's address space fills the device.
     Scale,
 }
 
@@ -53,44 +52,44 @@ pub struct Replay {
     mode: ReplayMode,
     block_bytes: u64,
     capacity_blocks: u64,
-    /// Blocks of the trace's address space, where addresses are scaled.
+    /// Blocks of the trace's address space, if addresses are scaled.
     extent_blocks: Option<u64>,
-    measuring: Option<Extent>,
-    /// Where a record lies beyond the device, which ends the replay.
+    measuring: Option<ExtentMeasurement>,
+    /// A record beyond the device, which ends the replay.
     misfit: Option<Misfit>,
     cursor: Cursor,
     needs: Needs,
-    /// The next request, its arrival not yet settled in the closed modes.
+    /// The next request; its arrival is not known yet in the closed modes.
     pending: Option<Request>,
     pending_gap_ns: u64,
     pending_response_ns: Option<u64>,
-    /// Gap owed after the completion of the request under way.
-    owed_gap_ns: u64,
+    /// Gap after the completion of the outstanding request.
+    gap_after_ns: u64,
     in_flight: u64,
-    /// Whether the trace says what requests took where it was recorded, and what those under way took.
+    /// Whether the trace has recorded response times.
     has_responses: bool,
-    responses: Responses,
-    /// When the latest slot of a closed mode became free.
+    responses: RecordedResponses,
+    /// In the closed modes, when the next request may arrive.
     slot_free: Time,
     next_id: u64,
     passes_left: u64,
-    /// Records skipped as bad in earlier passes.
+    /// Bad records skipped in earlier passes.
     skipped_before: u64,
-    /// Arrival of the first record of this pass, and of the latest.
+    /// Arrivals of the first record of this pass and of the latest record.
     pass_start_ns: u64,
     latest_ns: u64,
     ended: bool,
 }
 
-/// What requests took where a trace was recorded, for as long as they are under way.
+/// Recorded response times of outstanding requests.
 #[derive(Default)]
-struct Responses {
-    /// Of the request of this number, and of those after it; `None` once it has completed.
+struct RecordedResponses {
     first_id: u64,
+    /// Response times of the request `first_id` and those after it; `None` once a request has completed.
     taken: VecDeque<Option<u64>>,
 }
 
-impl Responses {
+impl RecordedResponses {
     fn of(&self, id: u64) -> Option<u64> {
         let place = usize::try_from(id.checked_sub(self.first_id)?).ok()?;
         self.taken.get(place).copied().flatten()
@@ -107,13 +106,13 @@ impl Responses {
     }
 }
 
-/// The size of a trace's address space, found by reading it once before the replay.
-struct Extent {
+/// The size of the trace's address space, which is measured before the replay.
+struct ExtentMeasurement {
     cursor: Cursor,
     end_bytes: u64,
 }
 
-/// A record beyond the end of the device: its blocks, and how far the trace reaches, as far as it has been read for that.
+/// The blocks of a record beyond the end of the device, and a survey of how far the trace reaches.
 struct Misfit {
     first: u64,
     end: u64,
@@ -121,11 +120,11 @@ struct Misfit {
 }
 
 impl Replay {
-    /// Opens a trace for a device of `capacity_blocks` blocks of `block_bytes`. From `seed` follows what requests need; a record
-    /// draws the same in every replay, and in part of the trace.
+    /// Opens a trace for a device of `capacity_blocks` blocks of `block_bytes`. `seed` determines the bytes that requests need,
+    /// which do not depend on the part of the trace that is replayed.
     ///
     /// # Errors
-    /// The trace can't be opened, is of no known format, or lacks what the mode needs.
+    /// The trace cannot be opened, is of no known format, or lacks times or gaps that the mode needs.
     pub fn new(spec: TraceSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         let trace_options = options(&spec)?;
         let cursor = Cursor::open(&spec, &trace_options)?;
@@ -156,10 +155,10 @@ impl Replay {
             pending: None,
             pending_gap_ns: 0,
             pending_response_ns: None,
-            owed_gap_ns: 0,
+            gap_after_ns: 0,
             in_flight: 0,
             has_responses,
-            responses: Responses::default(),
+            responses: RecordedResponses::default(),
             slot_free: Time::ZERO,
             next_id: 0,
             passes_left,
@@ -170,15 +169,15 @@ impl Replay {
         };
         if replay.spec.fit == Fit::Scale {
             let cursor = Cursor::open(&replay.spec, &replay.trace_options)?;
-            replay.measuring = Some(Extent { cursor, end_bytes: 1 });
+            replay.measuring = Some(ExtentMeasurement { cursor, end_bytes: 1 });
         }
         Ok(replay)
     }
 
-    /// Goes on to measure the address space of the chosen records.
-    fn measure(&mut self, mut extent: Extent) -> Result<(), Fault> {
-        let mut stint = extent.cursor.reader.stint();
-        while extent.cursor.reader.goes_on(&mut stint) {
+    /// Continues to measure the address space of the selected records.
+    fn measure(&mut self, mut extent: ExtentMeasurement) -> Result<(), Fault> {
+        let mut budget = extent.cursor.reader.budget();
+        while extent.cursor.reader.take_from(&mut budget) {
             match extent.cursor.next(&self.spec)? {
                 Found::Record(record) => extent.end_bytes = extent.end_bytes.max(record.offset_bytes + record.bytes),
                 Found::NotYet => break,
@@ -192,13 +191,13 @@ impl Replay {
         Ok(())
     }
 
-    /// Makes the next request ready, if there is one and it is found soon.
+    /// Prepares the next request, if there is one within a read budget.
     fn fetch(&mut self) -> Result<(), Fault> {
         if let Some(extent) = self.measuring.take() {
             return self.measure(extent);
         }
         if let Some(misfit) = self.misfit.take() {
-            return self.go_on_with(misfit);
+            return self.survey(misfit);
         }
         loop {
             match self.cursor.next(&self.spec)? {
@@ -214,7 +213,7 @@ impl Replay {
             if self.cursor.replayed == 0 {
                 return Err(Fault::new(Kind::Misfit)
                     .in_file(&self.spec.path)
-                    .says("no record of the trace is chosen: check ")
+                    .says("no record of the trace is selected: check ")
                     .option("devices")
                     .says(", ")
                     .option("start_s")
@@ -236,7 +235,7 @@ impl Replay {
         }
     }
 
-    /// The request of a record; none where it lies beyond the device, and how far the trace reaches is looked for first.
+    /// The request of a record; `None` if it lies beyond the device, after which the trace is surveyed.
     fn request(&mut self, record: &TraceRecord) -> Result<Option<Request>, Fault> {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
         if self.next_id == 0 && !self.spec.rebase {
@@ -257,7 +256,7 @@ impl Replay {
         let first = record.offset_bytes / self.block_bytes;
         let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
         let Some(lbn) = self.place(first, end - first) else {
-            self.beyond(first, end)?;
+            self.begin_survey(first, end)?;
             return Ok(None);
         };
         let blocks = u32::try_from(end - first).map_err(|_| {
@@ -279,11 +278,11 @@ impl Replay {
         };
         let inside = record.offset_bytes - first * self.block_bytes;
         let mut request = request.with_needed_bytes(inside, record.bytes, to_u32(self.block_bytes));
-        self.needs.settle(self.cursor.reader.records(), &mut request);
+        self.needs.apply(self.cursor.reader.records(), &mut request);
         Ok(Some(request))
     }
 
-    /// Where on the device a request for `blocks` from `first` on goes; none where that is beyond its end.
+    /// The first block on the device of a request for `blocks` from `first` on; `None` if it is beyond the end.
     fn place(&self, first: u64, blocks: u64) -> Option<u64> {
         let last_start = self.capacity_blocks.checked_sub(blocks)?;
         match (self.spec.fit, self.extent_blocks) {
@@ -296,11 +295,11 @@ impl Replay {
         }
     }
 
-    /// Blocks from `first` to before `end` lie beyond the device.
+    /// Begins a survey of the trace because the blocks from `first` to before `end` lie beyond the device.
     ///
     /// # Errors
-    /// If the request alone is larger. Otherwise how far the trace reaches is yet to be told.
-    fn beyond(&mut self, first: u64, end: u64) -> Result<(), Fault> {
+    /// The request alone is larger than the device.
+    fn begin_survey(&mut self, first: u64, end: u64) -> Result<(), Fault> {
         if end - first > self.capacity_blocks {
             let says = "the request alone is larger; replay on a larger device";
             return Err(self.lies_beyond(first, end).says(says));
@@ -319,12 +318,12 @@ impl Replay {
         ))
     }
 
-    /// Goes on to find how far a trace reaches of which a record does not fit.
+    /// Continues to survey a trace of which a record does not fit.
     ///
     /// # Errors
-    /// That, once it is found.
-    fn go_on_with(&mut self, mut misfit: Misfit) -> Result<(), Fault> {
-        if let Some(reach) = misfit.survey.go_on(&self.spec, self.capacity_blocks * self.block_bytes) {
+    /// The record does not fit, once it is known how far the trace reaches.
+    fn survey(&mut self, mut misfit: Misfit) -> Result<(), Fault> {
+        if let Some(reach) = misfit.survey.advance(&self.spec, self.capacity_blocks * self.block_bytes) {
             return Err(self.reaches_beyond(misfit.first, misfit.end, &reach));
         }
         self.misfit = Some(misfit);
@@ -335,11 +334,11 @@ impl Replay {
         let capacity_bytes = self.capacity_blocks * self.block_bytes;
         let end_bytes = reach.end_bytes.max(end.saturating_mul(self.block_bytes));
         let missing = shown_bytes(end_bytes - capacity_bytes);
-        let least = if reach.whole { "" } else { "at least " };
+        let least = if reach.is_complete { "" } else { "at least " };
         let mut fault = self
             .lies_beyond(first, end)
             .says(format!("the trace takes {least}{missing} more; replay on a larger device"));
-        // What a device has, and what one would need.
+        // The capacity of the device, and the capacity that is needed.
         fault.value = Some(capacity_bytes.into());
         fault.allowed = Some(Range { unit: "B".to_owned(), ..Range::at_least(end_bytes as f64) }.into());
         let fault = match reach.fitting {
@@ -365,7 +364,7 @@ impl Replay {
             .option("repeat")
     }
 
-    /// A fault of the record at hand.
+    /// A fault of the current record.
     fn of_record(&self, kind: Kind) -> Fault {
         let record = format!("record {}: ", self.cursor.reader.records());
         Fault::new(kind).in_file(&self.spec.path).says(record)
@@ -381,14 +380,17 @@ impl Replay {
     }
 }
 
-/// What requests need; refuses metadata that nothing tells apart.
+/// The bytes that requests need.
+///
+/// # Errors
+/// Metadata without a share, of a trace that does not mark it.
 fn needs(spec: &TraceSpec, seed: u64, format: TraceFormat, block_bytes: u32) -> Result<Needs, Fault> {
     if let Some(metadata) = &spec.metadata {
         metadata.validate()?;
-        if metadata.share.is_none() && !format.tells_metadata() {
+        if metadata.share.is_none() && !format.has_metadata() {
             let says = format!(
-                ", and a trace of format {format} does not say which requests are metadata: give the share of them, from 0 to \
-                 1, or leave out "
+                ", and a trace of format {format} does not mark metadata: give its share of the requests, from 0 to 1, or leave \
+                 out "
             );
             return Err(Fault::missing("metadata.share").in_file(&spec.path).says(says).key("metadata"));
         }
@@ -407,7 +409,7 @@ fn scaled(ns: u64, factor: f64) -> u64 {
 fn lacks(path: &str, what: &str, mode: &str) -> Fault {
     Fault::conflict("mode", mode)
         .in_file(path)
-        .says(format!(": the trace has no {what}, which it needs: use "))
+        .says(format!(": the trace has no {what}, which this mode needs: use "))
         .set("mode", "auto")
         .says(" or ")
         .set("mode", "outstanding")
@@ -436,7 +438,7 @@ impl Workload for Replay {
         if self.mode != ReplayMode::Open {
             request.arrival = self.slot_free;
         }
-        self.owed_gap_ns = self.pending_gap_ns;
+        self.gap_after_ns = self.pending_gap_ns;
         if self.has_responses {
             self.responses.taken.push_back(self.pending_response_ns);
         }
@@ -459,7 +461,7 @@ impl Workload for Replay {
     }
 
     fn may_flush(&self) -> bool {
-        self.cursor.reader.format().tells_flushes()
+        self.cursor.reader.format().has_flushes()
     }
 
     fn skipped(&self) -> u64 {
@@ -480,7 +482,127 @@ impl Workload for Replay {
         if self.has_responses {
             self.responses.forget(completion.request.id);
         }
-        let gap_ns = if self.mode == ReplayMode::Closed { self.owed_gap_ns } else { 0 };
+        let gap_ns = if self.mode == ReplayMode::Closed { self.gap_after_ns } else { 0 };
         self.slot_free = Time::from_ns(completion.service.end.ns().saturating_add(gap_ns));
+    }
+}
+
+/// A position in the trace that moves over the selected records.
+struct Cursor {
+    reader: TraceReader,
+    /// Records are selected from this time after the first record of the trace until before the other.
+    from_ns: u64,
+    until_ns: Option<u64>,
+    /// Records of the selected devices and times in this pass, and how many of them were replayed.
+    seen: u64,
+    replayed: u64,
+    /// Time of the first record replayed in this pass.
+    origin_ns: Option<u64>,
+}
+
+impl Cursor {
+    fn open(spec: &TraceSpec, options: &TraceOptions) -> Result<Self, Fault> {
+        let reader = TraceReader::open(spec.path.as_ref(), options)?;
+        let (from_ns, until_ns) = (s_to_ns(spec.start_s), spec.end_s.map(s_to_ns));
+        Ok(Self { reader, from_ns, until_ns, seen: 0, replayed: 0, origin_ns: None })
+    }
+
+    /// The next selected record within a read budget.
+    fn next(&mut self, spec: &TraceSpec) -> Result<Found, Fault> {
+        if spec.records.is_some_and(|most| self.replayed >= most) {
+            return Ok(Found::End);
+        }
+        let mut budget = self.reader.budget();
+        while self.reader.take_from(&mut budget) {
+            let record = match self.reader.poll()? {
+                Polled::Request(record) => record,
+                Polled::Nothing => continue,
+                Polled::End => return Ok(Found::End),
+            };
+            if self.until_ns.is_some_and(|until| record.time.ns() >= until) {
+                return Ok(Found::End);
+            }
+            let is_selected = spec.devices.is_empty() || spec.devices.contains(&record.device);
+            if !is_selected || record.time.ns() < self.from_ns {
+                continue;
+            }
+            self.seen += 1;
+            if self.seen > spec.first_record {
+                self.replayed += 1;
+                return Ok(Found::Record(record));
+            }
+        }
+        Ok(Found::NotYet)
+    }
+}
+
+/// The result of a search for the next selected record.
+enum Found {
+    Record(TraceRecord),
+    /// There is none within the read budget.
+    NotYet,
+    End,
+}
+
+/// The most records that a survey reads, which takes a second or two.
+const MAX_SURVEYED_RECORDS: u32 = 5_000_000;
+
+/// Reads the trace again to find how far the selected records reach, up to its end, to an error, or to a limit.
+struct Survey {
+    /// `None` if the trace cannot be opened.
+    cursor: Option<Cursor>,
+    /// By device, the number of records and the end of the last byte of any.
+    devices: BTreeMap<u32, (u64, u64)>,
+    records_left: u32,
+}
+
+/// How far the selected records reach.
+struct Reach {
+    /// The end of the last byte of any record.
+    end_bytes: u64,
+    /// Whether all selected records were read.
+    is_complete: bool,
+    /// Number of devices of the trace among them.
+    devices: usize,
+    /// A device of the trace that fits by itself; of several the one with the most records.
+    fitting: Option<u32>,
+}
+
+impl Survey {
+    fn begin(spec: &TraceSpec, options: &TraceOptions) -> Self {
+        Self { cursor: Cursor::open(spec, options).ok(), devices: BTreeMap::new(), records_left: MAX_SURVEYED_RECORDS }
+    }
+
+    /// Reads on within a read budget. Returns the result for a device of this capacity once the survey is done.
+    fn advance(&mut self, spec: &TraceSpec, capacity_bytes: u64) -> Option<Reach> {
+        let Some(cursor) = &mut self.cursor else { return Some(self.reach(false, capacity_bytes)) };
+        let mut budget = cursor.reader.budget();
+        while self.records_left > 0 && cursor.reader.take_from(&mut budget) {
+            match cursor.next(spec) {
+                Ok(Found::Record(record)) => {
+                    self.records_left -= 1;
+                    let (records, end_bytes) = self.devices.entry(record.device).or_default();
+                    *records += 1;
+                    *end_bytes = (*end_bytes).max(record.offset_bytes + record.bytes);
+                }
+                Ok(Found::NotYet) => {
+                    self.records_left = self.records_left.saturating_sub(RECORDS_AT_ONCE);
+                    return None;
+                }
+                Ok(Found::End) => return Some(self.reach(true, capacity_bytes)),
+                Err(_) => return Some(self.reach(false, capacity_bytes)),
+            }
+        }
+        (self.records_left == 0).then(|| self.reach(false, capacity_bytes))
+    }
+
+    fn reach(&self, is_complete: bool, capacity_bytes: u64) -> Reach {
+        let fits = self.devices.iter().filter(|(_, (_, end_bytes))| is_complete && *end_bytes <= capacity_bytes);
+        Reach {
+            end_bytes: self.devices.values().map(|(_, end_bytes)| *end_bytes).max().unwrap_or_default(),
+            is_complete,
+            devices: self.devices.len(),
+            fitting: fits.max_by_key(|(_, (records, _))| *records).map(|(device, _)| *device),
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! No workload of its own: requests come from outside, from whoever drives a session.
+//! The workload of a session: requests come from the program that drives it.
 
 use super::{SourceSpec, Workload};
 use crate::fault::Fault;
 use crate::registry::no_parameters;
 
 no_parameters! {
-    /// Requests come from the program that drives a session with the system; a run has none.
+    /// Requests come from the program that drives a session with the system. A run cannot use it.
     SourceSpec: fn faults(&self) -> Vec<Fault> {
         Vec::new()
     }
@@ -16,8 +16,8 @@ no_parameters! {
 
     fn start(&self, _seed: u64, _capacity_blocks: u64, _block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
         Err(Fault::conflict("kind", "session").says(
-            ": requests come from the program that drives a session, and a run has none; give it a workload, or open a \
-             session with the system",
+            ": requests come from the program that drives a session, and a run has no such program; give another workload, or \
+             open a session with the system",
         ))
     }
 }

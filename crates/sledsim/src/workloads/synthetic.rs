@@ -1,4 +1,4 @@
-//! Synthetic workloads: independent choices of arrival, size, location and operation.
+//! Synthetic workloads, which draw arrival, size, location and operation independently.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,18 +15,18 @@ use crate::engine::Completion;
 use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Flags, Padding, Request};
 
-/// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
+/// Largest device, in blocks, that a workload supports, so that positions and distances do not overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
 
-/// Its parameters, as the list of workloads calls them.
+/// The name of the parameters in the list of workloads.
 pub type Spec = SyntheticSpec;
 
-/// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a
-/// random stream of its own; only with `continuation` do operations and locations hang together.
+/// A synthetic workload. Arrivals, sizes, locations and operations are independent, and each has its own random stream. Only
+/// `continuation` correlates operations and locations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSpec {
-    /// Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when absent.
+    /// Workload of the catalogue, or path of a workload file, that gives the values which are absent here.
     #[serde(default)]
     pub name: Option<String>,
     /// When requests arrive.
@@ -35,11 +35,11 @@ pub struct SyntheticSpec {
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     #[serde(default = "one")]
     pub time_scale: f64,
-    /// How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device in
-    /// use. What the rounding adds is not needed: subsector accesses leave it out.
+    /// Sizes in bytes, rounded up to whole blocks, from one block to the range of the device in use. Subsector accesses leave
+    /// out the bytes that the rounding adds.
     #[serde(default = "default_size_bytes")]
     pub size_bytes: Distribution,
-    /// Where they go.
+    /// Where requests start.
     #[serde(default)]
     pub location: LocationSpec,
     /// The part of the device in use.
@@ -49,14 +49,14 @@ pub struct SyntheticSpec {
     #[schemars(range(min = 0, max = 1))]
     #[serde(default = "default_read_fraction")]
     pub read_fraction: f64,
-    /// Requests that go on where the one before them ends; none when absent.
+    /// Requests that start where the one before ends; none when absent.
     #[serde(default)]
     pub continuation: Option<ContinuationSpec>,
-    /// Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous.
+    /// Share of the requests that are synchronous (a process waits for them), drawn at random.
     #[schemars(range(min = 0, max = 1))]
     #[serde(default)]
     pub synchronous_fraction: f64,
-    /// How much a request needs of what it asks for in its last block.
+    /// The bytes that a request needs in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
     /// Metadata requests, which need only a few bytes; none when absent.
@@ -80,10 +80,10 @@ pub(super) const fn one() -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RangeSpec {
-    /// Where it starts, as a fraction of the capacity.
+    /// Start, as a fraction of the capacity.
     #[schemars(range(min = 0, max = 1))]
     pub start_fraction: f64,
-    /// Where it ends, as a fraction of the capacity; above the start.
+    /// End, as a fraction of the capacity; above the start.
     #[schemars(range(min = 0, max = 1))]
     pub end_fraction: f64,
 }
@@ -105,7 +105,7 @@ impl SyntheticSpec {
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
-    /// Names every key that is wrong, its value and what is allowed.
+    /// Every key that is wrong.
     pub fn validate(&self) -> Result<(), Faults> {
         Faults::of_all([
             self.arrival.validate().map_err(|faults| faults.within("arrival")),
@@ -124,7 +124,7 @@ impl SyntheticSpec {
     fn check_metadata(&self) -> Result<(), Fault> {
         match self.metadata {
             Some(MetadataSpec { share: None, .. }) => Err(Fault::missing("metadata.share")
-                .says(": no trace says which requests are metadata, so give the share of them, from 0 to 1")),
+                .says(": there is no trace that marks metadata, so give their share, from 0 to 1")),
             Some(spec) => spec.validate(),
             None => Ok(()),
         }
@@ -145,7 +145,7 @@ impl SourceSpec for SyntheticSpec {
     }
 }
 
-/// A running synthetic workload. It goes on until the run stops it.
+/// A running synthetic workload, without an end.
 #[derive(Debug)]
 pub struct Synthetic {
     arrivals: Arrivals,
@@ -158,18 +158,18 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
+    /// Starts the workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
     /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle`,
     /// `workload.operation`, `workload.continuation`, `workload.synchronous` and `workload.needs.…`.
     ///
     /// # Errors
-    /// When the parameters are out of range, or don't suit the device.
+    /// A parameter is out of range or does not suit the device.
     pub fn new(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         Self::build(spec, "workload", seed, capacity_blocks, block_bytes)
     }
 
-    /// As [`Synthetic::new`], with another word than `workload` before the names of the random streams.
+    /// As [`Synthetic::new`], with `prefix` in place of `workload` in the names of the random streams.
     pub(super) fn build(
         spec: &SyntheticSpec,
         prefix: &str,
@@ -209,14 +209,14 @@ impl Synthetic {
         })
     }
 
-    /// When the next request comes.
+    /// The next arrival.
     #[inline]
     pub(super) const fn next(&self) -> Next {
         self.arrivals.next()
     }
 }
 
-/// A running choice of the requests that somebody waits for.
+/// A generator of the synchronous flag.
 #[derive(Debug)]
 struct Synchronous {
     choices: Indexed,
@@ -245,8 +245,8 @@ impl Workload for Synthetic {
         let id = self.next_id;
         self.next_id += 1;
         let Size { blocks, spare_bytes } = self.sizes.draw();
-        let (op, goes_on) = self.operations.next();
-        let after = if goes_on { self.locations.go_on(blocks) } else { None };
+        let (op, continues) = self.operations.next();
+        let after = if continues { self.locations.continue_with(blocks) } else { None };
         let mut request = Request {
             id,
             arrival: self.arrivals.take(),
@@ -257,7 +257,7 @@ impl Workload for Synthetic {
             origin: 0,
             padding: Padding { front_bytes: 0, back_bytes: spare_bytes },
         };
-        self.needs.settle(id, &mut request);
+        self.needs.apply(id, &mut request);
         request
     }
 
@@ -275,18 +275,18 @@ impl Workload for Synthetic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     blocks: u32,
-    /// Bytes at its end that were not asked for, fewer than a block.
+    /// Bytes at the end that rounding up has added, fewer than a block.
     spare_bytes: u32,
 }
 
-/// A running choice of sizes.
+/// A generator of sizes.
 #[derive(Debug)]
 struct Sizes {
     stream: Stream,
     bytes: Sampler,
     block_bytes: u32,
     max_blocks: u32,
-    /// The size when there is only one.
+    /// The size, if it is always the same.
     fixed: Option<Size>,
 }
 
@@ -314,7 +314,7 @@ fn whole_blocks(bytes: f64, block_bytes: u32, max_blocks: u32) -> Size {
     let floor = trunc_to_u32(blocks);
     let up = u32::from(f64::from(floor) < blocks);
     let blocks = floor.saturating_add(up).clamp(1, max_blocks);
-    // Negative, and so 0, where the size was cut; a request needs at least a byte.
+    // A size above the maximum gives a negative number, which is 0 here. A request needs at least one byte.
     let spare_bytes = trunc_to_u32(f64::from(blocks) * block - bytes);
     Size { blocks, spare_bytes: spare_bytes.min(block_bytes - 1) }
 }
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rounding_adds_is_spare() {
+    fn bytes_added_by_rounding_are_spare() {
         let spare = |bytes| whole_blocks(bytes, 512, 1000).spare_bytes;
         assert_eq!([0.0, 0.5, 1.0, 66.0, 511.5, 512.0, 512.5, 513.0].map(spare), [511, 511, 511, 446, 0, 0, 511, 511]);
         assert_eq!([512e3, 512e3 + 1.0, 1e300, f64::INFINITY].map(spare), [0; 4]);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_they_are() {
+    fn errors_name_their_key() {
         let text = r#"{"arrival": {"kind": "poisson", "rate_per_s": -1}}"#;
         let mut spec: SyntheticSpec = serde_json::from_str(text).expect("well-formed");
         let message = spec.validate();

@@ -1,4 +1,4 @@
-//! Replay of a block trace, as a scenario states it.
+//! The keys of a trace replay in a scenario.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, SourceSpec, Worklo
 use crate::fault::{self, Fault};
 use crate::traces::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, TimeUnit, TraceFormat, TraceOptions};
 
-/// Its parameters, as the list of workloads calls them.
+/// The name of the parameters in the list of workloads.
 pub type Spec = TraceSpec;
 
 /// Replay of a block trace.
@@ -32,19 +32,19 @@ pub struct TraceSpec {
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 1000000))]
     pub outstanding: u32,
-    /// Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which makes sense
-    /// for traces that count time from the start of a run (mode `open`).
+    /// Whether the first request arrives at time 0. If false, it arrives at its time in the trace, which suits traces that count
+    /// time from the start of a run (mode `open`).
     #[serde(default = "yes")]
     pub rebase: bool,
-    /// Leave out what the trace has before this time after its first record.
+    /// Skip records before this time after the first record.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub start_s: f64,
-    /// Leave out what the trace has from this time after its first record on.
+    /// Skip records from this time after the first record on.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub end_s: Option<f64>,
-    /// Leave out this many records (of the chosen devices) first.
+    /// Skip this many records of the selected devices first.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub first_record: u64,
@@ -55,18 +55,18 @@ pub struct TraceSpec {
     /// Devices of the trace to replay, merged into one stream; all when empty.
     #[serde(default)]
     pub devices: Vec<u32>,
-    /// What becomes of requests beyond the end of the device.
+    /// How requests beyond the end of the device are handled.
     #[serde(default)]
     pub fit: Fit,
     /// How many times to replay.
     #[serde(default = "one_u64")]
     #[schemars(range(min = 1))]
     pub repeat: u64,
-    /// Bad records to skip and count before one is an error.
+    /// Bad records that are skipped and counted; one more is an error.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub skip_bad: u64,
-    /// Bytes in a sector, for formats that count in sectors; the format's own when absent.
+    /// Bytes in a sector, for formats that count in sectors; that of the trace or its format when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub sector_bytes: Option<u32>,
@@ -82,7 +82,7 @@ pub struct TraceSpec {
     /// Unit of the timestamps of a fio iolog, version 3; `us` when absent, as fio writes them.
     #[serde(default)]
     pub time_unit: Option<TimeUnit>,
-    /// How much a request needs of what it asks for in its last block.
+    /// The bytes that a request needs in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
     /// Metadata requests, which need only a few bytes; none when absent.
@@ -154,10 +154,10 @@ impl SourceSpec for TraceSpec {
     }
 }
 
-/// How to read the trace that `spec` names.
+/// The options for reading the trace of `spec`.
 ///
 /// # Errors
-/// An unknown format, or columns that make no sense.
+/// An unknown format, or an invalid column map.
 pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
     let format = match spec.format.as_str() {
         "auto" => None,
@@ -168,7 +168,8 @@ pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
         format,
         skip_bad: spec.skip_bad,
         columns,
-        ignore_times: false,
+        // As many requests as are wanted are kept outstanding, in the order of the trace.
+        ignore_times: spec.mode == ReplayMode::Outstanding && spec.start_s == 0.0 && spec.end_s.is_none(),
         sector_bytes: spec.sector_bytes,
         blkparse_event: spec.event,
         fio_time_unit: spec.time_unit,

@@ -7,7 +7,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnPolicy
+from sledsim.scenario.models.policy import CustomPolicy
 
 __all__ = [
     "Journal",
@@ -106,7 +106,7 @@ class MemberFault(Model):
 
 
 # Which copy of a mirror serves a read.
-ReadChoice = OwnPolicy | str | Literal["round-robin", "shortest-queue", "nearest"]
+ReadChoice = CustomPolicy | str | Literal["round-robin", "shortest-queue", "nearest"]
 
 # How parity is brought up to date by a write that covers a part of a row.
 WriteMethod = Literal["cost", "rmw", "reconstruct"]

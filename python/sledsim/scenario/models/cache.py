@@ -7,7 +7,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnPolicy
+from sledsim.scenario.models.policy import CustomPolicy
 
 __all__ = [
     "ArcReplacement",
@@ -122,7 +122,7 @@ Replacement = (
     | TwoQReplacement
     | SlruReplacement
     | S3FifoReplacement
-    | OwnPolicy
+    | CustomPolicy
     | str
 )
 

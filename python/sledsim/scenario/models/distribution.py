@@ -136,7 +136,7 @@ class ExponentialMixtureDistribution(Model):
     Attributes
     ----------
     means
-        Means of the exponentials, and how often each comes.
+        Means of the exponentials and their weights.
     """
 
     kind: Literal["exponential-mixture"] = "exponential-mixture"
@@ -199,7 +199,7 @@ class EmpiricalDistribution(Model):
     Attributes
     ----------
     points
-        The values and how often they come.
+        The values and their weights.
     """
 
     kind: Literal["empirical"] = "empirical"

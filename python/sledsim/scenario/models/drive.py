@@ -10,13 +10,14 @@ from pydantic import ConfigDict
 
 from sledsim.scenario.models.disk import DiskDevice, PowerParameters
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnPolicy
+from sledsim.scenario.models.policy import CustomPolicy
 
 __all__ = [
     "AdaptiveSpinDown",
     "Anticipation",
     "AsptfScheduler",
     "ClookScheduler",
+    "CustomDevice",
     "DelayedStartup",
     "Device",
     "DriveSystem",
@@ -30,7 +31,6 @@ __all__ = [
     "Merge",
     "NeverSpinDown",
     "OfflineSpinDown",
-    "OwnDevice",
     "Scheduler",
     "SdfScheduler",
     "SeekModel",
@@ -270,51 +270,51 @@ class SimplediskLinearDevice(Model):
     power: PowerParameters | None = None
 
 
-class OwnDevice(Model):
-    """A device whose mechanism is one's own: it tells how long positioning and transfer take.
+class CustomDevice(Model):
+    """A device with a custom mechanism, which returns positioning and transfer times.
 
     Attributes
     ----------
     name
-        What reports call it.
+        Its name in reports.
     python
-        The class, and the module that it is in: `my_module:MyPolicy`. The module is looked for in the folder of
-        the scenario, in the working folder, and where Python looks.
+        The class and its module: `my_module:MyPolicy`. The module is searched for in the folder of the scenario,
+        the working folder and Python's path.
     library
-        A shared library: a path, from the folder of the scenario or the working folder.
+        The path of a shared library, relative to the folder of the scenario or the working folder.
     address
-        The address of a compiled function, as `sledsim.schedulers.compiled` gives it: of this process alone (at
-        least 0).
+        The address of a compiled function in this process, from `sledsim.schedulers.compiled` (at least 0).
     rust
-        One of the parts that a crate in Rust brings in, by its name.
+        The name of a plugin in Rust that an installed crate provides.
     symbol
-        The function of the library that decides.
+        The function of the library that makes the decision.
     arrived
-        The function of the library that hears of arrivals; none where it does without.
+        The function of the library that is called for arrivals; none when absent.
     completed
-        The function of the library that hears of completions; none where it does without.
+        The function of the library that is called for completions; none when absent.
     positioning
-        Whether a compiled function looks at positioning times, which take longer to find than all else; it does
-        when absent. A class says so itself.
+        Whether a compiled function uses positioning times, which are expensive to compute; true when absent. A
+        Python class declares this itself.
     state_bytes
-        What a compiled function remembers of each queue, cache, mirror or device; nothing when absent (at least
-        0, at most 1e+09).
+        Size of a compiled function's state for each queue, cache, mirror or device; 0 when absent (at least 0, at
+        most 1e+09).
     slot_bytes
-        What a compiled replacement policy remembers of each slot of its cache, besides; nothing when absent (at
+        Size of a compiled replacement policy's additional state for each slot of its cache; 0 when absent (at
         least 0, at most 1,000,000).
     folder
-        The folder in which it was found; none where Python itself found the module.
+        The folder in which it was found; none if Python's path was used.
     source
-        SHA-256 of the file that it was loaded from, as it was then: one that has changed since is refused.
+        SHA-256 of the file that it was loaded from. If given and different from the file's hash, the scenario is
+        rejected.
     parameters
-        Its parameters, with the defaults of those not given (default {}).
+        Its parameters, including defaults (default {}).
     power
-        What it draws; not known when absent.
+        Its power; not known when absent.
     """
 
     model_config = ConfigDict(extra="allow")
 
-    mechanism: Literal["own"] = "own"
+    mechanism: Literal["custom"] = "custom"
     name: str | None = None
     python: str | None = None
     library: str | None = None
@@ -333,7 +333,7 @@ class OwnDevice(Model):
 
 
 # A device.
-Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | OwnDevice | str
+Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | CustomDevice | str
 
 
 class FcfsScheduler(Model):
@@ -424,7 +424,7 @@ Scheduler = (
     | AsptfScheduler
     | SdfScheduler
     | ZsptfScheduler
-    | OwnPolicy
+    | CustomPolicy
     | str
 )
 
@@ -527,7 +527,7 @@ class OfflineSpinDown(Model):
 
 
 # When a device without work stops to save power: enters the lowest of its idle modes.
-SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | OwnPolicy | str
+SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | CustomPolicy | str
 
 
 class DelayedStartup(Model):

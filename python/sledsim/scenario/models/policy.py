@@ -11,51 +11,53 @@ from pydantic import ConfigDict
 from sledsim.scenario.models.model import Model
 
 __all__ = [
-    "OwnPolicy",
+    "CustomPolicy",
 ]
 
 
-class OwnPolicy(Model):
-    """A policy of one's own: a Python class, or a compiled function. Its parameters may stand beside the other keys.
+class CustomPolicy(Model):
+    """A custom policy: a Python class, a compiled function, or a plugin in Rust.
+
+    Its parameters may be given beside the other keys.
 
     Attributes
     ----------
     python
-        The class, and the module that it is in: `my_module:MyPolicy`. The module is looked for in the folder of
-        the scenario, in the working folder, and where Python looks.
+        The class and its module: `my_module:MyPolicy`. The module is searched for in the folder of the scenario,
+        the working folder and Python's path.
     library
-        A shared library: a path, from the folder of the scenario or the working folder.
+        The path of a shared library, relative to the folder of the scenario or the working folder.
     address
-        The address of a compiled function, as `sledsim.schedulers.compiled` gives it: of this process alone (at
-        least 0).
+        The address of a compiled function in this process, from `sledsim.schedulers.compiled` (at least 0).
     rust
-        One of the parts that a crate in Rust brings in, by its name.
+        The name of a plugin in Rust that an installed crate provides.
     symbol
-        The function of the library that decides.
+        The function of the library that makes the decision.
     arrived
-        The function of the library that hears of arrivals; none where it does without.
+        The function of the library that is called for arrivals; none when absent.
     completed
-        The function of the library that hears of completions; none where it does without.
+        The function of the library that is called for completions; none when absent.
     positioning
-        Whether a compiled function looks at positioning times, which take longer to find than all else; it does
-        when absent. A class says so itself.
+        Whether a compiled function uses positioning times, which are expensive to compute; true when absent. A
+        Python class declares this itself.
     state_bytes
-        What a compiled function remembers of each queue, cache, mirror or device; nothing when absent (at least
-        0, at most 1e+09).
+        Size of a compiled function's state for each queue, cache, mirror or device; 0 when absent (at least 0, at
+        most 1e+09).
     slot_bytes
-        What a compiled replacement policy remembers of each slot of its cache, besides; nothing when absent (at
+        Size of a compiled replacement policy's additional state for each slot of its cache; 0 when absent (at
         least 0, at most 1,000,000).
     folder
-        The folder in which it was found; none where Python itself found the module.
+        The folder in which it was found; none if Python's path was used.
     source
-        SHA-256 of the file that it was loaded from, as it was then: one that has changed since is refused.
+        SHA-256 of the file that it was loaded from. If given and different from the file's hash, the scenario is
+        rejected.
     parameters
-        Its parameters, with the defaults of those not given (default {}).
+        Its parameters, including defaults (default {}).
     """
 
     model_config = ConfigDict(extra="allow")
 
-    name: Literal["own"] = "own"
+    name: Literal["custom"] = "custom"
     python: str | None = None
     library: str | None = None
     address: int | None = None

@@ -64,6 +64,7 @@ from sledsim.scenario.models.drive import (
     Anticipation,
     AsptfScheduler,
     ClookScheduler,
+    CustomDevice,
     DelayedStartup,
     Device,
     DriveSystem,
@@ -77,7 +78,6 @@ from sledsim.scenario.models.drive import (
     Merge,
     NeverSpinDown,
     OfflineSpinDown,
-    OwnDevice,
     Scheduler,
     SdfScheduler,
     SeekModel,
@@ -94,7 +94,7 @@ from sledsim.scenario.models.drive import (
     ZsptfScheduler,
 )
 from sledsim.scenario.models.model import Model
-from sledsim.scenario.models.policy import OwnPolicy
+from sledsim.scenario.models.policy import CustomPolicy
 from sledsim.scenario.models.seek import (
     ConstantSeekCurve,
     HplSeekCurve,
@@ -165,6 +165,8 @@ __all__ = [
     "ConstantArrival",
     "ConstantSeekCurve",
     "Continuation",
+    "CustomDevice",
+    "CustomPolicy",
     "DelayedStartup",
     "Device",
     "DiskDevice",
@@ -217,8 +219,6 @@ __all__ = [
     "NoneCacheReadAhead",
     "OfflineSpinDown",
     "OnOffArrival",
-    "OwnDevice",
-    "OwnPolicy",
     "ParetoDistribution",
     "PartitionSystem",
     "PoissonArrival",
@@ -337,7 +337,7 @@ class Run(Model):
 
 
 class ScenarioModel(Model):
-    """A run: what is asked of which system, for how long.
+    """A scenario with every key: workload, system, and length of the run.
 
     Attributes
     ----------

@@ -21,37 +21,37 @@ __all__ = [
 # When the requests of a trace arrive.
 ReplayMode = Literal["auto", "open", "closed", "outstanding"]
 
-# What becomes of requests beyond the end of the device.
+# How requests beyond the end of the device are handled.
 Fit = Literal["error", "wrap", "scale"]
 
-# Which event of a blkparse trace is taken for a request's arrival.
+# Which event of a blkparse trace is the arrival of a request.
 BlkparseEvent = Literal["queued", "dispatched"]
 
 # Unit of a time in a trace.
 TimeUnit = Literal["ns", "filetime", "us", "ms", "s"]
 
-# How much a request needs of what it asks for in its last block.
+# The bytes that a request needs in its last block.
 LastBlock = Literal["whole", "uniform"]
 
 
 class Metadata(Model):
-    """Metadata requests: they need a few bytes in one of their blocks and nothing else (lin2002, section 6.3).
+    """Metadata requests, which need only a few bytes of one of their blocks (lin2002, section 6.3).
 
-    In which block, and where in it, is drawn at random: all multiples of the number of bytes, rounded up to a
-    power of two, are as likely. More bytes than a block has begin at a block's start; a request that is no longer
-    is needed whole.
+    The block and the place in it are drawn at random: all multiples of the number of bytes, rounded up to a power
+    of two, are equally likely. If the bytes exceed a block, they begin at the start of a block. A request that is
+    not longer than the bytes is needed whole.
 
     Attributes
     ----------
     share
-        Share of the requests that are metadata, drawn at random, whatever a trace says of them. When absent,
-        those are that the trace says are: only traces of format `blkparse` can say so, and with all else the
-        share is needed (at least 0, at most 1).
+        Share of the requests that are metadata, drawn at random, whether or not a trace marks metadata. When
+        absent, the requests that the trace marks: only traces of format `blkparse` have marks, and other
+        workloads need the share (at least 0, at most 1).
     read_bytes
         Bytes that a metadata read needs: an inode (B; at least 1, at most 1,048,576; default 128).
     write_bytes
-        Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for as many of one as of the
-        other (B; at least 1, at most 1,048,576; default 66).
+        Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for the mean of both (B; at
+        least 1, at most 1,048,576; default 66).
     """
 
     share: float | str | None = None
@@ -75,28 +75,27 @@ class TraceWorkload(Model):
     outstanding
         Requests outstanding in mode `outstanding` (at least 1, at most 1,000,000; default 1).
     rebase
-        Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which
-        makes sense for traces that count time from the start of a run (mode `open`) (default true).
+        Whether the first request arrives at time 0. If false, it arrives at its time in the trace, which suits
+        traces that count time from the start of a run (mode `open`) (default true).
     start_s
-        Leave out what the trace has before this time after its first record (s; at least 0, at most 1e+09;
-        default 0.0).
+        Skip records before this time after the first record (s; at least 0, at most 1e+09; default 0.0).
     end_s
-        Leave out what the trace has from this time after its first record on (s; at least 0, at most 1e+09).
+        Skip records from this time after the first record on (s; at least 0, at most 1e+09).
     first_record
-        Leave out this many records (of the chosen devices) first (at least 0; default 0).
+        Skip this many records of the selected devices first (at least 0; default 0).
     records
         Replay at most this many records each time (at least 1).
     devices
         Devices of the trace to replay, merged into one stream; all when empty (default []).
     fit
-        What becomes of requests beyond the end of the device (default "error").
+        How requests beyond the end of the device are handled (default "error").
     repeat
         How many times to replay (at least 1; default 1).
     skip_bad
-        Bad records to skip and count before one is an error (at least 0; default 0).
+        Bad records that are skipped and counted; one more is an error (at least 0; default 0).
     sector_bytes
-        Bytes in a sector, for formats that count in sectors; the format's own when absent (B; at least 1, at most
-        1,048,576).
+        Bytes in a sector, for formats that count in sectors; that of the trace or its format when absent (B; at
+        least 1, at most 1,048,576).
     columns
         Columns of a CSV trace: `time`, `device`, `offset`, `bytes` and `op`, each a column's name or number (from
         0); one that is absent is found by its name in the header. `time_unit` (`s`, `ms`, `us`, `ns`,
@@ -108,7 +107,7 @@ class TraceWorkload(Model):
     time_unit
         Unit of the timestamps of a fio iolog, version 3; `us` when absent, as fio writes them.
     last_block
-        How much a request needs of what it asks for in its last block (default "whole").
+        The bytes that a request needs in its last block (default "whole").
     metadata
         Metadata requests, which need only a few bytes; none when absent.
     """

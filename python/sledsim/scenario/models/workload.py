@@ -98,7 +98,7 @@ class ClosedArrival(Model):
     Attributes
     ----------
     outstanding
-        Number of users: requests outstanding when nobody thinks (at least 1, at most 1,000,000).
+        Number of users: the most requests that are outstanding at the same time (at least 1, at most 1,000,000).
     think_ms
         Time from a completion until the user's next request, ms (default {"kind": "fixed", "value": 0.0}).
     """
@@ -113,13 +113,12 @@ Arrival = PoissonArrival | ConstantArrival | RenewalArrival | OnOffArrival | Clo
 
 
 class UniformLocation(Model):
-    """Anywhere, with equal probability.
+    """Every position with equal probability.
 
     Attributes
     ----------
     align_bytes
-        First bytes are multiples of this, itself a multiple of the block size; any block when absent (at least
-        1).
+        Offsets are multiples of this, itself a multiple of the block size; any block when absent (at least 1).
     """
 
     kind: Literal["uniform"] = "uniform"
@@ -127,13 +126,13 @@ class UniformLocation(Model):
 
 
 class SequentialLocation(Model):
-    """Each request starts where the previous one ended, from the last block of the range on to the first.
+    """Each request starts where the previous one ended, and after the end of the range at its start.
 
     Attributes
     ----------
     run_requests
-        Mean number of requests (geometric) until a new run starts anywhere; one endless run from the start of the
-        range when absent (at least 1, at most 1e+12).
+        Mean number of requests (geometric) until a new run starts at a random position; one endless run from the
+        start of the range when absent (at least 1, at most 1e+12).
     """
 
     kind: Literal["sequential"] = "sequential"
@@ -158,7 +157,7 @@ class LocalWalkLocation(Model):
 class ZipfLocation(Model):
     """Equal regions, the k-th most popular with a probability proportional to k to the power of minus `exponent`.
 
-    Anywhere within a region.
+    Positions within a region are uniform.
 
     Attributes
     ----------
@@ -167,11 +166,11 @@ class ZipfLocation(Model):
     regions
         Number of regions (at least 1, at most 1,048,576).
     shuffle
-        Whether popular regions lie anywhere (a permutation drawn from the seed) or in order from the start
+        Whether regions are in random order (a permutation drawn from the seed) or by popularity from the start
         (default false).
     align_bytes
-        First bytes are multiples of this, itself a multiple of the block size: the one at or below what is drawn;
-        any block when absent (at least 1).
+        Offsets are multiples of this, itself a multiple of the block size: drawn positions are rounded down to
+        one. Any block when absent (at least 1).
     """
 
     kind: Literal["zipf"] = "zipf"
@@ -182,7 +181,7 @@ class ZipfLocation(Model):
 
 
 class HotSpot(Model):
-    """A part of the range that draws more than its share.
+    """A part of the range that gets additional requests.
 
     Attributes
     ----------
@@ -191,7 +190,7 @@ class HotSpot(Model):
     end_fraction
         End, as a fraction of the range; above the start (at least 0, at most 1).
     probability
-        Probability that a request starts here on purpose (at least 0, at most 1).
+        Probability that a request is drawn from this spot (at least 0, at most 1).
     """
 
     start_fraction: float | str
@@ -207,7 +206,7 @@ class HotSpotsLocation(Model):
     spots
         The spots. Their probabilities add up to at most 1.
     align_bytes
-        As with `zipf` (at least 1).
+        As for `zipf` (at least 1).
     """
 
     kind: Literal["hot-spots"] = "hot-spots"
@@ -215,7 +214,7 @@ class HotSpotsLocation(Model):
     align_bytes: int | None = None
 
 
-# Where requests go, within the range of the device in use. Each request lies inside that range as a whole.
+# Where requests are, within the range of the device in use. Each request lies completely inside that range.
 Location = UniformLocation | SequentialLocation | LocalWalkLocation | ZipfLocation | HotSpotsLocation
 
 
@@ -225,9 +224,9 @@ class Range(Model):
     Attributes
     ----------
     start_fraction
-        Where it starts, as a fraction of the capacity (at least 0, at most 1; default 0.0).
+        Start, as a fraction of the capacity (at least 0, at most 1; default 0.0).
     end_fraction
-        Where it ends, as a fraction of the capacity; above the start (at least 0, at most 1; default 1.0).
+        End, as a fraction of the capacity; above the start (at least 0, at most 1; default 1.0).
     """
 
     start_fraction: float | str | None = None
@@ -235,18 +234,16 @@ class Range(Model):
 
 
 class Continuation(Model):
-    """Requests that go on where the one before them ends, with the same operation.
+    """Continuations: requests that start where the one before ends and have the same operation.
 
-    They keep the share of reads as it is.
+    They do not change the share of reads.
 
     Attributes
     ----------
     reads
-        Share of the reads that go on where the request before them, a read, ends (at least 0, at most 1; default
-        0.0).
+        Share of the reads that continue a read (at least 0, at most 1; default 0.0).
     writes
-        Share of the writes that go on where the request before them, a write, ends (at least 0, at most 1;
-        default 0.0).
+        Share of the writes that continue a write (at least 0, at most 1; default 0.0).
     """
 
     reads: float | str | None = None
@@ -256,35 +253,33 @@ class Continuation(Model):
 class SyntheticWorkload(Model):
     """A synthetic workload.
 
-    Arrivals, sizes, locations and operations are independent of one another, and each has a random stream of its
-    own; only with `continuation` do operations and locations hang together.
+    Arrivals, sizes, locations and operations are independent, and each has its own random stream. Only
+    `continuation` correlates operations and locations.
 
     Attributes
     ----------
     name
-        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
-        absent.
+        Workload of the catalogue, or path of a workload file, that gives the values which are absent here.
     arrival
         When requests arrive.
     time_scale
         Factor on all times between requests: 0.5 is twice as fast (above 0, at most 1e+09; default 1.0).
     size_bytes
-        How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device
-        in use. What the rounding adds is not needed: subsector accesses leave it out (default {"kind": "fixed",
-        "value": 4096.0}).
+        Sizes in bytes, rounded up to whole blocks, from one block to the range of the device in use. Subsector
+        accesses leave out the bytes that the rounding adds (default {"kind": "fixed", "value": 4096.0}).
     location
-        Where they go (default {"kind": "uniform"}).
+        Where requests start (default {"kind": "uniform"}).
     range
         The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
     read_fraction
         Probability that a request is a read (at least 0, at most 1; default 1.0).
     continuation
-        Requests that go on where the one before them ends; none when absent.
+        Requests that start where the one before ends; none when absent.
     synchronous_fraction
-        Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous (at least
-        0, at most 1; default 0.0).
+        Share of the requests that are synchronous (a process waits for them), drawn at random (at least 0, at
+        most 1; default 0.0).
     last_block
-        How much a request needs of what it asks for in its last block (default "whole").
+        The bytes that a request needs in its last block (default "whole").
     metadata
         Metadata requests, which need only a few bytes; none when absent.
     """
@@ -306,35 +301,33 @@ class SyntheticWorkload(Model):
 class Synthetic(Model):
     """A synthetic workload.
 
-    Arrivals, sizes, locations and operations are independent of one another, and each has a random stream of its
-    own; only with `continuation` do operations and locations hang together.
+    Arrivals, sizes, locations and operations are independent, and each has its own random stream. Only
+    `continuation` correlates operations and locations.
 
     Attributes
     ----------
     name
-        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
-        absent.
+        Workload of the catalogue, or path of a workload file, that gives the values which are absent here.
     arrival
         When requests arrive.
     time_scale
         Factor on all times between requests: 0.5 is twice as fast (above 0, at most 1e+09; default 1.0).
     size_bytes
-        How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device
-        in use. What the rounding adds is not needed: subsector accesses leave it out (default {"kind": "fixed",
-        "value": 4096.0}).
+        Sizes in bytes, rounded up to whole blocks, from one block to the range of the device in use. Subsector
+        accesses leave out the bytes that the rounding adds (default {"kind": "fixed", "value": 4096.0}).
     location
-        Where they go (default {"kind": "uniform"}).
+        Where requests start (default {"kind": "uniform"}).
     range
         The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
     read_fraction
         Probability that a request is a read (at least 0, at most 1; default 1.0).
     continuation
-        Requests that go on where the one before them ends; none when absent.
+        Requests that start where the one before ends; none when absent.
     synchronous_fraction
-        Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous (at least
-        0, at most 1; default 0.0).
+        Share of the requests that are synchronous (a process waits for them), drawn at random (at least 0, at
+        most 1; default 0.0).
     last_block
-        How much a request needs of what it asks for in its last block (default "whole").
+        The bytes that a request needs in its last block (default "whole").
     metadata
         Metadata requests, which need only a few bytes; none when absent.
     """
@@ -353,23 +346,23 @@ class Synthetic(Model):
 
 
 class MixWorkload(Model):
-    """Several synthetic workloads at once, each with its own arrivals, part of the device, sizes and share of reads.
+    """Several synthetic workloads at the same time.
 
-    A request's origin is the number of its stream, from 0.
+    Each has its own arrivals, part of the device, sizes and share of reads. The origin of a request is the number
+    of its stream, from 0.
 
     Attributes
     ----------
     name
-        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
-        absent.
+        Workload of the catalogue, or path of a workload file, that gives the values which are absent here.
     time_scale
-        Factor on all times between requests, besides that of each stream: 0.5 is twice as fast (above 0, at most
-        1e+09; default 1.0).
+        Factor on all times between requests, in addition to that of each stream: 0.5 is twice as fast (above 0,
+        at most 1e+09; default 1.0).
     footprint_bytes
-        How much of the system the streams share, from its first byte on, cut to whole blocks: their ranges are
-        fractions of it. It is as large on every system; the whole system when absent (B; at least 1).
+        Bytes that the streams use, from the start of the system, rounded down to whole blocks; their ranges are
+        fractions of it. The whole system when absent (B; at least 1).
     streams
-        The workloads; none of them has a name.
+        The workloads, without a name.
     """
 
     kind: Literal["mix"] = "mix"
@@ -380,10 +373,10 @@ class MixWorkload(Model):
 
 
 class SessionWorkload(Model):
-    """Requests come from the program that drives a session with the system; a run has none."""
+    """Requests come from the program that drives a session with the system. A run cannot use it."""
 
     kind: Literal["session"] = "session"
 
 
-# What is asked of the system.
+# The requests that are sent to the system.
 Workload = SyntheticWorkload | MixWorkload | TraceWorkload | SessionWorkload | str

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_policies_table", "hit_ratio"]
 
-#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class of one's own (``"my_module:MyPolicy"``,
+#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class (``"my_module:MyPolicy"``,
 #: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
 PolicyLike = str | Mapping[str, Any]
 
@@ -159,7 +159,7 @@ def hit_ratio(
     policy: PolicyLike | Iterable[PolicyLike] = "lru",
     pages: int | Iterable[int] = 1000,
     *,
-    page_bytes: int = 4096,
+    page_bytes: int | None = None,
     format: str | None = None,  # noqa: A002  the word of the field
     skip_bad: int = 0,
     sector_bytes: int | None = None,
@@ -170,8 +170,8 @@ def hit_ratio(
 ) -> HitRatios:
     """Send a trace through caches and count the hits; no device is simulated.
 
-    Every request references the pages that it touches, in order. Reads and writes count alike, and what is missed is
-    brought in. The trace is read once, whatever the number of caches.
+    Every request references the pages that it touches, in the order of the trace; times are ignored. Reads and writes
+    count alike, and what is missed is brought in. The trace is read once, whatever the number of caches.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def hit_ratio(
     pages
         One or several sizes of the cache. Every policy is tried at every size.
     page_bytes
-        Size of a page.
+        Size of a page; by default that of the trace's format, 512 for lists of the ARC paper, or else 4096.
     format, skip_bad, sector_bytes, columns, event, time_unit
         How to read the trace; see :func:`sledsim.open_trace`.
     progress
@@ -206,7 +206,9 @@ def hit_ratio(
     if not policies or not sizes:
         says = "no cache to try: give at least one policy and one number of pages"
         raise wrong(ScenarioError, "missing", says, path="policies")
-    checked: list[tuple[str, Any]] = [("page_bytes", page_bytes), *(("pages", size) for size in sizes)]
+    checked: list[tuple[str, Any]] = [("pages", size) for size in sizes]
+    if page_bytes is not None:
+        checked.insert(0, ("page_bytes", page_bytes))
     for name, size in checked:
         require_whole(ScenarioError, name, size, 1)
     options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
@@ -276,7 +278,7 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
 
 def _label(policy: Mapping[str, Any]) -> str:
     """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
-    if policy["name"] == "own":
+    if policy["name"] == "custom":
         parameters = [f"{key}={value}" for key, value in policy["parameters"].items()]
         return ",".join([_core.policy_title(policy), *parameters])
     [known] = [each for each in cache_policies() if each["name"] == policy["name"]]

@@ -19,7 +19,7 @@ __all__ = ["is_layout", "is_scheduler", "require_layout", "wrongly_named"]
 
 
 def is_scheduler(name: object) -> bool:
-    """Tell whether it is the name of a scheduler, or may be one of one's own.
+    """Tell whether it is the name of a scheduler, or may be that of a class.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ def role_named(
     Parameters
     ----------
     role
-        A scheduler or a layout by name, a class of one's own (``my_module:MyPolicy``), or a scenario.
+        A scheduler or a layout by name, a class (``my_module:MyPolicy``), or a scenario.
     without
         What there is without it: a scheduler or layout for a policy, a scenario for a role.
     device, rate_per_s

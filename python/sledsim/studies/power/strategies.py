@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["PowerComparison", "Variant", "power"]
 
 #: The keys of a system that the strategies set, with the values that switch them off.
-#: What stands in the place of a listed policy's name where it is one's own.
-OWN = "own"
+#: The name of a custom policy in a resolved scenario.
+CUSTOM = "custom"
 OFF: dict[str, Any] = {"spin_down": None, "delayed_startup": None, "merge": None, "subsector": False}
 #: What a strategy does where the scenario does not say.
 IMMEDIATE = {"name": "immediate"}
@@ -277,7 +277,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
             continue
         label = f"{name} {duration(policy['after_ms'] * 1e-3)}" if "after_ms" in policy else name
         variants.setdefault(label, Variant({**waiting, "spin_down": policy}))
-    if (given := system["spin_down"]) and given["name"] == OWN:
+    if (given := system["spin_down"]) and given["name"] == CUSTOM:
         variants[_core.policy_title(given)] = Variant({**waiting, "spin_down": given})
     return variants, notes
 
@@ -289,7 +289,7 @@ def _known_policies() -> dict[str, frozenset[str]]:
     return {
         keys["name"]["const"]: frozenset(key for key, value in keys.items() if key != "name" and "default" not in value)
         for keys in tables
-        if keys["name"]["const"] != OWN
+        if keys["name"]["const"] != CUSTOM
     }
 
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use sledsim::hierarchy::array::plan::{plan, Availability, Method};
 use sledsim::hierarchy::array::{Layout, Level, WriteMethod};
+use sledsim::hierarchy::BlockRange;
 
 use super::building::LEVELS;
 
@@ -64,7 +65,7 @@ fn requests_are_cut_into_spans_that_cover_them() {
                 let row_blocks = layout.unit_blocks() * layout.data() as u64;
                 assert_eq!((span.row * row_blocks + span.begin, span.first), (next, next - lbn));
                 // What is touched in the row is all of its hull.
-                let (from, to) = layout.hull(span);
+                let BlockRange { from, to } = layout.hull(span);
                 let touched: BTreeSet<u64> = layout.pieces(span).flat_map(|piece| piece.from..piece.to).collect();
                 assert_eq!(touched, (from..to).collect(), "{span:?}");
                 assert_eq!(layout.pieces(span).map(|piece| piece.to - piece.from).sum::<u64>(), span.end - span.begin);
@@ -114,7 +115,10 @@ fn plans_exist_as_long_as_redundancy_does() {
                         assert!(plan.is_some() || lost.count_ones() > parities, "{span:?} {lost:b}");
                         let Some(plan) = plan else { continue };
                         assert!(plan.reads.iter().chain(&plan.writes).all(|access| there[access.column]));
-                        assert!(plan.reads.iter().all(|read| read.from < read.to && read.to <= layout.unit_blocks()));
+                        assert!(plan
+                            .reads
+                            .iter()
+                            .all(|read| read.range.from < read.range.to && read.range.to <= layout.unit_blocks()));
                     }
                 }
             }

@@ -18,7 +18,7 @@ fn trace(requests: &[(u32, u64, u64)]) -> TraceReader {
 }
 
 fn counted(requests: &[(u32, u64, u64)], page_bytes: u64, pages: u64) -> Result<HitRatios, HitRatioError> {
-    hit_ratios(&mut trace(requests), page_bytes, &[CacheSpec { policy: LRU.into(), pages }], &mut |_, _| true)
+    hit_ratios(&mut trace(requests), Some(page_bytes), &[CacheSpec { policy: LRU.into(), pages }], &mut |_, _| true)
 }
 
 /// Requests longer than what goes through a cache at a time, begun and ended anywhere, on devices far apart.
@@ -52,7 +52,8 @@ fn the_last_page_there_can_be_is_counted() {
 fn flushes_touch_no_page() {
     let text = "t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n0,0,0,512,R\n1,0,0,0,F\n2,0,0,512,WF\n3,0,7,7,flush\n";
     let mut reader = TraceReader::from_reader("made", Box::new(Cursor::new(text)), &TraceOptions::default()).unwrap();
-    let found = hit_ratios(&mut reader, 512, &[CacheSpec { policy: LRU.into(), pages: 1 }], &mut |_, _| true).unwrap();
+    let found =
+        hit_ratios(&mut reader, Some(512), &[CacheSpec { policy: LRU.into(), pages: 1 }], &mut |_, _| true).unwrap();
     assert_eq!((found.references, found.caches[0].hits), (2, 1));
 }
 
@@ -69,9 +70,9 @@ fn impossible_sizes_and_parameters_are_refused() {
         assert!(message.contains(said), "{message}");
     }
     let cache = CacheSpec { policy: ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 }).into(), pages: 10 };
-    let error = hit_ratios(&mut trace(&requests), 4096, &[cache], &mut |_, _| true).unwrap_err();
+    let error = hit_ratios(&mut trace(&requests), Some(4096), &[cache], &mut |_, _| true).unwrap_err();
     assert!(matches!(error, HitRatioError::Cache(_)), "{error}");
-    let error = hit_ratios(&mut trace(&requests), 4096, &[], &mut |_, _| true).unwrap_err();
+    let error = hit_ratios(&mut trace(&requests), Some(4096), &[], &mut |_, _| true).unwrap_err();
     assert!(error.to_string().contains("caches.0 is missing"), "{error}");
 }
 
@@ -80,7 +81,7 @@ fn whoever_wants_no_more_is_heard_within_a_request() {
     let mut asked = 0;
     let cache = CacheSpec { policy: LRU.into(), pages: 10 };
     let most = PAGES_OF_A_REQUEST.most;
-    let outcome = hit_ratios(&mut trace(&[(0, 0, most)]), 1, std::slice::from_ref(&cache), &mut |requests, _| {
+    let outcome = hit_ratios(&mut trace(&[(0, 0, most)]), Some(1), std::slice::from_ref(&cache), &mut |requests, _| {
         assert_eq!(requests, 1);
         asked += 1;
         asked < 3
@@ -88,6 +89,6 @@ fn whoever_wants_no_more_is_heard_within_a_request() {
     assert!(matches!(outcome, Err(HitRatioError::Interrupted)));
     assert_eq!(asked, 3);
     let refused =
-        hit_ratios(&mut trace(&[(0, 0, most + 1)]), 1, &[cache], &mut |_, _| true).expect_err("it is too long");
+        hit_ratios(&mut trace(&[(0, 0, most + 1)]), Some(1), &[cache], &mut |_, _| true).expect_err("it is too long");
     assert!(refused.to_string().contains(&most.to_string()), "{refused}");
 }

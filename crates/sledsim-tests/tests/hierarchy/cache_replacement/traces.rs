@@ -55,7 +55,7 @@ fn agrees(trace: &str, page_bytes: u64, sizes: &[u32]) {
                 }
             }
             let cache = CacheSpec { policy: policy.default.into(), pages: u64::from(pages) };
-            let counted = hit_ratios(&mut reader(&path), page_bytes, &[cache], &mut |_, _| true).unwrap();
+            let counted = hit_ratios(&mut reader(&path), Some(page_bytes), &[cache], &mut |_, _| true).unwrap();
             assert_eq!((counted.references, counted.caches[0].hits), (references.len() as u64, hits));
         }
     }
@@ -94,7 +94,8 @@ fn oltp_has_the_published_hit_ratios_and_the_documentation_those_reached() {
         .iter()
         .flat_map(|&(pages, ..)| POLICIES.iter().map(move |policy| CacheSpec { policy: policy.default.into(), pages }))
         .collect();
-    let found = hit_ratios(&mut reader(&path), 512, &caches, &mut |_, _| true).unwrap();
+    // The size of a page follows from the format.
+    let found = hit_ratios(&mut reader(&path), None, &caches, &mut |_, _| true).unwrap();
     assert_eq!((found.requests, found.references), (914_145, 914_145));
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(DOCUMENTATION)).unwrap();
     for ((pages, lru, arc, two_q), row) in published.iter().copied().zip(found.caches.chunks(POLICIES.len())) {

@@ -62,7 +62,7 @@ fn a_replacement_policy_of_one_file_and_one_line() {
         let policy = scenario::replacement(json!(policy), None, Path::new("")).expect("it is listed");
         let mut reader = TraceReader::open(&trace(folder.path()), &TraceOptions::default()).expect("a trace");
         let caches = [CacheSpec { policy, pages: 2 }];
-        hit_ratios(&mut reader, 512, &caches, &mut |_, _| true).expect("the trace is good").caches[0].hits
+        hit_ratios(&mut reader, Some(512), &caches, &mut |_, _| true).expect("the trace is good").caches[0].hits
     };
     assert_eq!([hits("lru"), hits("newest")], [0, 1]);
     assert!(replacement::POLICIES.iter().any(|policy| policy.name == "newest" && policy.source == "made up"));

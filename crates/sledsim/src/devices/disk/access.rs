@@ -3,16 +3,16 @@
 use std::cell::Cell;
 
 use super::background::{Freed, Task};
-use super::books::Books;
 use super::buffer::Buffer;
 use super::bus::Chunk;
 use super::command::{ns, Overheads};
 use super::pass::{Errand, Pass, Supply, Way};
 use super::resting::Resting;
+use super::work_log::{PhaseTimeline, WorkLog};
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::convert::trunc_to_u64;
-use crate::devices::power_account::PowerAccount;
+use crate::devices::power_manager::PowerManager;
 use crate::devices::{
     Coordinates, Dimensions, EnergyLedger, Location, Mechanism, Platter, Powered, Rotating, Service, VolatileCache,
 };
@@ -103,7 +103,7 @@ pub struct DiskDevice {
     pub(super) strayed: bool,
     /// Kind of the last request, and the block behind its last.
     pub(super) previous: (Op, u64),
-    pub(super) books: Books,
+    pub(super) work_log: WorkLog,
     /// Arrivals of the request being served: kept for its memory.
     pub(super) chunks: Vec<Chunk>,
     block_bytes: u32,
@@ -147,7 +147,7 @@ impl DiskDevice {
             task: None,
             strayed: false,
             previous: (Op::Read, u64::MAX),
-            books: if p.power.is_some() { Books::remembering() } else { Books::default() },
+            work_log: WorkLog::new(p.power.is_some()),
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
@@ -156,9 +156,9 @@ impl DiskDevice {
             resting: p
                 .power
                 .as_ref()
-                .map(PowerAccount::new)
+                .map(PowerManager::new)
                 .transpose()?
-                .map(|account| Box::new(Resting::new(account))),
+                .map(|manager| Box::new(Resting::new(manager))),
             mechanics,
         })
     }
@@ -180,10 +180,10 @@ impl DiskDevice {
         }
     }
 
-    /// A pass for an operation is over, or broken off at `until`: books it and leaves its arm there.
+    /// Adds a pass for an operation, which ends or is stopped at `until`, to the work log, and leaves its arm there.
     #[inline]
     pub(super) fn passed(&mut self, pass: &Pass, op: Op, until: Time) {
-        self.books.pass(pass, op, until);
+        self.work_log.pass(pass, op, until);
         self.arms[pass.arm as usize] = pass.to;
         (self.arm, self.free) = (pass.arm, until);
     }
@@ -309,7 +309,7 @@ impl Mechanism for DiskDevice {
         debug_assert!(request.fits(self.mechanics.layout().capacity_blocks()), "{request:?}");
         self.freed.set(None);
         self.ready.set(None);
-        self.books.settle(now);
+        self.work_log.settle(now);
         match self.resting.take() {
             None => self.serve_ready(now, request),
             Some(resting) => self.serve_awake(resting, now, request),
@@ -375,10 +375,14 @@ impl DiskDevice {
 
     /// What comes before the data of a write to a place.
     fn set_up_at(&self, at: Time, place: Place) -> Set {
-        if !self.policy.extra_write_disconnect {
+        // Only a write after a write may continue it.
+        if !self.policy.extra_write_disconnect && self.previous.0 != Op::Write {
             return self.set_up_once(at, u64::MAX);
         }
         let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
+        if !self.policy.extra_write_disconnect {
+            return self.set_up_once(at, first);
+        }
         self.set_up(at, first, self.buffer.for_write(first, first + 1))
     }
 
@@ -393,7 +397,7 @@ impl DiskDevice {
                 let onward_ns = self.write_departure_ns(self.previous.1);
                 twice_ns.min(onward_ns).min(self.write_departure_ns(u64::MAX))
             }
-            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX),
+            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX).min(self.write_departure_ns(self.previous.1)),
         };
         self.overheads.request_ns + kind_ns
     }
@@ -415,8 +419,8 @@ impl DiskDevice {
 
 /// A finished request.
 #[inline]
-pub(super) fn served(start: Time, end: Time, story: super::books::Story) -> Service {
-    let service = Service { start, end, free: end, phases: story.end(end), ..Service::default() };
+pub(super) fn served(start: Time, end: Time, phases: PhaseTimeline) -> Service {
+    let service = Service { start, end, free: end, phases: phases.end(end), ..Service::default() };
     debug_assert_eq!(service.phases.service_ns(), end - start, "each nanosecond is of one phase: {service:?}");
     service
 }

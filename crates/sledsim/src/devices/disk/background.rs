@@ -4,8 +4,8 @@
 //! something, and a pass that is over is followed by the next one.
 
 use super::access::DiskDevice;
-use super::books::Books;
 use super::pass::{Errand, Pass};
+use super::work_log::WorkLog;
 use super::Arm;
 use crate::request::Op;
 use crate::time::Time;
@@ -54,11 +54,11 @@ pub(super) struct Freed {
 }
 
 impl DiskDevice {
-    /// What the arms will have done until `now` for the task, in addition to what is in the books.
-    pub(super) fn book_ahead(&self, books: &mut Books, now: Time) {
+    /// Adds the work for the task until `now` to a copy of the work log.
+    pub(super) fn plan_work(&self, log: &mut WorkLog, now: Time) {
         let (mut task, mut arms) = (self.task, self.arms);
         while let Some(under_way) = task.filter(|task| task.pass.begin < now) {
-            books.pass(&under_way.pass, under_way.errand.op, now);
+            log.pass(&under_way.pass, under_way.errand.op, now);
             arms[under_way.pass.arm as usize] = under_way.pass.to;
             task = self.following(under_way, &arms);
         }
@@ -123,7 +123,7 @@ impl DiskDevice {
         Some(task)
     }
 
-    /// The pass of the task is over: books it and goes on to the next, if there is one.
+    /// Adds the pass of the task, which has ended, to the work log, and goes on to the next, if there is one.
     pub(super) fn next_pass(&mut self) {
         let Some(task) = self.task else { return };
         let done = task.pass;

@@ -2,7 +2,6 @@
 
 mod access;
 mod background;
-mod books;
 mod buffer;
 mod bus;
 mod characteristics;
@@ -18,6 +17,7 @@ mod rotation;
 mod seek;
 mod seek_curve;
 mod sparing;
+mod work_log;
 mod writing;
 
 pub use access::DiskDevice;

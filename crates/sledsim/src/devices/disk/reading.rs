@@ -1,10 +1,10 @@
 //! Reads: from the buffer, from the medium, or from both.
 
 use super::access::{served, DiskDevice};
-use super::books::Story;
 use super::buffer::Found;
 use super::bus::{hand_over, Chunk, Terms};
 use super::pass::{Errand, Pass, Supply};
+use super::work_log::PhaseTimeline;
 use super::ReadAhead;
 use crate::convert::trunc_to_u64;
 use crate::devices::Service;
@@ -65,15 +65,15 @@ impl DiskDevice {
         match self.buffer.find(first, end, None) {
             Found::Whole(segment) => {
                 self.buffer.touch(segment);
-                let mut story = Story::new(start);
-                story.command(left);
-                story.background(free);
+                let mut phases = PhaseTimeline::new(start);
+                phases.command(left);
+                phases.background(free);
                 let connected = left.max(free) + self.overheads.first_reselect_ns + self.overheads.preparation_ns;
-                story.command(connected);
+                phases.command(connected);
                 let over = connected + (end - first) * self.overheads.read_block_ns;
-                story.bus(over);
+                phases.bus(over);
                 self.finish_read(segment, end);
-                served(start, over + self.overheads.read_completion_ns, story)
+                served(start, over + self.overheads.read_completion_ns, phases)
             }
             Found::Part(segment) => self.read_rest(start, at, free, segment, first, end, connected),
             Found::Nothing => self.read_miss(start, at, free, first, end),
@@ -89,11 +89,11 @@ impl DiskDevice {
     /// A read that is in the buffer whole.
     fn read_hit(&mut self, start: Time, at: Time, free: Time, segment: usize, first: u64, end: u64) -> Service {
         self.buffer.touch(segment);
-        let mut story = Story::new(start);
+        let mut phases = PhaseTimeline::new(start);
         let connected = at + self.hit_ns() + self.overheads.preparation_ns;
-        story.command(connected);
+        phases.command(connected);
         let over = connected + (end - first) * self.overheads.read_block_ns;
-        story.bus(over);
+        phases.bus(over);
         match self.task {
             // A stream being read ahead is read on.
             Some(task) if !task.writes() && task.segment == segment => self.read_on(segment, first, end),
@@ -106,7 +106,7 @@ impl DiskDevice {
         }
         self.hold_back(segment, first, at, over);
         self.finish_read(segment, end);
-        served(start, over + self.overheads.read_completion_ns, story)
+        served(start, over + self.overheads.read_completion_ns, phases)
     }
 
     /// Moves the limits of the read-ahead under way for a request on the same stream.
@@ -158,18 +158,18 @@ impl DiskDevice {
         if there > 0 {
             self.chunks.push(Chunk { blocks: there, first: at, last: at });
         }
-        let mut story = Story::new(start);
+        let mut phases = PhaseTimeline::new(start);
         if self.task.is_some() {
-            story.command(connected.unwrap_or(at));
+            phases.command(connected.unwrap_or(at));
             self.read_on(segment, first, end);
             let arrived = self.gather(first + there, end, at);
-            story.transfer(arrived);
+            phases.transfer(arrived);
         } else {
             let begin = (at + self.overheads.read_miss.get(self.previous.0)).max(free);
-            story.command(begin);
-            self.fetch(&mut story, begin, segment, first, end);
+            phases.command(begin);
+            self.fetch(&mut phases, begin, segment, first, end);
         }
-        self.deliver(start, at, story, segment, end, connected)
+        self.deliver(start, at, phases, segment, end, connected)
     }
 
     /// Carries a read-ahead on up to `end`, noting when the blocks from `from` on arrive.
@@ -201,16 +201,16 @@ impl DiskDevice {
         self.chunks.clear();
         let miss_ns = self.overheads.read_miss.get(self.previous.0);
         let begin = (at + miss_ns).max(free);
-        let mut story = Story::new(start);
-        story.command(at + miss_ns);
-        story.background(begin);
-        self.fetch(&mut story, begin, segment, first, end);
+        let mut phases = PhaseTimeline::new(start);
+        phases.command(at + miss_ns);
+        phases.background(begin);
+        self.fetch(&mut phases, begin, segment, first, end);
         let connected = self.policy.never_disconnect.then(|| at + miss_ns + self.overheads.preparation_ns);
-        self.deliver(start, at, story, segment, end, connected)
+        self.deliver(start, at, phases, segment, end, connected)
     }
 
     /// Reads what a segment lacks up to `end` from the medium, and goes on reading ahead.
-    fn fetch(&mut self, story: &mut Story, begin: Time, segment: usize, first: u64, end: u64) {
+    fn fetch(&mut self, phases: &mut PhaseTimeline, begin: Time, segment: usize, first: u64, end: u64) {
         let any_order = self.policy.any_order_reads;
         // A stream is taken up again where it was left.
         let least_seek_ns = if self.buffer.segment(segment).end > first { 0 } else { self.least_seek_ns(Op::Read) };
@@ -222,7 +222,7 @@ impl DiskDevice {
         while lbn < end {
             let pass = Pass::plan(&self.mechanics, at, &self.arms, lbn, end, &errand);
             self.note_arrivals(&pass);
-            story.pass(&pass);
+            phases.pass(&pass);
             self.passed(&pass, Op::Read, pass.end);
             if self.policy.free_blocks && lbn == first {
                 free_blocks = self.keep_free_blocks(segment, &pass);
@@ -310,7 +310,7 @@ impl DiskDevice {
         &mut self,
         start: Time,
         at: Time,
-        mut story: Story,
+        mut phases: PhaseTimeline,
         segment: usize,
         end: u64,
         connected: Option<Time>,
@@ -326,12 +326,12 @@ impl DiskDevice {
         };
         let left = at + o.read_miss.get(self.previous.0) + o.read_disconnect.get(self.previous.0);
         let transfer = hand_over(&self.chunks, connected, left, &terms);
-        story.command(transfer.connected.min(transfer.end));
-        story.bus(transfer.end);
+        phases.command(transfer.connected.min(transfer.end));
+        phases.bus(transfer.end);
         let over = transfer.end + o.read_completion_ns;
         self.hold_back(segment, end - blocks, at, over);
         self.finish_read(segment, end);
-        served(start, over, story)
+        served(start, over, phases)
     }
 
     /// What becomes of a segment when a read is complete.

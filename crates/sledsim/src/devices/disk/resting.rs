@@ -1,24 +1,24 @@
 //! A drive with known powers: since when it rests, and the return from an idle mode before a request.
 
 use super::access::DiskDevice;
-use super::books::Books;
-use crate::devices::power_account::{ActivityUntil, PowerAccount};
+use super::work_log::WorkLog;
+use crate::devices::power_manager::{ActivityUntil, BusyTime, PowerManager};
 use crate::devices::{EnergyLedger, Powered, Service};
-use crate::power::{Meter, SpinDown, SpinDownSpec};
+use crate::power::{EnergyAccount, SpinDown, SpinDownSpec};
 use crate::request::Request;
 use crate::time::Time;
 
 /// What a drive keeps of its powers.
 #[derive(Clone)]
 pub(super) struct Resting {
-    pub account: PowerAccount,
+    pub manager: PowerManager,
     /// When the last service was over.
     served: Time,
 }
 
 impl Resting {
-    pub(super) fn new(account: PowerAccount) -> Self {
-        Self { account, served: Time::ZERO }
+    pub(super) fn new(manager: PowerManager) -> Self {
+        Self { manager, served: Time::ZERO }
     }
 }
 
@@ -28,7 +28,7 @@ impl DiskDevice {
     #[must_use]
     pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
         if let Some(resting) = &mut self.resting {
-            resting.account.set_policy(policy);
+            resting.manager.set_policy(policy);
         }
         self
     }
@@ -56,50 +56,44 @@ impl DiskDevice {
         match self.ready.get() {
             Some((asked, ready)) if asked == now => ready,
             _ => {
-                let ready = now + resting.account.wake_ns(now, self.rests_since(resting.served, now));
+                let ready = now + resting.manager.wake_ns(now, self.rests_since(resting.served, now));
                 self.ready.set(Some((now, ready)));
                 ready
             }
         }
     }
 
-    /// The books as they will be at `now`.
-    fn books_at(&self, now: Time) -> Books {
-        let mut books = self.books.clone();
-        books.settle(now);
-        self.book_ahead(&mut books, now);
-        books
+    /// Returns the work log as it will be at `now`.
+    fn work_log_at(&self, now: Time) -> WorkLog {
+        let mut log = self.work_log.clone();
+        log.settle(now);
+        self.plan_work(&mut log, now);
+        log
     }
 
-    /// What those say, the drive having had nothing to do since then, if it hasn't.
-    fn activity(books: &Books, now: Time, since: Option<Time>) -> ActivityUntil<'_> {
-        ActivityUntil { now, idle_since: since, busy: books.busy(now), work: books.untold() }
-    }
-
-    /// Serves a request once the drive has returned from the idle mode in which it is found: as if it came then.
+    /// Serves a request once the drive has returned from its idle mode, as if the request arrived then.
     pub(super) fn serve_awake(&mut self, mut resting: Box<Resting>, now: Time, request: &Request) -> Service {
-        let (books, since) = (self.books_at(now), self.rests_since(resting.served, now));
-        let activity = Self::activity(&books, now, since);
-        let wake_ns = resting.account.wake(&activity);
-        self.books.told(now);
+        let idle_since = self.rests_since(resting.served, now);
+        let wake_ns = resting.manager.wake(&ActivityUntil { now, idle_since, work: self.work_log_at(now).work() });
+        self.work_log.forget(now);
         let mut service = self.serve_ready(now + wake_ns, request);
         service.start = now;
         service.phases.startup_ns = wake_ns;
         resting.served = service.end;
-        let after = self.books_at(service.end).busy(service.end);
-        service.energy = resting.account.service_energy(service.end - now, wake_ns, [&activity.busy, &after]);
+        let work = BusyTime::between(self.work_log_at(service.end).work(), now, service.end);
+        service.energy = resting.manager.service_energy(service.end - now, wake_ns, &work);
         self.resting = Some(resting);
         service
     }
 
     /// See [`crate::devices::Mechanism::ledger`].
     pub(super) fn ledger_at(&self, now: Time) -> EnergyLedger {
-        let books = self.books_at(now);
+        let log = self.work_log_at(now);
         match &self.resting {
-            None => books.busy(now).ledger(now),
+            None => log.busy(now).ledger(now),
             Some(resting) => {
-                let since = self.rests_since(resting.served, now);
-                resting.account.ledger(&Self::activity(&books, now, since), None)
+                let idle_since = self.rests_since(resting.served, now);
+                resting.manager.ledger(&ActivityUntil { now, idle_since, work: log.work() }, None)
             }
         }
     }
@@ -119,30 +113,31 @@ impl Powered for DiskDevice {
     }
 
     fn spin_down(&self) -> &SpinDown {
-        self.resting().account.spin_down()
+        self.resting().manager.spin_down()
     }
 
     fn spin_down_mut(&mut self) -> &mut SpinDown {
-        self.resting.as_deref_mut().expect("as above").account.spin_down_mut()
+        self.resting.as_deref_mut().expect("as above").manager.spin_down_mut()
     }
 
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         let resting = self.resting();
-        let since = self.rests_since(resting.served, now).filter(|&since| since <= then);
-        resting.account.ledger(&Self::activity(&self.books_at(then), then, since), Some(now))
+        let idle_since = self.rests_since(resting.served, now).filter(|&since| since <= then);
+        let log = self.work_log_at(then);
+        resting.manager.ledger(&ActivityUntil { now: then, idle_since, work: log.work() }, Some(now))
     }
 
-    fn meter(&self, now: Time) -> Meter {
+    fn energy_account(&self, now: Time) -> EnergyAccount {
         let resting = self.resting();
-        let since = self.rests_since(resting.served, now);
-        resting.account.meter(&Self::activity(&self.books_at(now), now, since))
+        let idle_since = self.rests_since(resting.served, now);
+        resting.manager.account(&ActivityUntil { now, idle_since, work: self.work_log_at(now).work() })
     }
 
-    fn settle_meter(&mut self, now: Time) -> &mut Meter {
-        let books = self.books_at(now);
-        let since = self.rests_since(self.resting().served, now);
-        self.books.told(now);
-        let account = &mut self.resting.as_deref_mut().expect("as above").account;
-        account.settle_meter(&Self::activity(&books, now, since))
+    fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
+        let log = self.work_log_at(now);
+        let idle_since = self.rests_since(self.resting().served, now);
+        self.work_log.forget(now);
+        let manager = &mut self.resting.as_deref_mut().expect("as above").manager;
+        manager.settle_account(&ActivityUntil { now, idle_since, work: log.work() })
     }
 }

@@ -2,9 +2,9 @@
 
 use super::access::{served, DiskDevice};
 use super::background::Task;
-use super::books::Story;
 use super::command::write_stock_blocks;
 use super::pass::{Errand, Pass, Supply};
+use super::work_log::PhaseTimeline;
 use super::FastWrite;
 use crate::devices::Service;
 use crate::request::Op;
@@ -105,19 +105,19 @@ impl DiskDevice {
 
     /// Serves a flush that was told at `start` and is looked at from `at` on: ends when what is on its way is on the medium.
     pub(super) fn write_back(&mut self, start: Time, at: Time) -> Service {
-        let mut story = Story::new(start);
-        story.command(at);
+        let mut phases = PhaseTimeline::new(start);
+        phases.command(at);
         let end = self.task.filter(|task| task.writes()).map_or(at, |task| self.carry_on(task.limit, at));
-        story.background(end);
-        served(start, end + self.overheads.write_completion_ns, story)
+        phases.background(end);
+        served(start, end + self.overheads.write_completion_ns, phases)
     }
 
     /// A write that continues data on its way to the medium.
     fn append(&mut self, start: Time, at: Time, first: u64, end: u64, room: u64) -> Service {
         let o = self.overheads;
         let connected = at + self.write_command_ns(first, true) + o.preparation_ns;
-        let mut story = Story::new(start);
-        story.command(connected);
+        let mut phases = PhaseTimeline::new(start);
+        phases.command(connected);
         let blocks = end - first;
         let mut over = connected + blocks * o.write_block_ns;
         if let Some(task) = self.task.as_mut() {
@@ -133,8 +133,8 @@ impl DiskDevice {
             let taken = self.carry_on(end - self.buffer.segment_blocks(), at);
             over = over.max(taken);
         }
-        story.bus(over);
-        served(start, over + o.write_completion_ns, story)
+        phases.bus(over);
+        served(start, over + o.write_completion_ns, phases)
     }
 
     /// A write that had to wait for the medium until `free`.
@@ -143,13 +143,13 @@ impl DiskDevice {
         let command = at + self.write_command_ns(first, false);
         let left = command + o.write_disconnect_ns;
         let back = left.max(free);
-        let mut story = Story::new(start);
-        story.command(left);
-        story.background(back);
+        let mut phases = PhaseTimeline::new(start);
+        phases.command(left);
+        phases.background(back);
         let connected = back + o.first_reselect_ns + o.preparation_ns;
         let segment = self.buffer.for_write(first, end);
         let write = self.set_off(Set { command, connected, twice: false }, free, (first, end), segment);
-        self.put(start, story, &write)
+        self.put(start, phases, &write)
     }
 
     /// What comes before the data of a write that is looked at from `at` on and finds no other on its way.
@@ -178,7 +178,7 @@ impl DiskDevice {
     fn write_now(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
         let segment = self.buffer.for_write(first, end);
         let write = self.set_off(self.set_up(at, first, segment), free, (first, end), segment);
-        self.put(start, Story::new(start), &write)
+        self.put(start, PhaseTimeline::new(start), &write)
     }
 
     /// A write so set up, whose arm is free from `free` on.
@@ -198,7 +198,7 @@ impl DiskDevice {
     }
 
     /// Fills the buffer and sends the arm off.
-    fn put(&mut self, start: Time, story: Story, write: &Write) -> Service {
+    fn put(&mut self, start: Time, phases: PhaseTimeline, write: &Write) -> Service {
         let (first, end, segment) = (write.first, write.end, write.segment);
         self.buffer.restart(segment, first, true);
         self.buffer.invalidate(first, end, segment);
@@ -231,33 +231,33 @@ impl DiskDevice {
             errand,
         };
         if self.policy.fast_write == FastWrite::None {
-            self.put_through(start, story, write, task)
+            self.put_through(start, phases, write, task)
         } else {
-            self.put_behind(start, story, write, task)
+            self.put_behind(start, phases, write, task)
         }
     }
 
     /// Reports a write when the buffer has it; the medium follows.
-    fn put_behind(&mut self, start: Time, mut story: Story, write: &Write, task: Task) -> Service {
+    fn put_behind(&mut self, start: Time, mut phases: PhaseTimeline, write: &Write, task: Task) -> Service {
         self.task = Some(task);
-        story.command(write.connected);
+        phases.command(write.connected);
         let mut over = write.arrived;
         let size = self.buffer.segment_blocks();
         if write.end - write.first > size {
             over = over.max(self.carry_on(write.end - size, start));
         }
-        story.bus(over);
-        served(start, over + self.overheads.write_completion_ns, story)
+        phases.bus(over);
+        served(start, over + self.overheads.write_completion_ns, phases)
     }
 
     /// Reports a write when the medium has it.
-    fn put_through(&mut self, start: Time, mut story: Story, write: &Write, mut task: Task) -> Service {
+    fn put_through(&mut self, start: Time, mut phases: PhaseTimeline, write: &Write, mut task: Task) -> Service {
         self.strayed = false;
-        story.command(write.command);
-        story.background(write.begin);
+        phases.command(write.command);
+        phases.background(write.begin);
         loop {
             let pass = task.pass;
-            story.pass(&pass);
+            phases.pass(&pass);
             self.passed(&pass, Op::Write, pass.end);
             match self.following(task, &self.arms) {
                 Some(following) => task = following,
@@ -276,6 +276,6 @@ impl DiskDevice {
             task.pass.end.max(write.arrived + disconnect_ns) + reselect_ns
         };
         self.buffer.settle(write.segment);
-        served(start, done + o.write_completion_ns, story)
+        served(start, done + o.write_completion_ns, phases)
     }
 }

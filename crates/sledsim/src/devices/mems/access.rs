@@ -1,23 +1,20 @@
 //! The sled at work: pass by pass over rows, and idle in between.
 
 use crate::devices::mems::approach::{Approach, Sled};
-use crate::devices::mems::course::Course;
-use crate::devices::mems::energy::{Books, Power};
+use crate::devices::mems::energy::{PassTime, Power, ServiceWork, IDLE, INACTIVE, STOPPED};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters, StopAt};
 use crate::devices::mems::points;
 use crate::devices::mems::positioning::{Positioning, YState};
+use crate::devices::mems::service_trace::ServiceTrace;
 use crate::devices::mems::subsector::Extent;
 use crate::devices::mems::tips::Tips;
 use crate::fault::Fault;
-use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
+use crate::power::{Activity, EnergyAccount, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{ms_to_ns, s_to_ns, Time};
-
-/// The idle mode in which the sled stands still.
-const STOPPED: usize = 1;
 
 /// One sled with its tips.
 #[derive(Clone)]
@@ -26,8 +23,7 @@ pub struct MemsDevice {
     pub(super) tips: Tips,
     positioning: Positioning,
     pub(super) power: Power,
-    servo_ns: u64,
-    transfer_ns: u64,
+    pub(super) pass_time: PassTime,
     bus_ns_per_block: u64,
     pub(super) overhead_ns: u64,
     startup_ns: u64,
@@ -36,25 +32,22 @@ pub struct MemsDevice {
     stops_in_place: bool,
     /// Whether only the tips that hold needed bytes are switched on.
     pub(super) subsector: bool,
-    /// Idle, and stopped.
+    /// Its modes: idle, and stopped.
     pub(super) spin_down: SpinDown,
-    sled_w: f64,
     /// Power of each tip of the last access while the sled is idle.
     idle_tip_w: f64,
     /// When the bus has carried everything so far.
     bus_free: Time,
     pub(super) sled: Sled,
-    /// Everything up to the end of the last service.
-    pub(super) books: Books,
-    /// Regret of the idle periods that have ended, but for the last.
+    /// Energy that an ideal policy would have saved in the idle periods that have ended, except the last.
     pub(super) regret_j: f64,
-    /// Regret of the last that has ended.
+    /// Energy that an ideal policy would have saved in the last idle period that has ended.
     pub(super) last_regret_j: f64,
     pub(super) last: LastService,
-    /// The latest service, span by span.
-    pub(super) course: Course,
-    /// Told of everything before it, and perhaps of more.
-    pub(super) meter: Meter,
+    /// The latest service.
+    pub(super) trace: ServiceTrace,
+    /// Includes everything before the latest service, and perhaps more.
+    pub(super) account: EnergyAccount,
 }
 
 /// The latest service: it may reach beyond the present.
@@ -66,12 +59,19 @@ pub(super) struct LastService {
 }
 
 impl LastService {
-    /// Tells a meter, which knows of the service, of the idle time since.
+    /// Adds the idle time since the service to an account that includes the service.
     #[inline]
-    pub(super) fn tell_idle(&self, meter: &mut Meter, power: &Power, idle: &Books) {
-        meter.span(Activity::READY, self.end + idle.idle_ns, power.idle_w(self.tips));
-        meter.span(Activity::idle(STOPPED), self.end + idle.idle_ns + idle.inactive_ns, power.inactive_w());
+    pub(super) fn add_idle(&self, account: &mut EnergyAccount, idle: IdleTime) {
+        account.add(IDLE, self.tips, self.end + idle.moving_ns);
+        account.add(INACTIVE, 0, self.end + idle.moving_ns + idle.stopped_ns);
     }
+}
+
+/// The time of an idle period.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleTime {
+    pub moving_ns: u64,
+    pub stopped_ns: u64,
 }
 
 /// A service in the making.
@@ -84,7 +84,7 @@ pub(super) struct Passes {
     pub(super) phases: Phases,
     tips: u32,
     positioned: bool,
-    books: Books,
+    work: ServiceWork,
 }
 
 impl MemsDevice {
@@ -125,10 +125,11 @@ impl MemsDevice {
         // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.
         let pass_ns = s_to_ns(geometry.pitch_bits() * bit_s);
         let servo_ns = s_to_ns(geometry.servo_share_bits() * bit_s);
+        let pass_time = PassTime { servo_ns, data_ns: pass_ns - servo_ns };
+        let power = Power::new(p);
         Ok(Self {
-            power: Power::new(p, servo_ns, pass_ns - servo_ns),
-            servo_ns,
-            transfer_ns: pass_ns - servo_ns,
+            power,
+            pass_time,
             bus_ns_per_block: ms_to_ns(p.bus_ms_per_block),
             overhead_ns: ms_to_ns(p.overhead_ms),
             startup_ns: ms_to_ns(p.startup_ms),
@@ -136,16 +137,14 @@ impl MemsDevice {
             stops_in_place: p.stop_at == StopAt::InPlace,
             subsector: false,
             spin_down: idle_modes::policy(p, spin_down)?,
-            sled_w: p.sled_mw * 1e-3,
             idle_tip_w: idle_modes::idle_tip_w(p),
             sled: Sled::on(geometry.centre_cylinder(), YState::Rest),
             bus_free: Time::ZERO,
-            books: Books::default(),
             regret_j: 0.0,
             last_regret_j: 0.0,
             last: LastService::default(),
-            course: Course::default(),
-            meter: Meter::new(Activity::idle(STOPPED)),
+            trace: ServiceTrace::new(pass_time),
+            account: EnergyAccount::new(Activity::idle(STOPPED), power.levels(p, pass_time)),
             tips: Tips::new(p, &geometry, sled)?,
             positioning,
             geometry,
@@ -210,30 +209,25 @@ impl MemsDevice {
         Sled::on(self.geometry.centre_cylinder(), YState::Rest)
     }
 
-    /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
-    /// `None` where none has so far.
+    /// Returns the first `part_ns` of the idle period after the last service, if a request ends it after `whole_ns`; `None` if it
+    /// goes on.
     #[inline]
-    pub(super) fn idle_books(&self, part_ns: u64, whole_ns: Option<u64>) -> Books {
+    pub(super) fn idle_time(&self, part_ns: u64, whole_ns: Option<u64>) -> IdleTime {
         if self.untouched() {
-            return Books { inactive_ns: part_ns, ..Books::default() };
+            return IdleTime { moving_ns: 0, stopped_ns: part_ns };
         }
-        let [moving_ns, inactive_ns, ..] = match whole_ns {
+        let [moving_ns, stopped_ns, ..] = match whole_ns {
             Some(whole_ns) => self.spin_down.part_ns(part_ns, whole_ns),
             None => self.spin_down.open_ns(part_ns),
         };
-        Books {
-            idle_ns: moving_ns,
-            idle_tip_ns: u128::from(moving_ns) * u128::from(self.last.tips),
-            inactive_ns,
-            ..Books::default()
-        }
+        IdleTime { moving_ns, stopped_ns }
     }
 
     /// Ends the idle period before a service that begins at `now`; returns how long the sled takes to be ready if it has to
     /// start up.
     #[inline]
     fn end_idle(&mut self, now: Time) -> Option<u64> {
-        self.course.tell_all(&mut self.meter, &self.power);
+        self.trace.add_all(&mut self.account);
         self.regret_j += self.last_regret_j;
         self.last_regret_j = 0.0;
         // Most requests of a busy device wait for it.
@@ -242,10 +236,9 @@ impl MemsDevice {
         }
         let moved = self.moved_by(now);
         let idle_ns = now.saturating_since(self.last.end);
-        let idle = self.idle_books(idle_ns, Some(idle_ns));
-        self.books.add_idle(&idle);
-        self.last.tell_idle(&mut self.meter, &self.power, &idle);
-        // The spell before the first service is nobody's choice.
+        let idle = self.idle_time(idle_ns, Some(idle_ns));
+        self.last.add_idle(&mut self.account, idle);
+        // No policy decides about the time before the first service.
         if !self.untouched() {
             self.last_regret_j = self.spin_down.regret_j(idle_ns);
             self.spin_down.ended(idle_ns);
@@ -256,26 +249,27 @@ impl MemsDevice {
         })
     }
 
-    /// Everything up to the last service, and so much of the idle period since; the regret of it is `regret_j`.
-    pub(super) fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
-        let mut books = self.books;
-        books.add_idle(since);
+    /// Returns the ledger after the last service and the idle time `idle` since, in which an ideal policy would save `regret_j`.
+    pub(super) fn idle_ledger(&self, idle: IdleTime, regret_j: f64) -> EnergyLedger {
+        let mut account = self.account_after(idle);
+        let surplus_ns = account.at().saturating_since(self.last.end + idle.moving_ns + idle.stopped_ns);
+        if surplus_ns > 0 {
+            // The account includes more of the idle period.
+            let added_ns = account.at() - self.last.end;
+            let added = self.idle_time(added_ns, Some(added_ns));
+            account.remove_time(IDLE, self.last.tips, added.moving_ns - idle.moving_ns);
+            account.remove_time(INACTIVE, 0, added.stopped_ns - idle.stopped_ns);
+        }
         let regret_j = self.regret_j + self.last_regret_j + if self.untouched() { 0.0 } else { regret_j };
-        let meter = self.meter_after(since);
-        EnergyLedger { regret_j, ..books.tally(&self.power).ledger(&self.power, &meter) }
+        EnergyLedger { regret_j, ..account.ledger() }
     }
 
-    /// The meter, told of the last service and of what the sled did since.
-    pub(super) fn meter_after(&self, since: &Books) -> Meter {
-        let mut meter = self.meter.clone();
-        self.course.tell(&mut meter, &self.power, self.last.end);
-        self.last.tell_idle(&mut meter, &self.power, since);
-        meter
-    }
-
-    /// Servo and data time of one pass.
-    pub(super) fn pass_ns(&self) -> (u64, u64) {
-        (self.servo_ns, self.transfer_ns)
+    /// Returns the account after the last service and the idle time since.
+    pub(super) fn account_after(&self, idle: IdleTime) -> EnergyAccount {
+        let mut account = self.account.clone();
+        self.trace.add_until(self.last.end, &mut account);
+        self.last.add_idle(&mut account, idle);
+        account
     }
 
     /// What is accessed for `request`.
@@ -290,10 +284,13 @@ impl MemsDevice {
     pub(super) fn begin(&mut self, now: Time) -> Passes {
         debug_assert!(self.untouched() || self.last.end <= now, "the sled serves until {:?}", self.last.end);
         let startup = self.end_idle(now);
-        let (startup_ns, startups) = (startup.unwrap_or(0), u64::from(startup.is_some()));
-        let books = Books { startup_ns, startups, ..Books::default() };
+        if startup.is_some() {
+            // A start-up that takes no time counts, too.
+            self.account.enter(Activity::STARTUP);
+        }
+        let startup_ns = startup.unwrap_or(0);
         let awake = now + startup_ns;
-        self.course.begin(now, startup_ns);
+        self.trace.begin(now, startup_ns);
         Passes {
             start: now,
             at: awake,
@@ -301,7 +298,7 @@ impl MemsDevice {
             phases: Phases { startup_ns, ..Phases::default() },
             tips: 0,
             positioned: false,
-            books,
+            work: ServiceWork { startup_ns, ..ServiceWork::default() },
         }
     }
 
@@ -333,23 +330,23 @@ impl MemsDevice {
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
             run.phases.settle_ns = if approach.settles { self.positioning.settle_ns() } else { 0 };
         }
-        run.books.seek_ns += seek_ns;
+        run.work.seek_ns += seek_ns;
         run.at += seek_ns;
         let mut wait_ns = 0;
         if writes > 0 {
             run.bus_done += u64::from(writes) * self.bus_ns_per_block;
             wait_ns = run.bus_done.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
-            run.books.idle_ns += wait_ns;
+            run.work.wait_ns += wait_ns;
             run.at += wait_ns;
         }
-        self.course.pass(seek_ns, wait_ns, tips, rows);
+        self.trace.pass(seek_ns, wait_ns, tips, rows);
         run.tips = tips;
-        run.books.passes += units;
-        run.books.tip_passes += u64::from(tips) * units;
-        run.phases.servo_ns += units * self.servo_ns;
-        run.phases.transfer_ns += units * self.transfer_ns;
-        run.at += units * (self.servo_ns + self.transfer_ns);
+        run.work.passes += units;
+        run.work.tip_passes += u64::from(tips) * units;
+        run.phases.servo_ns += units * self.pass_time.servo_ns;
+        run.phases.transfer_ns += units * self.pass_time.data_ns;
+        run.at += units * self.pass_time.ns();
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
@@ -408,20 +405,19 @@ impl MemsDevice {
         }
     }
 
-    /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer
+    /// Ends a service. The sled is free when the last pass is over; what is left of the bus transfer
     /// overlaps with whatever it does next.
     #[inline]
     pub(super) fn finish(&mut self, run: &mut Passes) -> Service {
         let bus_ns = run.bus_done.saturating_since(run.at);
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
-        self.books.add_service(&run.books);
         self.last = LastService { end: run.at, tips: run.tips };
         if self.idle_tip_w > 0.0 {
-            self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
+            self.spin_down.set_ready_w(self.power.sled_w + f64::from(run.tips) * self.idle_tip_w);
         }
         debug_assert_eq!(run.phases.service_ns(), run.at + bus_ns - run.start, "each nanosecond is of one phase");
-        let energy = run.books.service_energy(&self.power);
+        let energy = run.work.energy(&self.power, self.pass_time);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy }
     }
 }

@@ -250,14 +250,14 @@ pub(super) fn finish_together(
     members: &[Member],
     out: &mut Vec<Service>,
 ) {
-    let (servo_ns, transfer_ns) = device.pass_ns();
+    let pass_time = device.pass_time;
     let first = run.phases;
     let whole = device.finish(run);
     let all: u64 = shares.iter().sum();
     for (&share, member) in shares.iter().zip(members) {
         let mut phases = first;
-        phases.servo_ns = servo_ns * member.passes;
-        phases.transfer_ns = transfer_ns * member.passes;
+        phases.servo_ns = pass_time.servo_ns * member.passes;
+        phases.transfer_ns = pass_time.data_ns * member.passes;
         phases.bus_ns = 0;
         phases.turnaround_ns = 0;
         phases.turnaround_ns = (member.bus_done - whole.start) - phases.service_ns();

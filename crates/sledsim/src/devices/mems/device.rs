@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::energy::STOPPED;
 use crate::devices::mems::subsector::PassesOf;
 use crate::devices::mems::{batch, estimate, plans, points};
 use crate::devices::{
@@ -10,7 +11,7 @@ use crate::devices::{
     MechanismState, Plan, Powered, Together,
 };
 use crate::engine::details::Count;
-use crate::power::{Meter, SpinDown};
+use crate::power::{EnergyAccount, SpinDown};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -99,18 +100,15 @@ impl Mechanism for MemsDevice {
 
     fn ledger(&self, now: Time) -> EnergyLedger {
         if now < self.last.end {
-            let mut books = self.books;
-            books.remove_service(&self.course.books());
-            let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
-            let mut meter = self.meter.clone();
-            self.course.tell(&mut meter, &self.power, now);
-            // What of a start-up is still to come has not been spent yet, and would not be saved.
-            let ahead_j = self.spin_down.ahead_j(1, self.course.awake() - now.min(self.course.awake()));
+            let mut account = self.account.clone();
+            self.trace.add_until(now, &mut account);
+            // The part of a start-up that is still to come has not been spent, and an ideal policy would not save it.
+            let ahead_j = self.spin_down.ahead_j(STOPPED, self.trace.started().saturating_since(now));
             let regret_j = self.regret_j + (self.last_regret_j - ahead_j).max(0.0);
-            return EnergyLedger { regret_j, ..tally.ledger(&self.power, &meter) };
+            return EnergyLedger { regret_j, ..account.ledger() };
         }
         let idle_ns = now.saturating_since(self.last.end);
-        self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
+        self.idle_ledger(self.idle_time(idle_ns, None), self.spin_down.waste_j(idle_ns))
     }
 
     fn batch_access(&self) -> Option<&dyn BatchAccess> {
@@ -157,26 +155,26 @@ impl Powered for MemsDevice {
         }
         let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
         let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
-        self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
+        self.idle_ledger(self.idle_time(part_ns, Some(whole_ns)), regret_j)
     }
 
-    fn meter(&self, now: Time) -> Meter {
+    fn energy_account(&self, now: Time) -> EnergyAccount {
         if now < self.last.end {
-            let mut meter = self.meter.clone();
-            self.course.tell(&mut meter, &self.power, now);
-            return meter;
+            let mut account = self.account.clone();
+            self.trace.add_until(now, &mut account);
+            return account;
         }
-        self.meter_after(&self.idle_books(now - self.last.end, None))
+        self.account_after(self.idle_time(now - self.last.end, None))
     }
 
-    fn settle_meter(&mut self, now: Time) -> &mut Meter {
-        self.course.tell(&mut self.meter, &self.power, now);
+    fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
+        self.trace.add_until(now, &mut self.account);
         let idle_ns = now.saturating_since(self.last.end);
         if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
-            let idle = self.idle_books(idle_ns, Some(idle_ns));
-            self.last.tell_idle(&mut self.meter, &self.power, &idle);
+            let idle = self.idle_time(idle_ns, Some(idle_ns));
+            self.last.add_idle(&mut self.account, idle);
         }
-        &mut self.meter
+        &mut self.account
     }
 }
 

@@ -1,8 +1,8 @@
-//! Services tried out: where they would leave the sled, and what they would take.
+//! Estimates of services: the state that each leaves the sled in, and its energy.
 
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::approach::Sled;
-use crate::devices::mems::energy::Books;
+use crate::devices::mems::energy::ServiceWork;
 use crate::devices::mems::positioning::YState;
 use crate::devices::mems::subsector::PassesOf;
 use crate::devices::{Estimate, MechanismState};
@@ -12,17 +12,17 @@ use crate::time::Time;
 /// See [`crate::devices::BatchAccess::estimate`].
 pub(super) fn estimate(device: &MemsDevice, now: Time, from: Option<MechanismState>, request: &Request) -> Estimate {
     let mut sled = from.map_or_else(|| device.sled_at(now).0, Sled::at);
-    let mut books = Books::default();
+    let mut work = ServiceWork::default();
     let mut passes = PassesOf::new(&device.geometry, device.extent(request));
     while !passes.is_over() {
         let pass = passes.next(&device.geometry);
         let approach = device.positioning().approach(&sled, pass.cylinder, pass.row);
-        books.seek_ns += approach.seek_ns;
-        books.passes += 1;
-        books.tip_passes += u64::from(device.tips.on(pass.tips, pass.by_op(request.op)[0]));
+        work.seek_ns += approach.seek_ns;
+        work.passes += 1;
+        work.tip_passes += u64::from(device.tips.on(pass.tips, pass.by_op(request.op)[0]));
         sled = approach.done;
     }
-    Estimate { to: sled.state(), servicing_j: books.service_energy(&device.power).servicing_j() }
+    Estimate { to: sled.state(), servicing_j: work.energy(&device.power, device.pass_time).servicing_j() }
 }
 
 /// See [`crate::devices::BatchAccess::move_j`].
@@ -32,7 +32,7 @@ pub(super) fn move_j(device: &MemsDevice, from: MechanismState, to: MechanismSta
 }
 
 fn seek_j(device: &MemsDevice, seek_ns: u64) -> f64 {
-    Books { seek_ns, ..Books::default() }.service_energy(&device.power).servicing_j()
+    ServiceWork { seek_ns, ..ServiceWork::default() }.energy(&device.power, device.pass_time).servicing_j()
 }
 
 /// See [`crate::devices::BatchAccess::max_turnaround_j`]: from the end of an upward pass to that of a downward pass over the same row,

@@ -1,5 +1,6 @@
 //! The idle modes of a sled: moving, and stopped.
 
+use crate::devices::mems::energy::Power;
 use crate::devices::mems::parameters::{IdleTips, MemsParameters, Timeout};
 use crate::fault::Fault;
 use crate::power::{Ladder, Mode, SpinDown, SpinDownSpec};
@@ -37,22 +38,23 @@ pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpe
 
 fn modes(parameters: &MemsParameters, idle_tips: u32) -> Vec<Mode> {
     let p = parameters;
+    let Power { sled_w, inactive_w, startup_w, .. } = Power::new(p);
     let ready = Mode {
         name: "idle".into(),
-        power_w: p.sled_mw * 1e-3 + f64::from(idle_tips) * idle_tip_w(p),
+        power_w: sled_w + f64::from(idle_tips) * idle_tip_w(p),
         after_ns: Some(0),
         wake_ns: 0,
         wake_w: 0.0,
     };
     let stopped = Mode {
         name: "inactive".into(),
-        power_w: p.inactive_mw * 1e-3,
+        power_w: inactive_w,
         after_ns: match p.inactive_after_ms {
             Timeout::AfterMs(value) => Some(ms_to_ns(value)),
             Timeout::Never => None,
         },
         wake_ns: ms_to_ns(p.startup_ms),
-        wake_w: p.startup_mw * 1e-3,
+        wake_w: startup_w,
     };
     vec![ready, stopped]
 }
@@ -64,7 +66,7 @@ pub(super) fn idle_tip_w(parameters: &MemsParameters) -> f64 {
         IdleTips::LastAccess => {
             let data_bits = parameters.tip_sector_bytes * parameters.encoded_bits_per_byte;
             let duty = f64::from(parameters.servo_bits) / f64::from(parameters.servo_bits + data_bits);
-            parameters.tip_mw * 1e-3 * duty
+            Power::new(parameters).tip_w * duty
         }
     }
 }

@@ -12,7 +12,6 @@ mod access;
 mod approach;
 mod batch;
 mod characteristics;
-mod course;
 mod device;
 mod energy;
 mod estimate;
@@ -23,6 +22,7 @@ mod parameters;
 mod plans;
 mod points;
 mod positioning;
+mod service_trace;
 mod subsector;
 mod tips;
 

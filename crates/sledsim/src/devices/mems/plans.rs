@@ -8,7 +8,7 @@
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::approach::Sled;
 use crate::devices::mems::batch::{extents, for_each_row, Joint, Visit, Wanted};
-use crate::devices::mems::energy::Books;
+use crate::devices::mems::energy::ServiceWork;
 use crate::devices::{are_contiguous, merged_request, Estimate, Plan, PlannedPass};
 use crate::request::Request;
 use crate::service::Service;
@@ -161,9 +161,9 @@ pub(super) fn plans(device: &MemsDevice, now: Time, requests: &[Request]) -> Vec
         let tour = Tour::of(device, sled, &wanted, &order);
         for (end, downward) in tour.ends.iter().zip([false, true]) {
             let Some(Reached { sled, seek_ns }) = *end else { continue };
-            let books = Books { seek_ns, passes, tip_passes, ..Books::default() };
-            let estimate =
-                Estimate { to: sled.state(), servicing_j: books.service_energy(&device.power).servicing_j() };
+            let work = ServiceWork { seek_ns, passes, tip_passes, ..ServiceWork::default() };
+            let servicing_j = work.energy(&device.power, device.pass_time).servicing_j();
+            let estimate = Estimate { to: sled.state(), servicing_j };
             let leads_there = |plan: &Plan| plan.estimate.to == estimate.to;
             // Of those as good the first stays.
             if plans.iter().all(|plan| !leads_there(plan) || plan.estimate.servicing_j > estimate.servicing_j) {

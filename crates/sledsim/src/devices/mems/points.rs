@@ -229,8 +229,7 @@ impl Positioning {
 
 /// So many points pass while the sled settles: what is no further off is near.
 fn reach(device: &MemsDevice) -> u64 {
-    let (servo_ns, transfer_ns) = device.pass_ns();
-    device.positioning().settle_ns() / (servo_ns + transfer_ns).max(1) + 1
+    device.positioning().settle_ns() / device.pass_time.ns().max(1) + 1
 }
 
 /// See [`crate::devices::Planner::for_each_companion`]: blocks near to `request` along Y, and of a single block those near to it

@@ -1,24 +1,24 @@
-//! Whether members, sizes and numbers of an array fit each other.
+//! Checks that the members and the parameters of an array fit each other.
 
 use super::journal::Journal;
 use super::layout::{Layout, Level};
 use super::spec::{ArraySpec, JournalHolds, Sparing};
 use crate::fault::{Fault, Kind, Path};
 
-/// So many members.
+/// A fault of the number of members.
 fn members(count: usize) -> Fault {
     Fault::at(Kind::Misfit, "members").says(format!(" are {count} in all"))
 }
 
-/// The member of that number, all of them counted.
+/// The path of a member.
 fn member(number: usize) -> Path {
     Path::from("members").step(number)
 }
 
-/// Blocks of a stripe unit over members of so many blocks of so many bytes.
+/// Returns the size of a stripe unit in blocks, given number and size of the blocks of each member.
 ///
 /// # Errors
-/// What does not fit: names both sides.
+/// The members or parameters do not fit each other.
 pub(super) fn unit_blocks(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) -> Result<u64, Fault> {
     let (count, spares, fewest) = (sizes.len(), spec.spares as usize, level.fewest_members());
     let name = level.name();
@@ -39,16 +39,16 @@ pub(super) fn unit_blocks(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) 
     }
     let block_bytes = equal_blocks(sizes)?;
     match level {
-        // Only the steps of a rebuild depend on it.
+        // Only the size of rebuild steps depends on it.
         Level::Mirror => Ok((spec.unit_bytes() / u64::from(block_bytes)).max(1)),
         _ => unit(spec.unit_bytes(), block_bytes, sizes),
     }
 }
 
-/// Size of the blocks of members.
+/// Returns the block size of all members.
 ///
 /// # Errors
-/// If they differ: names two members.
+/// The block sizes of two members differ.
 pub(in crate::hierarchy) fn equal_blocks(sizes: &[(u64, u32)]) -> Result<u32, Fault> {
     let first = sizes.first().ok_or_else(|| members(0).says(": an array needs at least 1"))?.1;
     match sizes.iter().enumerate().find(|(_, &(_, bytes))| bytes != first) {
@@ -60,10 +60,10 @@ pub(in crate::hierarchy) fn equal_blocks(sizes: &[(u64, u32)]) -> Result<u32, Fa
     }
 }
 
-/// Blocks of a stripe unit of so many bytes.
+/// Converts the size of a stripe unit to blocks.
 ///
 /// # Errors
-/// If it is no whole number of blocks, or larger than a member.
+/// It is not a whole number of blocks, or larger than a member.
 pub(in crate::hierarchy) fn unit(unit_bytes: u64, block_bytes: u32, sizes: &[(u64, u32)]) -> Result<u64, Fault> {
     let block = u64::from(block_bytes);
     if unit_bytes == 0 || !unit_bytes.is_multiple_of(block) {
@@ -81,10 +81,10 @@ pub(in crate::hierarchy) fn unit(unit_bytes: u64, block_bytes: u32, sizes: &[(u6
     }
 }
 
-/// The layout, with requests cut so that the journal has room for each span.
+/// Limits the spans of a layout such that each fits in the journal.
 ///
 /// # Errors
-/// If it has none for a row, or for a block of a mirror: names both sizes.
+/// The journal is smaller than a row, or than a block of a mirror.
 pub(super) fn journaled(layout: Layout, block_bytes: u32, spec: &ArraySpec) -> Result<Layout, Fault> {
     let Some(journal) = spec.journal else { return Ok(layout) };
     let block_bytes = u64::from(block_bytes);

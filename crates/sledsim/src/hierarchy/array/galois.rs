@@ -1,4 +1,4 @@
-//! Arithmetic of the field of 256 elements in which the parity of RAID-6 is computed.
+//! Arithmetic in the field of 256 elements, for the parity of RAID-6.
 //!
 //! Bytes are polynomials over the field of two elements, modulo x^8 + x^4 + x^3 + x^2 + 1 (0x11d), as in H. P. Anvin, "The
 //! mathematics of RAID-6", 2004. Addition is exclusive or; 2 generates all elements but 0.
@@ -6,7 +6,7 @@
 /// x^8 + x^4 + x^3 + x^2 + 1.
 const POLYNOMIAL: u16 = 0x11d;
 
-/// Powers of 2, twice round, so that sums of two logarithms need no reduction.
+/// Powers of 2, two periods, so that sums of two logarithms need no reduction.
 const POWERS: [u8; 510] = powers();
 
 /// Logarithms to base 2; that of 0 is not used.
@@ -51,12 +51,12 @@ pub(super) const fn product(a: u8, b: u8) -> u8 {
     POWERS[LOGARITHMS[a as usize] as usize + LOGARITHMS[b as usize] as usize]
 }
 
-/// The element whose product with `a`, which is not 0, is 1.
+/// The inverse of `a`, which must not be 0.
 const fn inverse(a: u8) -> u8 {
     POWERS[255 - LOGARITHMS[a as usize] as usize]
 }
 
-/// Adds `factor` times `bytes` to as many bytes of `sum`.
+/// Adds `factor` times `bytes` to `sum`.
 pub(super) fn add_product(sum: &mut [u8], factor: u8, bytes: &[u8]) {
     match factor {
         0 => {}
@@ -65,11 +65,11 @@ pub(super) fn add_product(sum: &mut [u8], factor: u8, bytes: &[u8]) {
     }
 }
 
-/// The factors whose products with the `known` vectors add up to `target`; `None` if there are none. All have one length, and
-/// there are as many vectors.
+/// Returns the factors whose products with the `known` vectors add up to `target`, or `None` if there are none. The number of
+/// vectors equals their length.
 pub(super) fn combination(known: &[Vec<u8>], target: &[u8]) -> Option<Vec<u8>> {
     let n = target.len();
-    // One equation for each place of the vectors, the target behind it.
+    // One equation for each component of the vectors, followed by that of the target.
     let mut equations: Vec<Vec<u8>> =
         (0..n).map(|place| known.iter().map(|vector| vector[place]).chain([target[place]]).collect()).collect();
     for i in 0..n {
@@ -92,7 +92,7 @@ pub(super) fn combination(known: &[Vec<u8>], target: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Multiplication as it is defined: polynomials, and the remainder.
+    /// Multiplication by definition: product of polynomials, and remainder.
     fn long_product(a: u8, b: u8) -> u8 {
         let mut product = (0..8).filter(|bit| b >> bit & 1 == 1).fold(0_u16, |sum, bit| sum ^ u16::from(a) << bit);
         for bit in (8..16).rev() {

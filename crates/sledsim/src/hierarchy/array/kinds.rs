@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::copies::ReadPolicy;
 use super::layout::Level;
 use super::redundant::RedundantArray;
 use super::spec::{ArraySpec, JournalHolds, JournalSpec, RebuildSpec, Sparing, WriteMethod};
@@ -13,7 +12,7 @@ use crate::fault::{Fault, Faults};
 use crate::hierarchy::common::Child;
 use crate::hierarchy::faulty::MemberFaultSpec;
 use crate::hierarchy::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
-use crate::own::{OwnSpec, Role};
+use crate::plugin::{MirrorAdaptor, PluginSpec, ReadPolicy, Role};
 use crate::units::{plural, shown_bytes};
 
 /// Mirrors.
@@ -104,17 +103,17 @@ pub struct ParitySpec {
 impl ComponentSpec for MirrorSpec {
     fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults> {
         let spec = ArraySpec {
-            read: self.read.listed().copied().unwrap_or_default(),
+            read: self.read.built_in().copied().unwrap_or_default(),
             spares: self.spares,
             rebuild: self.rebuild,
             journal: self.journal,
             ..ArraySpec::default()
         };
         let mirror = array(Level::Mirror, children, &spec)?;
-        Ok(match self.read.own() {
-            Some(own) => {
-                let policy = own.maker().and_then(|maker| maker.mirror()).map_err(|fault| fault.of_key("read"))?;
-                Box::new(mirror.choosing(policy))
+        Ok(match self.read.custom() {
+            Some(custom) => {
+                let policy = custom.factory().and_then(|factory| factory.mirror());
+                Box::new(mirror.with_read_policy(MirrorAdaptor::new(policy.map_err(|fault| fault.of_key("read"))?)))
             }
             None => Box::new(mirror),
         })
@@ -135,12 +134,12 @@ impl ComponentSpec for MirrorSpec {
         &self.faults
     }
 
-    fn own(&self) -> Option<(&OwnSpec, Role)> {
-        Some((self.read.own()?, Role::Mirror))
+    fn custom(&self) -> Option<(&PluginSpec, Role)> {
+        Some((self.read.custom()?, Role::Mirror))
     }
 
-    fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
-        Some((self.read.own_mut()?, Role::Mirror))
+    fn custom_mut(&mut self) -> Option<(&mut PluginSpec, Role)> {
+        Some((self.read.custom_mut()?, Role::Mirror))
     }
 }
 

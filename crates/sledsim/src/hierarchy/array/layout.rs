@@ -1,29 +1,30 @@
-//! Where data, parity and spare units of an array lie.
+//! The layout of data, parity and spare units over the members of an array.
 //!
-//! Every member is cut into stripe units; units with the same number make a row. A unit of a row holds a *column*: columns 0 to
-//! n - 1 are data, the next m are parity (of a mirror: the other copies), the rest spare. Which member holds which column
-//! depends on the row. All of a row lies at the same LBNs of the members.
+//! Every member is divided into stripe units; units with the same number form a row. A unit of a row holds a *column*: columns 0
+//! to n - 1 are data, the next m are parity (in a mirror the other copies), and the rest are spare. The row determines which
+//! member holds which column. A row has the same LBNs on all members.
 
 use std::ops::Range;
 
 use super::galois;
 use crate::convert::to_usize;
+use crate::hierarchy::common::BlockRange;
 
 /// Kinds of redundancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Every member holds everything.
+    /// Every member holds all data.
     Mirror,
     /// Parity on the last member.
     Raid4,
-    /// Parity goes round the members (left-symmetric).
+    /// Parity rotates over the members (left-symmetric).
     Raid5,
-    /// Two independent parities go round the members.
+    /// Two independent parities rotate over the members.
     Raid6,
 }
 
 impl Level {
-    /// Its name, as in a scenario.
+    /// The name in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +35,7 @@ impl Level {
         }
     }
 
-    /// Fewest members.
+    /// Smallest number of members.
     #[must_use]
     pub const fn fewest_members(self) -> usize {
         match self {
@@ -44,7 +45,7 @@ impl Level {
         }
     }
 
-    /// Most members: RAID-6 has 255 different data columns.
+    /// Largest number of members: RAID-6 has 255 different data columns.
     #[must_use]
     pub const fn most_members(self) -> usize {
         match self {
@@ -54,7 +55,7 @@ impl Level {
     }
 }
 
-/// Where data, parity and spare units lie.
+/// The layout of data, parity and spare units.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     level: Level,
@@ -64,7 +65,7 @@ pub struct Layout {
     spares: usize,
     unit_blocks: u64,
     rows: u64,
-    /// Longest span.
+    /// Length of the longest span.
     most_blocks: u64,
 }
 
@@ -73,11 +74,11 @@ pub struct Layout {
 pub struct Span {
     /// The row.
     pub row: u64,
-    /// The first of them, counted through the data columns of the row.
+    /// First block, counted through the data columns of the row.
     pub begin: u64,
-    /// The one after the last.
+    /// The block after the last.
     pub end: u64,
-    /// Which block of the request the first is.
+    /// Index of the first block in the request.
     pub first: u64,
 }
 
@@ -86,17 +87,16 @@ pub struct Span {
 pub struct Piece {
     /// The data column.
     pub column: usize,
-    /// The first of them in the unit.
+    /// First block in the unit.
     pub from: u64,
-    /// The one after the last.
+    /// The block after the last.
     pub to: u64,
-    /// Which block of the request the first is.
+    /// Index of the first block in the request.
     pub first: u64,
 }
 
 impl Layout {
-    /// A layout over `columns` members and as many more as there are spare columns, `rows` units on each. A mirror has one row of
-    /// all their blocks, and no spare columns.
+    /// A layout over `columns + spares` members with `rows` units each. A mirror has one row of all blocks, and no spare columns.
     #[must_use]
     pub fn new(level: Level, columns: usize, spares: usize, unit_blocks: u64, rows: u64) -> Self {
         let (spares, unit_blocks, rows) = match level {
@@ -106,7 +106,7 @@ impl Layout {
         Self { level, columns, spares, unit_blocks, rows, most_blocks: u64::MAX }
     }
 
-    /// The same layout that cuts requests into spans of at most so many blocks.
+    /// Limits the length of spans.
     #[must_use]
     pub fn cut_at(self, most_blocks: u64) -> Self {
         Self { most_blocks, ..self }
@@ -118,7 +118,7 @@ impl Layout {
         self.level
     }
 
-    /// Data columns, n.
+    /// Number of data columns, n.
     #[must_use]
     pub fn data(&self) -> usize {
         match self.level {
@@ -128,37 +128,37 @@ impl Layout {
         }
     }
 
-    /// Columns of data and parity, n + m.
+    /// Number of data and parity columns, n + m.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Members that the columns go round.
+    /// Number of members, n + m + spares.
     #[must_use]
     pub fn width(&self) -> usize {
         self.columns + self.spares
     }
 
-    /// Blocks of a stripe unit.
+    /// Size of a stripe unit in blocks.
     #[must_use]
     pub fn unit_blocks(&self) -> u64 {
         self.unit_blocks
     }
 
-    /// Blocks of the smallest parts that requests are cut into as a rule.
+    /// Size in blocks of the parts that requests are cut into.
     #[must_use]
     pub fn part_blocks(&self) -> u64 {
         self.unit_blocks.min(self.most_blocks)
     }
 
-    /// Blocks in use on a member.
+    /// Number of blocks in use on a member.
     #[must_use]
     pub fn member_blocks(&self) -> u64 {
         self.rows * self.unit_blocks
     }
 
-    /// Blocks of data.
+    /// Number of data blocks.
     #[must_use]
     pub fn capacity_blocks(&self) -> u64 {
         self.member_blocks() * self.data() as u64
@@ -180,7 +180,7 @@ impl Layout {
             return column;
         }
         let parities = self.columns - data;
-        // From the first parity on: parities, data, spares.
+        // Order from the first parity on: parities, data, spares.
         let place = match column {
             column if column < data => parities + column,
             column if column < self.columns => column - data,
@@ -204,17 +204,17 @@ impl Layout {
         }
     }
 
-    /// In how many of these rows a member holds a column of data or parity.
+    /// Number of these rows in which a member holds a data or parity column.
     #[must_use]
     pub fn rows_held(&self, member: usize, rows: Range<u64>) -> u64 {
         let (count, width) = (rows.end - rows.start, self.width() as u64);
         let rest = rows.end - count % width..rows.end;
         let held = rest.filter(|&row| self.column(row, member) < self.columns).count();
-        // Columns go round with the rows.
+        // Every `width` rows, each member holds each column once.
         count / width * self.columns as u64 + held as u64
     }
 
-    /// What a column is of the data columns: the factor of each.
+    /// The factors of all data columns in a column, which is the sum of their products.
     #[must_use]
     pub fn factors(&self, column: usize) -> Vec<u8> {
         (0..self.data()).map(|data| self.factor(column, data)).collect()
@@ -232,8 +232,8 @@ impl Layout {
         }
     }
 
-    /// The blocks from `lbn` on, row by row. Where they touch two columns of a row that have no offset in common nor meet, they
-    /// are two spans: their parities are independent of each other.
+    /// Splits a range of blocks into spans, row by row. Blocks in two columns of a row whose offsets neither overlap nor meet are
+    /// two spans, as their parities are independent.
     pub fn spans(&self, lbn: u64, blocks: u64) -> impl Iterator<Item = Span> {
         let (unit, row_blocks, most) = (self.unit_blocks, self.unit_blocks * self.data() as u64, self.most_blocks);
         let mut next = lbn;
@@ -254,7 +254,7 @@ impl Layout {
         })
     }
 
-    /// The blocks of a span, column by column.
+    /// Splits a span by columns.
     pub fn pieces(&self, span: Span) -> impl Iterator<Item = Piece> {
         let unit = self.unit_blocks;
         let mut next = span.begin;
@@ -269,14 +269,14 @@ impl Layout {
         })
     }
 
-    /// Offsets in a unit that a span touches: within one column or, as [`Layout::spans`] cuts them, all.
+    /// The offsets in a unit that a span covers: those within its only column, or the whole unit.
     #[must_use]
-    pub fn hull(&self, span: Span) -> (u64, u64) {
+    pub fn hull(&self, span: Span) -> BlockRange {
         let unit = self.unit_blocks;
         if span.begin / unit == (span.end - 1) / unit {
-            (span.begin % unit, (span.end - 1) % unit + 1)
+            BlockRange::new(span.begin % unit, (span.end - 1) % unit + 1)
         } else {
-            (0, unit)
+            BlockRange::new(0, unit)
         }
     }
 }

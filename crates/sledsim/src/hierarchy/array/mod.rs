@@ -1,8 +1,10 @@
-//! Arrays: mirrors and parity over members, with failures, spares, rebuilding and a journal. Concatenation and striping are
+//! Redundant arrays: mirrors and parity, with failures, spares, rebuilds and a journal. For concatenation and striping see
 //! [`Spread`](super::Spread).
 
 mod check;
 mod copies;
+mod counters;
+mod execution;
 mod galois;
 mod journal;
 mod kinds;
@@ -12,12 +14,9 @@ mod operation;
 pub mod plan;
 mod rebuild;
 mod redundant;
-mod row;
 pub mod spec;
-mod tally;
 
 pub(super) use check::{equal_blocks, unit};
-pub use copies::ReadPolicy;
 pub use kinds::{MirrorSpec, ParitySpec, MIRROR, RAID4, RAID5, RAID6};
 pub use layout::{Layout, Level};
 pub use redundant::RedundantArray;

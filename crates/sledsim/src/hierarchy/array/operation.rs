@@ -1,372 +1,252 @@
-//! The course of operations on rows: locks, reads, the journal, writes.
+//! An operation on a row of an array: it reads, then writes, under a lock.
 
-use super::journal::Journal;
-use super::layout::{Level, Span};
-use super::plan::{plan, Access as Planned, Availability, Method};
-use super::rebuild::Step;
-use super::redundant::{Access, Of, RedundantArray};
-use super::row::{Operation, Readout, Stage, Task, Written};
-use super::tally::Tally;
-use crate::convert::{to_u32, to_usize};
-use crate::engine::{Completion, Context, Payload, Status};
-use crate::request::{Flags, Op};
-use crate::time::s_to_ns;
+use super::layout::{Layout, Span};
+use super::plan::Method;
+use crate::convert::to_usize;
+use crate::engine::{Completion, Payload};
+use crate::hierarchy::common::BlockRange;
+use crate::request::{Flags, Request};
 
-impl RedundantArray {
-    /// Takes up an operation, which goes on when it has its lock.
-    pub(super) fn start(&mut self, operation: Operation) {
-        let (range, exclusive) = (operation.range, operation.is_exclusive());
-        let id = self.operations.insert(operation);
-        if self.locks.claim(id, range, exclusive) {
-            self.ready.push_back(id);
-        } else {
-            self.tally.row_waits += 1;
+/// The purpose of an operation.
+#[derive(Clone, Debug)]
+pub(super) enum Task {
+    /// Writes a part of a request.
+    Write { span: Span, data: Payload },
+    /// Reads a part of a request, which begins with its block `first`, from other columns than its own.
+    Recover { column: usize, first: u64 },
+    /// Rebuilds a failed member on its spare.
+    Rebuild { member: usize, column: usize, generation: u64 },
+    /// Repeats the writes of a journal entry, or recomputes the parity.
+    Replay { entry: u64 },
+}
+
+/// The progress of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Before its reads.
+    Claimed,
+    /// Reads are outstanding.
+    Reading,
+    /// Before its writes, while the journal entry is made.
+    Journaling,
+    /// Writes are outstanding.
+    Writing,
+}
+
+/// A range of LBNs of a column, and the data read from it.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnRead {
+    pub(super) column: usize,
+    pub(super) range: BlockRange,
+    pub(super) payload: Payload,
+}
+
+/// A range of LBNs of a column, and the data to be written to it.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnWrite {
+    pub(super) column: usize,
+    pub(super) range: BlockRange,
+    pub(super) payload: Payload,
+}
+
+/// The new content of a parity column.
+pub(super) struct Parity {
+    pub(super) column: usize,
+    pub(super) payload: Payload,
+}
+
+/// An operation on a row; that of a rebuild may cover several rows.
+#[derive(Clone, Debug)]
+pub(super) struct Operation {
+    pub(super) task: Task,
+    /// The row, or the first one.
+    pub(super) row: u64,
+    /// LBNs of the members.
+    pub(super) range: BlockRange,
+    /// The request that waits for the operation.
+    pub(super) host: Option<u64>,
+    pub(super) flags: Flags,
+    pub(super) origin: u32,
+    pub(super) stage: Stage,
+    pub(super) method: Method,
+    pub(super) reads: Vec<ColumnRead>,
+    pub(super) writes: Vec<ColumnWrite>,
+    /// Number of outstanding accesses.
+    pub(super) outstanding: u32,
+    /// Columns that cannot be read here, though their members have not failed.
+    pub(super) unreadable: Vec<usize>,
+    /// True if a read has failed since the reads were planned.
+    pub(super) needs_new_plan: bool,
+    /// Number of the journal entry.
+    pub(super) entry: Option<u64>,
+    /// The latest completed access, which has not been added to the request yet.
+    pub(super) last: Option<Completion>,
+}
+
+impl Operation {
+    pub(super) fn new(task: Task, row: u64, range: BlockRange, flags: Flags) -> Self {
+        Self {
+            task,
+            row,
+            range,
+            host: None,
+            flags,
+            origin: 0,
+            stage: Stage::Claimed,
+            method: Method::Full,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            outstanding: 0,
+            unreadable: Vec::new(),
+            needs_new_plan: false,
+            entry: None,
+            last: None,
         }
     }
 
-    /// Goes on with an operation that has what it waited for.
-    pub(super) fn proceed(&mut self, id: u64, context: &mut Context<'_>) {
-        match self.operations[id].stage {
-            Stage::Claimed => self.read(id, context),
-            Stage::Entering => self.enter(id, context),
-            // Who made the accesses hears of them in `access_over`, which lets it go on.
-            stage @ (Stage::Reading | Stage::Writing) => debug_assert!(false, "an operation goes on while {stage:?}"),
-        }
+    /// Sets the request that waits for the operation.
+    pub(super) fn of(self, host: u64, request: &Request) -> Self {
+        Self { host: Some(host), origin: request.origin, ..self }
     }
 
-    /// Plans the reads of an operation and makes them.
-    fn read(&mut self, id: u64, context: &mut Context<'_>) {
-        let operation = &mut self.operations[id];
-        let (row, range) = (operation.row, operation.range);
-        let available = available(&self.layout, &self.members, operation);
-        let base = row * self.layout.unit_blocks();
-        let at = |access: Planned| (access.column, base + access.from, base + access.to);
-        let reads: Option<Vec<(usize, u64, u64)>> = match operation.task {
-            Task::Write { span, .. } => plan(&self.layout, span, &available, self.write).map(|plan| {
-                operation.method = plan.method;
-                let write = |access| {
-                    let (column, from, to) = at(access);
-                    Written { column, from, to, payload: Payload::NONE }
-                };
-                operation.writes = plan.writes.into_iter().map(write).collect();
-                plan.reads.into_iter().map(at).collect()
-            }),
-            Task::Recover { column, .. } => others(&self.layout, &available, column, 0, range),
-            Task::Rebuild { column, .. } => {
-                let turn = to_usize(range.0 / (range.1 - range.0));
-                others(&self.layout, &available, column, turn, range)
-            }
-            Task::Replay { .. } if operation.writes.is_empty() => {
-                operation.method = Method::Reconstruct;
-                let data = 0..self.layout.data();
-                let whole = data.clone().all(|column| available.readable[column]);
-                whole.then(|| data.map(|column| (column, range.0, range.1)).collect())
-            }
-            Task::Replay { .. } => Some(Vec::new()),
+    /// Returns true if no other operation may use the range at the same time.
+    pub(super) fn is_exclusive(&self) -> bool {
+        // A recovery may repair unreadable blocks, but writes only their previous content.
+        !matches!(self.task, Task::Recover { .. })
+    }
+
+    /// Computes a column over the range of the operation from the reads of other columns: [`Payload::NONE`] in runs that hold no
+    /// data, and `None` if the reads do not determine it.
+    pub(super) fn recovered(&self, layout: &Layout, column: usize) -> Option<Payload> {
+        if !self.reads.iter().all(|read| read.payload.is_some()) {
+            return Some(Payload::NONE);
+        }
+        let unit = layout.unit_blocks();
+        let member = layout.member(self.row, column);
+        let mut parts = Vec::new();
+        let mut next = self.range.from;
+        while next < self.range.to {
+            let (row, end) = (next / unit, self.range.to.min((next / unit + 1) * unit));
+            let column_here = |other: usize| {
+                if row == self.row {
+                    other
+                } else {
+                    layout.column(row, layout.member(self.row, other))
+                }
+            };
+            let known: Vec<KnownColumn<'_>> =
+                self.reads.iter().map(|read| KnownColumn { column: column_here(read.column), read }).collect();
+            let target = if row == self.row { column } else { layout.column(row, member) };
+            parts.push(combine(layout, &known, target, BlockRange::new(next, end))?);
+            next = end;
+        }
+        Some(Payload::join(&parts.into_iter().map(|bytes| Payload::of(&bytes)).collect::<Vec<_>>()))
+    }
+
+    /// Computes the parity columns over the range, after the writes of the operation, from its reads.
+    pub(super) fn parities(&self, layout: &Layout, block_bytes: u32) -> Vec<Parity> {
+        let parities = layout.data()..layout.columns();
+        let Some(bytes) = self.data_bytes() else {
+            return parities.map(|column| Parity { column, payload: Payload::NONE }).collect();
         };
-        let Some(reads) = reads else {
-            // Whoever asks may have it from elsewhere, if it is not the array that has failed.
-            let there = (0..self.layout.columns()).filter(|&column| self.members.is_there(row, column, range)).count();
-            let bears_it = matches!(operation.task, Task::Recover { .. }) && there >= self.layout.data();
-            self.end(id, if bears_it { Status::Unreadable } else { Status::Failed }, context);
-            return;
+        let size = block_bytes as usize;
+        let columns = match self.method {
+            Method::ReadModifyWrite => return self.modified_parities(layout, bytes, size),
+            _ => self.data_columns(layout, bytes, size),
         };
-        operation.stage = Stage::Reading;
-        operation.again = false;
-        operation.left = to_u32(reads.len());
-        let readout = |&(column, from, to): &(usize, u64, u64)| Readout { column, from, to, payload: Payload::NONE };
-        operation.reads = reads.iter().map(readout).collect();
-        let (flags, origin, host) = (operation.flags, operation.origin, operation.host);
-        if matches!(operation.task, Task::Write { .. }) {
-            let (method, whole) = (operation.method, available.writable.iter().all(|&writable| writable));
-            host.into_iter().for_each(|host| self.note_path(host, Tally::write_path(method, whole)));
-        }
-        for (place, &(column, lbn, to)) in reads.iter().enumerate() {
-            let child = self.members.child(row, column);
-            let (op, blocks, payload) = (Op::Read, to - lbn, Payload::NONE);
-            self.tally.read(host.is_some(), column >= self.layout.data());
-            let access = Access { child, op, lbn, blocks, flags, origin, payload };
-            self.send(access, Of::Operation { operation: id, place }, context);
-        }
-        if reads.is_empty() {
-            self.have_read(id, context);
-        }
-    }
-
-    /// An access of an operation has come back.
-    pub(super) fn access_over(
-        &mut self,
-        id: u64,
-        place: usize,
-        completion: &Completion,
-        answer: Payload,
-        context: &mut Context<'_>,
-    ) {
-        let operation = &mut self.operations[id];
-        operation.left -= 1;
-        let over = operation.left == 0;
-        let (host, stage, row) = (operation.host, operation.stage, operation.row);
-        let before = operation.last.replace(*completion);
-        if stage == Stage::Reading {
-            let read = &mut operation.reads[place];
-            read.payload = answer;
-            operation.again |= !completion.is_served();
-            if completion.status == Status::Unreadable {
-                let column = read.column;
-                operation.unreadable.push(column);
+        let parity = |column: usize| {
+            let mut sum = vec![0; columns[0].len()];
+            for (data, bytes) in columns.iter().enumerate() {
+                super::galois::add_product(&mut sum, layout.factor(column, data), bytes);
             }
-        } else if completion.is_served() {
-            let written = &operation.writes[place];
-            self.members.written(self.layout.member(row, written.column), (written.from, written.to));
-        }
-        if let (Some(host), Some(before)) = (host, before) {
-            self.hosts[host].split.add_parts(1);
-            self.part(host, Status::Served, Some(before), context);
-        }
-        match stage {
-            Stage::Reading if over => self.have_read(id, context),
-            Stage::Writing if over => self.end(id, Status::Served, context),
-            _ => {}
-        }
-    }
-
-    /// All reads of an operation have come back.
-    fn have_read(&mut self, id: u64, context: &mut Context<'_>) {
-        let operation = &mut self.operations[id];
-        if operation.again {
-            operation.stage = Stage::Claimed;
-            self.ready.push_back(id);
-            return;
-        }
-        let (from, to) = operation.range;
-        match operation.task.clone() {
-            Task::Write { span, data } => {
-                let parities = operation.parities(&self.layout, self.block_bytes);
-                fill(&mut operation.writes, (span, &data), &parities, &self.layout, self.block_bytes);
-            }
-            Task::Recover { column, first } => {
-                let Some(payload) = operation.recovered(&self.layout, column) else {
-                    self.end(id, Status::Failed, context);
-                    return;
-                };
-                let (host, last) = (operation.host.take(), operation.last.take());
-                if operation.unreadable.contains(&column) {
-                    self.tally.repaired += 1;
-                    operation.writes.push(Written { column, from, to, payload: payload.clone() });
-                }
-                if let Some(host) = host {
-                    self.hosts[host].split.store_read(first, &payload, self.block_bytes);
-                    self.tally.reconstructed += 1;
-                    self.part(host, Status::Served, last, context);
-                }
-            }
-            Task::Rebuild { column, .. } => {
-                let Some(payload) = operation.recovered(&self.layout, column) else {
-                    self.end(id, Status::Failed, context);
-                    return;
-                };
-                operation.writes = vec![Written { column, from, to, payload }];
-            }
-            Task::Replay { .. } if operation.writes.is_empty() => {
-                let parities = operation.parities(&self.layout, self.block_bytes);
-                let written = |(column, payload)| Written { column, from, to, payload };
-                operation.writes = parities.into_iter().map(written).collect();
-            }
-            Task::Replay { .. } => {}
-        }
-        self.enter(id, context);
-    }
-
-    /// Enters what an operation is about to write in the journal, if there is one and it is a request's.
-    fn enter(&mut self, id: u64, context: &mut Context<'_>) {
-        let operation = &mut self.operations[id];
-        let Operation { row, range, .. } = *operation;
-        match (&mut self.journal, &operation.task) {
-            (Some(journal), Task::Write { .. }) => {
-                let first = operation.stage != Stage::Entering;
-                operation.stage = Stage::Entering;
-                operation.entry = journal.enter(id, row, range, &operation.writes, self.block_bytes);
-                if operation.entry.is_none() {
-                    self.tally.journal_stalls += u64::from(first);
-                    return;
-                }
-                match s_to_ns(journal.spec.access_us * 1e-6) {
-                    0 => self.write(id, context),
-                    access_ns => context.timer(context.now() + access_ns, id),
-                }
-            }
-            _ => self.write(id, context),
-        }
-    }
-
-    /// Makes the writes of an operation.
-    pub(super) fn write(&mut self, id: u64, context: &mut Context<'_>) {
-        let operation = &mut self.operations[id];
-        let (row, origin, host, from) = (operation.row, operation.origin, operation.host, operation.range.0);
-        let rebuilds = matches!(operation.task, Task::Rebuild { .. });
-        // Once it is complete something is forgotten that would bring it back.
-        let durable = self.journal.is_some() || rebuilds;
-        let flags = if durable { operation.flags.with(Flags::DURABLE) } else { operation.flags };
-        operation.stage = Stage::Writing;
-        let members = &self.members;
-        // Members may have failed since the plan was made.
-        operation.writes.retain(|write| members.writable(row, write.column, from));
-        operation.left = to_u32(operation.writes.len());
-        let writes = operation.writes.clone();
-        for (place, write) in writes.iter().enumerate() {
-            let Written { column, from, to, ref payload } = *write;
-            self.tally.write(host.is_some(), column >= self.layout.data());
-            let (child, payload) = (self.members.child(row, column), payload.clone());
-            let access = Access { child, op: Op::Write, lbn: from, blocks: to - from, flags, origin, payload };
-            self.send(access, Of::Operation { operation: id, place }, context);
-        }
-        if writes.is_empty() {
-            self.end(id, Status::Served, context);
-        }
-    }
-
-    /// An operation is over.
-    fn end(&mut self, id: u64, status: Status, context: &mut Context<'_>) {
-        let operation = self.operations.take(id);
-        self.locks.release(id, operation.range, &mut self.ready);
-        if let (Some(entry), Some(journal)) = (operation.entry, &mut self.journal) {
-            journal.leave(entry, &mut self.ready);
-        }
-        let (row, range) = (operation.row, operation.range);
-        match operation.task {
-            Task::Rebuild { member, generation, .. } if generation == self.rebuild.generation => {
-                if status != Status::Served {
-                    self.members.lose(member, range);
-                    self.tally.lost_blocks += range.1 - range.0;
-                }
-                self.tally.rebuilt_blocks += range.1 - range.0;
-                self.step_over(range.0, context);
-            }
-            Task::Replay { entry } => {
-                self.replays -= 1;
-                self.journal.iter_mut().for_each(|journal| journal.leave(entry, &mut self.ready));
-            }
-            _ => {}
-        }
-        // Nobody waits for a rebuild, a replay, or what repairs a block after it has answered.
-        let Some(host) = operation.host else { return };
-        let readable = |&column: &usize| self.members.readable(row, column, range);
-        let kept = (0..self.layout.columns()).filter(readable).count() >= self.layout.data();
-        let status = if kept || matches!(operation.task, Task::Recover { .. }) { status } else { Status::Failed };
-        self.part(host, status, operation.last, context);
-    }
-
-    /// Begins as many steps of a rebuild as may be under way.
-    pub(super) fn rebuild_on(&mut self, tag: u64, context: &mut Context<'_>) {
-        loop {
-            match self.rebuild.step(context.now()) {
-                Step::Begin(member, (from, to)) => {
-                    self.members.rebuilding(member, to);
-                    let row = from / self.layout.unit_blocks();
-                    let column = self.layout.column(row, member);
-                    if column >= self.layout.columns() {
-                        // A spare unit holds nothing.
-                        self.step_over(from, context);
-                        continue;
-                    }
-                    let lost_to = self.members.lost_to(member, row, (from, to));
-                    if lost_to.is_some_and(|lost_to| self.lose_rest(member, (from, to), lost_to)) {
-                        self.step_over(from, context);
-                        continue;
-                    }
-                    let task = Task::Rebuild { member, column, generation: self.rebuild.generation };
-                    self.start(Operation::new(task, row, (from, to), Flags::BACKGROUND));
-                }
-                Step::Wait(at) => context.timer(at, tag),
-                Step::Nothing => return,
-            }
-        }
-    }
-
-    /// Counts as lost, without a step for each row, what of a member can't be rebuilt from the step on that begins, below
-    /// `lost_to`, as far as nobody works on it; `false` if the step has to wait.
-    fn lose_rest(&mut self, member: usize, (from, to): (u64, u64), lost_to: u64) -> bool {
-        let free_to = self.locks.free_to((from, self.rebuild.reach(to).min(lost_to)));
-        if free_to < to {
-            return false;
-        }
-        let to = self.rebuild.stretch(from, free_to).unwrap_or(to);
-        let unit_blocks = self.layout.unit_blocks();
-        let lost_blocks = match self.layout.level() {
-            Level::Mirror => to - from,
-            _ => self.layout.rows_held(member, from / unit_blocks..to / unit_blocks) * unit_blocks,
+            Parity { column, payload: Payload::of(&sum) }
         };
-        self.members.rebuilding(member, to);
-        self.members.lose(member, (from, to));
-        self.tally.lost_blocks += lost_blocks;
-        self.tally.rebuilt_blocks += lost_blocks;
-        true
+        parities.map(parity).collect()
     }
 
-    /// A step of a rebuild is over, perhaps the last one.
-    fn step_over(&mut self, from: u64, context: &Context<'_>) {
-        if let Some((member, border)) = self.rebuild.over(from) {
-            self.members.rebuilt(member, border);
-        }
-        if let Some((member, rebuild_ns)) = self.rebuild.finished(context.now()) {
-            self.members.rebuilt(member, u64::MAX);
-            self.members.rebuilding(member, u64::MAX);
-            self.tally.rebuild_ns += rebuild_ns;
+    /// The data of the request's part, or no bytes for an operation without a request; `None` in runs that hold no data.
+    fn data_bytes(&self) -> Option<&[u8]> {
+        match &self.task {
+            Task::Write { data, .. } => data.bytes(),
+            _ => self.reads.first().filter(|read| read.payload.is_some()).map(|_| [].as_slice()),
         }
     }
 
-    /// Makes the writes in the journal again.
-    pub(super) fn replay(&mut self) {
-        for (entry, what) in self.journal.as_ref().map(Journal::entries).unwrap_or_default() {
-            let mut operation = Operation::new(Task::Replay { entry }, what.row, what.range, Flags::NONE);
-            operation.writes = what.writes;
-            self.replays += 1;
-            self.start(operation);
+    /// The data columns over the range, read or recovered, with the written data in place.
+    fn data_columns(&self, layout: &Layout, written: &[u8], size: usize) -> Vec<Vec<u8>> {
+        let first = self.range.from;
+        let column = |column: usize| {
+            let mut bytes = vec![0; to_usize(self.range.blocks()) * size];
+            if self.method == Method::Decode {
+                if let Some(recovered) = self.recovered(layout, column) {
+                    bytes.copy_from_slice(recovered.bytes().unwrap_or(&[]));
+                }
+            } else {
+                for read in self.reads.iter().filter(|read| read.column == column) {
+                    overwrite(&mut bytes, read.payload.bytes().unwrap_or(&[]), read.range.from - first, size);
+                }
+            }
+            bytes
+        };
+        let mut columns: Vec<Vec<u8>> = (0..layout.data()).map(column).collect();
+        if let Task::Write { span, .. } = self.task {
+            let base = self.row * layout.unit_blocks();
+            for piece in layout.pieces(span) {
+                let begin = to_usize(piece.first - span.first) * size;
+                let bytes = &written[begin..begin + to_usize(piece.to - piece.from) * size];
+                overwrite(&mut columns[piece.column], bytes, base + piece.from - first, size);
+            }
         }
+        columns
+    }
+
+    /// The old parities, changed by the difference of old and new data.
+    fn modified_parities(&self, layout: &Layout, written: &[u8], size: usize) -> Vec<Parity> {
+        let Task::Write { span, .. } = self.task else {
+            debug_assert!(false, "only writes use read-modify-write");
+            return Vec::new();
+        };
+        let base = self.row * layout.unit_blocks();
+        let old = |column: usize| self.reads.iter().find(|read| read.column == column);
+        let parity = |read: &ColumnRead| {
+            let mut sum = read.payload.bytes().unwrap_or(&[]).to_vec();
+            for piece in layout.pieces(span) {
+                let begin = to_usize(piece.first - span.first) * size;
+                let new = &written[begin..begin + to_usize(piece.to - piece.from) * size];
+                let at = to_usize(base + piece.from - self.range.from) * size;
+                let factor = layout.factor(read.column, piece.column);
+                let before = old(piece.column).and_then(|read| read.payload.bytes()).unwrap_or(&[]);
+                super::galois::add_product(&mut sum[at..at + new.len()], factor, before);
+                super::galois::add_product(&mut sum[at..at + new.len()], factor, new);
+            }
+            Parity { column: read.column, payload: Payload::of(&sum) }
+        };
+        self.reads.iter().filter(|read| read.column >= layout.data()).map(parity).collect()
     }
 }
 
-/// Which columns an operation can read and write.
-fn available(layout: &super::Layout, members: &super::members::Members, operation: &Operation) -> Availability {
-    let (row, range) = (operation.row, operation.range);
-    let columns = 0..layout.columns();
-    let readable = |column| members.readable(row, column, range) && !operation.unreadable.contains(&column);
-    Availability {
-        readable: columns.clone().map(readable).collect(),
-        writable: columns.map(|column| members.writable(row, column, range.0)).collect(),
-    }
+/// Copies bytes into a column, from block `block` of it on.
+fn overwrite(column: &mut [u8], bytes: &[u8], block: u64, size: usize) {
+    column[to_usize(block) * size..][..bytes.len()].copy_from_slice(bytes);
 }
 
-/// Columns that determine another: as many as there are data columns, of those that can be read, from the `turn`-th on.
-fn others(
-    layout: &super::Layout,
-    available: &Availability,
+/// A read, and the column that it is in the row at hand.
+struct KnownColumn<'a> {
     column: usize,
-    turn: usize,
-    (from, to): (u64, u64),
-) -> Option<Vec<(usize, u64, u64)>> {
-    let count = layout.columns();
-    let in_turn = (0..count).map(|i| (turn + i) % count);
-    let others = in_turn.filter(|&other| other != column && available.readable[other]);
-    let reads: Vec<(usize, u64, u64)> = others.take(layout.data()).map(|other| (other, from, to)).collect();
-    (reads.len() == layout.data()).then_some(reads)
+    read: &'a ColumnRead,
 }
 
-/// Puts the bytes of a request's span, and of the parities, into the writes of an operation.
-fn fill(
-    writes: &mut [Written],
-    (span, data): (Span, &Payload),
-    parities: &[(usize, Payload)],
-    layout: &super::Layout,
-    block_bytes: u32,
-) {
-    for write in writes {
-        let parity = parities.iter().find(|&&(column, _)| column == write.column);
-        let piece = layout.pieces(span).find(|piece| piece.column == write.column);
-        write.payload = match (parity, piece) {
-            (Some((_, payload)), _) => payload.clone(),
-            (None, Some(piece)) => data.slice(piece.first - span.first, piece.to - piece.from, block_bytes),
-            (None, None) => Payload::NONE,
-        };
+/// Computes a range of a column of a row from other columns; `None` if these do not determine it.
+fn combine(layout: &Layout, known: &[KnownColumn<'_>], target: usize, range: BlockRange) -> Option<Vec<u8>> {
+    let bytes: Vec<&[u8]> = known.iter().filter_map(|known| known.read.payload.bytes()).collect();
+    let vectors: Vec<Vec<u8>> = known.iter().map(|known| layout.factors(known.column)).collect();
+    let factors = super::galois::combination(&vectors, &layout.factors(target))?;
+    let mut sum = Vec::new();
+    for ((bytes, KnownColumn { read, .. }), factor) in bytes.iter().zip(known).zip(factors) {
+        let size = bytes.len() / to_usize(read.range.blocks());
+        sum.resize(to_usize(range.blocks()) * size, 0);
+        let begin = to_usize(range.from - read.range.from) * size;
+        super::galois::add_product(&mut sum, factor, &bytes[begin..begin + to_usize(range.blocks()) * size]);
     }
+    Some(sum)
 }

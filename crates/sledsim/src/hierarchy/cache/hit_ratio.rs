@@ -7,13 +7,16 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::replacement::{ReplacementChoice, MAX_SLOTS};
+use super::replacement::{PolicyFailure, MAX_SLOTS};
 use crate::engine::Stop;
 use crate::fault::{Fault, Faults, Kind, Range, Word};
 use crate::limits::PAGES_OF_A_REQUEST;
+use crate::plugin::ReplacementChoice;
 use crate::request::Op;
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
+/// Size of a page where neither the caller nor the trace's format gives one.
+const DEFAULT_PAGE_BYTES: u64 = 4096;
 /// References that go through a cache at a time.
 const BATCH_REFERENCES: usize = 32_768;
 
@@ -67,7 +70,7 @@ pub enum HitRatioError {
     /// A parameter of a policy is outside its range, a cache or a page has an impossible size, or there is no cache.
     #[error(transparent)]
     Cache(#[from] Faults),
-    /// A policy of one's own can't go on.
+    /// A custom policy failed.
     #[error(transparent)]
     Policy(Fault),
     /// The caller wanted no more.
@@ -144,19 +147,20 @@ impl References<'_> {
     }
 }
 
-/// Sends what is left of a trace through each of some caches, at least one and empty at first, in one pass. `page_bytes` is
-/// at least 1.
-/// `keep_going` is asked now and then; it is told how many requests have been read, and what share of the trace, from 0 to
-/// 1, where that is known.
+/// Sends the rest of a trace through each of at least one cache, all empty at first, in one pass.
+///
+/// `page_bytes` is at least 1; `None` means the page that the trace's format has, or else 4096 bytes. `keep_going` is called
+/// now and then with the number of requests read and the share of the trace read, 0 to 1, if that is known.
 ///
 /// # Errors
-/// A size, a number or a parameter out of range, what [`TraceReader::next`] says of the trace, or that `keep_going` answered no.
+/// A size, a number or a parameter out of range, an error of [`TraceReader::next`], or `keep_going` returned false.
 pub fn hit_ratios(
     reader: &mut TraceReader,
-    page_bytes: u64,
+    page_bytes: Option<u64>,
     caches: &[CacheSpec],
     keep_going: &mut dyn FnMut(u64, Option<f64>) -> bool,
 ) -> Result<HitRatios, HitRatioError> {
+    let page_bytes = page_bytes.or(reader.page_bytes().map(u64::from)).unwrap_or(DEFAULT_PAGE_BYTES);
     if page_bytes == 0 {
         return Err(Faults::from(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0).whole())).into());
     }
@@ -187,12 +191,12 @@ pub fn hit_ratios(
                 return Err(HitRatioError::Interrupted);
             }
             *hits += policy.references(&keys);
-            match policy.stop() {
+            match policy.failure() {
                 None => {}
-                Some((Stop::Interrupted, _)) => return Err(HitRatioError::Interrupted),
-                Some((Stop::Failed(fault), page)) => {
+                Some(PolicyFailure { stop: Stop::Interrupted, .. }) => return Err(HitRatioError::Interrupted),
+                Some(PolicyFailure { stop: Stop::Failed(fault), key }) => {
                     let mut fault = fault.clone();
-                    let with = page.map(|page| format!("with page {page}: "));
+                    let with = key.map(|page| format!("with page {page}: "));
                     fault.words.splice(0..0, with.map(Word::Text));
                     return Err(HitRatioError::Policy(fault));
                 }

@@ -68,7 +68,7 @@ use table::Table;
 use transit::Transits;
 use units::Units;
 
-use super::cache::replacement::MAX_SLOTS;
+use super::cache::replacement::{PolicyFailure, MAX_SLOTS};
 use super::Child;
 use crate::convert::to_u32;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, PowerLoss, Status};
@@ -273,10 +273,10 @@ impl CachingDisk {
         })
     }
 
-    /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
+    /// Stops the run if a custom policy failed, and returns true if so. `request` is the one that the policy was called for.
     pub(super) fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
-        let Some((stop, segment)) = self.table.stop() else { return false };
-        context.stop(stop.at_key(context.now(), ("segment", segment), request));
+        let Some(PolicyFailure { stop, key }) = self.table.policy_failure() else { return false };
+        context.stop(stop.located_at_key(context.now(), "segment", *key, request));
         true
     }
 

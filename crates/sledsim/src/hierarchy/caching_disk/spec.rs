@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::CachingDisk;
 use crate::engine::Component;
 use crate::fault::Faults;
-use crate::hierarchy::cache::replacement::ReplacementChoice;
 use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, MEMS_AND_DISK, SURVIVES_POWER_CUT};
-use crate::own::{OwnSpec, Role};
+use crate::plugin::{PluginSpec, ReplacementChoice, Role};
 use crate::units::shown_bytes;
 
 /// The kind.
@@ -105,12 +104,12 @@ impl ComponentSpec for CachingDiskSpec {
         notes
     }
 
-    fn own(&self) -> Option<(&OwnSpec, Role)> {
-        Some((self.policy.own()?, Role::Replacement))
+    fn custom(&self) -> Option<(&PluginSpec, Role)> {
+        Some((self.policy.custom()?, Role::Replacement))
     }
 
-    fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
-        Some((self.policy.own_mut()?, Role::Replacement))
+    fn custom_mut(&mut self) -> Option<(&mut PluginSpec, Role)> {
+        Some((self.policy.custom_mut()?, Role::Replacement))
     }
 }
 

@@ -7,8 +7,8 @@ use super::valid::Valid;
 use super::Layout;
 use crate::convert::to_u32;
 use crate::engine::Context;
-use crate::engine::Stop;
-use crate::hierarchy::cache::replacement::{Admission, Replacement, ReplacementChoice};
+use crate::hierarchy::cache::replacement::{Admission, PolicyFailure, Replacement};
+use crate::plugin::ReplacementChoice;
 use crate::request::Op;
 use crate::time::Time;
 
@@ -133,7 +133,7 @@ impl Table {
     /// Where the run is from now on, and with which request: what the policy is asked then can be placed.
     #[inline]
     pub fn at(&mut self, now: Time, request: Option<u64>) {
-        self.policy.at(now, request);
+        self.policy.set_context(now, request);
     }
 
     /// The slot of a segment, if it has one.
@@ -167,9 +167,9 @@ impl Table {
         self.policy.admits(segment)
     }
 
-    /// Why no segment gets a slot any more, and the one with which that was found, if it was one.
-    pub fn stop(&self) -> Option<(&Stop, Option<u64>)> {
-        self.policy.stop()
+    /// Returns the failure of a custom policy. No segment is admitted after that.
+    pub fn policy_failure(&self) -> Option<&PolicyFailure> {
+        self.policy.failure()
     }
 
     /// Gives the segment of a piece a slot, if there is one that is free or whose segment may leave.

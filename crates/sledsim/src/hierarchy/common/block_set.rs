@@ -5,29 +5,29 @@ use std::collections::BTreeMap;
 /// A set of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockSet {
-    /// The block after the last of each range, by the first. Ranges do not overlap.
+    /// The end of each range, by its first block. Ranges do not overlap.
     ranges: BTreeMap<u64, u64>,
 }
 
 impl BlockSet {
-    /// Whether there is no block in it.
+    /// Returns true if the set has no blocks.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Blocks `from` to `to` are in it from now on; tells how many were not.
+    /// Adds the blocks from `from` up to but not including `to`. Returns how many were not in the set.
     pub fn insert(&mut self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
         }
-        let there = self.remove(from, to);
+        let present = self.remove(from, to);
         self.ranges.insert(from, to);
-        to - from - there
+        to - from - present
     }
 
-    /// Blocks `from` to `to` are not in it any more; tells how many were.
+    /// Removes the blocks from `from` up to but not including `to`. Returns how many were in the set.
     pub fn remove(&mut self, from: u64, to: u64) -> u64 {
         let touched: Vec<(u64, u64)> =
             self.ranges.range(..to).rev().map(|(&f, &t)| (f, t)).take_while(|&(_, end)| end > from).collect();
@@ -45,19 +45,19 @@ impl BlockSet {
         removed
     }
 
-    /// Whether any of blocks `from` to `to` is in it.
+    /// Returns true if any block from `from` up to but not including `to` is in the set.
     #[must_use]
     pub fn touches(&self, from: u64, to: u64) -> bool {
         self.ranges.range(..to).next_back().is_some_and(|(_, &end)| end > from)
     }
 
-    /// The block after the last of the range that has `block`; `block` where none has it.
+    /// The end of the range that contains `block`, or `block` if it is not in the set.
     #[must_use]
     pub fn range_to(&self, block: u64) -> u64 {
         self.ranges.range(..=block).next_back().map_or(block, |(_, &end)| end.max(block))
     }
 
-    /// Its ranges, in their order: the first block of each, and the block after the last.
+    /// The ranges in increasing order: first block and end of each.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().map(|(&from, &to)| (from, to))
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_cut_where_blocks_are_taken_out() {
+    fn insert_and_remove_split_ranges() {
         let mut set = BlockSet::default();
         assert_eq!([(10, 20), (30, 31), (40, 40), (9, 11)].map(|(from, to)| set.insert(from, to)), [10, 1, 0, 1]);
         assert_eq!([(12, 15), (9, 10)].map(|(from, to)| set.remove(from, to)), [3, 1]);

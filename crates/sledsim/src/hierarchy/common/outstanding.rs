@@ -1,14 +1,15 @@
-//! Requests under way at children, found again by their id without a search.
+//! Outstanding items of a component, found by request id in constant time.
 
-use crate::convert::to_u32;
 use std::ops::{Index, IndexMut};
 
-/// Bits of an id that say in which slot its ticket is: so many can be under way at once.
+use crate::convert::to_u32;
+
+/// Bits of an id that hold the slot: the limit of outstanding items.
 const SLOT_BITS: u32 = 24;
 
-/// What a component has under way, each item with an id for its request.
+/// Outstanding items of a component, each with an id for its request. All operations on one item take constant time.
 ///
-/// Ids rise from one to the next, as schedulers want them, and are never used again.
+/// Ids rise, as schedulers expect, and are never reused.
 #[derive(Clone, Debug)]
 pub struct Outstanding<T> {
     slots: Vec<Option<(u64, T)>>,
@@ -23,11 +24,11 @@ impl<T> Default for Outstanding<T> {
 }
 
 impl<T> Outstanding<T> {
-    /// A new id, for `what`.
+    /// Adds an item and returns its new id.
     ///
     /// # Panics
-    /// With 2^24 under way, which no memory would hold the rest of, or after 2^40.
-    pub fn insert(&mut self, what: T) -> u64 {
+    /// 2^24 items are outstanding, or 2^40 have been added.
+    pub fn insert(&mut self, item: T) -> u64 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             to_u32(self.slots.len() - 1)
@@ -35,85 +36,83 @@ impl<T> Outstanding<T> {
         assert!(slot >> SLOT_BITS == 0 && self.sequence >> (64 - SLOT_BITS) == 0, "ids have run out");
         let id = self.sequence << SLOT_BITS | u64::from(slot);
         self.sequence += 1;
-        self.slots[slot as usize] = Some((id, what));
+        self.slots[slot as usize] = Some((id, item));
         id
     }
 
-    /// Takes what an id was issued for, which is settled by that.
+    /// Removes and returns an item.
     ///
     /// # Panics
-    /// If it was settled before, or issued by another.
+    /// No item has this id.
     #[track_caller]
     pub fn take(&mut self, id: u64) -> T {
         self.remove(id).unwrap_or_else(|| panic!("{}", unknown(id)))
     }
 
-    /// Takes what an id was issued for; `None` if it was settled before, or issued by another.
+    /// Removes and returns an item; `None` if no item has this id.
     pub fn remove(&mut self, id: u64) -> Option<T> {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
         let held = self.slots.get_mut(slot as usize)?.take_if(|(held, _)| *held == id);
-        held.map(|(_, what)| {
+        held.map(|(_, item)| {
             self.free.push(slot);
-            what
+            item
         })
     }
 
-    /// Settles an id where nobody needs what it was issued for.
+    /// Drops an item in place, without moving it.
     pub fn discard(&mut self, id: u64) {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
-        if let Some(place) =
-            self.slots.get_mut(slot as usize).filter(|place| place.as_ref().is_some_and(|it| it.0 == id))
-        {
-            *place = None;
+        let held = self.slots.get_mut(slot as usize).filter(|held| held.as_ref().is_some_and(|it| it.0 == id));
+        if let Some(held) = held {
+            *held = None;
             self.free.push(slot);
         }
     }
 
-    /// What an id was issued for.
+    /// An item; `None` if no item has this id.
     fn get(&self, id: u64) -> Option<&T> {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
-        self.slots.get(slot)?.as_ref().filter(|(held, _)| *held == id).map(|(_, what)| what)
+        self.slots.get(slot)?.as_ref().filter(|(held, _)| *held == id).map(|(_, item)| item)
     }
 
-    /// What an id was issued for.
+    /// An item; `None` if no item has this id.
     pub fn get_mut(&mut self, id: u64) -> Option<&mut T> {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
-        self.slots.get_mut(slot)?.as_mut().filter(|(held, _)| *held == id).map(|(_, what)| what)
+        self.slots.get_mut(slot)?.as_mut().filter(|(held, _)| *held == id).map(|(_, item)| item)
     }
 
-    /// The ids of what has a property.
-    pub fn ids(&self, has: impl Fn(&T) -> bool) -> Vec<u64> {
-        self.slots.iter().flatten().filter(|(_, what)| has(what)).map(|&(id, _)| id).collect()
+    /// The ids of the items that match.
+    pub fn ids(&self, matches: impl Fn(&T) -> bool) -> Vec<u64> {
+        self.slots.iter().flatten().filter(|(_, item)| matches(item)).map(|&(id, _)| id).collect()
     }
 
-    /// How many are under way.
+    /// Number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether none is.
+    /// Returns true if there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes all that are under way, in the order in which they were issued.
+    /// Removes all items, in the order in which they were added.
     pub fn drain(&mut self) -> Vec<T> {
         let mut held: Vec<(u64, T)> = self.slots.drain(..).flatten().collect();
         self.free.clear();
         held.sort_unstable_by_key(|&(id, _)| id);
-        held.into_iter().map(|(_, what)| what).collect()
+        held.into_iter().map(|(_, item)| item).collect()
     }
 
-    /// Forgets all that are under way; their ids stay used.
+    /// Removes all items. Their ids are not reused.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.free.clear();
     }
 }
 
-/// What an id was issued for and has not been settled.
 impl<T> Index<u64> for Outstanding<T> {
     type Output = T;
 
@@ -131,7 +130,7 @@ impl<T> IndexMut<u64> for Outstanding<T> {
 }
 
 fn unknown(id: u64) -> String {
-    format!("nothing is under way as {} in slot {}", id >> SLOT_BITS, id & ((1 << SLOT_BITS) - 1))
+    format!("no item is outstanding with number {} in slot {}", id >> SLOT_BITS, id & ((1 << SLOT_BITS) - 1))
 }
 
 #[cfg(test)]
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_rise_and_are_settled_once() {
+    fn ids_rise_and_items_are_removed_once() {
         let mut outstanding = Outstanding::default();
         let ids: Vec<u64> = (0..5).map(|item| outstanding.insert(item)).collect();
         assert_eq!((outstanding.remove(ids[2]), outstanding.remove(ids[2]), outstanding.len()), (Some(2), None, 4));

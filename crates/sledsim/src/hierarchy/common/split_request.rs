@@ -1,4 +1,4 @@
-//! A request that is served in parts: side by side, one after the other, or both.
+//! Requests that are served in parts, in parallel or one after the other.
 
 use crate::convert::to_usize;
 use crate::engine::{Completion, Payload, Status};
@@ -6,38 +6,40 @@ use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::Time;
 
-/// A request under way in parts, and what has come of them so far.
+/// A request that is served in parts, and the combined outcome of the completed parts.
 #[derive(Clone, Debug)]
 pub struct SplitRequest {
-    /// The request as it came.
+    /// The request as it was submitted.
     pub request: Request,
-    left: u32,
+    /// Number of outstanding parts.
+    outstanding: u32,
+    /// The worst status of the parts.
     status: Status,
-    /// The earliest dispatch, the latest end, the phases of the part that ended last, the energy of all.
+    /// The earliest start, the latest end, the phases of the part that ended last, and the energy of all parts.
     service: Service,
-    /// The bytes read, in runs that hold data.
+    /// The data read, in runs that hold data.
     bytes: Vec<u8>,
 }
 
 impl SplitRequest {
-    /// A request of which no part is under way.
+    /// A request without outstanding parts.
     #[must_use]
     pub fn new(request: Request) -> Self {
         let service = Service { start: Time::MAX, ..Service::default() };
-        Self { request, left: 0, status: Status::Served, service, bytes: Vec::new() }
+        Self { request, outstanding: 0, status: Status::Served, service, bytes: Vec::new() }
     }
 
-    /// So many parts more are under way.
+    /// Adds outstanding parts.
     pub fn add_parts(&mut self, parts: u32) {
-        self.left += parts;
+        self.outstanding += parts;
     }
 
-    /// One of the parts under way, and not the last, was joined to another.
+    /// Removes an outstanding part, not the last one, that was joined to another part.
     pub fn remove_part(&mut self) {
-        self.left -= 1;
+        self.outstanding -= 1;
     }
 
-    /// Hears of a part; says whether it was the last of those under way.
+    /// Adds the outcome of a part. Returns true if no part is outstanding any more.
     pub fn complete_part(&mut self, completion: &Completion) -> bool {
         let (part, service) = (&completion.service, &mut self.service);
         service.start = service.start.min(part.start);
@@ -48,30 +50,30 @@ impl SplitRequest {
             service.phases = part.phases;
         }
         self.status = self.status.max(completion.status);
-        self.left -= 1;
-        self.left == 0
+        self.outstanding -= 1;
+        self.outstanding == 0
     }
 
-    /// Whether a part could not be had.
+    /// Returns true if a part has failed.
     pub fn has_failed(&self) -> bool {
         self.status != Status::Served
     }
 
-    /// A part could not be had.
+    /// Records that a part has failed with this status.
     pub fn set_failed(&mut self, status: Status) {
         self.status = self.status.max(status);
     }
 
-    /// A read brought blocks from block `first` of the request on.
+    /// Stores data that was read, from block `first` of the request on.
     pub fn store_read(&mut self, first: u64, payload: &Payload, block_bytes: u32) {
         // Runs that hold no data have no bytes.
-        let Some(brought) = payload.bytes() else { return };
+        let Some(read) = payload.bytes() else { return };
         let size = block_bytes as usize;
         self.bytes.resize(self.request.blocks as usize * size, 0);
-        self.bytes[to_usize(first) * size..][..brought.len()].copy_from_slice(brought);
+        self.bytes[to_usize(first) * size..][..read.len()].copy_from_slice(read);
     }
 
-    /// The completion at `now`, no earlier than the end of any part, and what was read.
+    /// The completion at `now`, which is not before the end of any part, and the data read.
     #[must_use]
     pub fn finish(&self, now: Time) -> (Completion, Payload) {
         let payload = if self.request.op == Op::Read && !self.bytes.is_empty() {
@@ -83,15 +85,14 @@ impl SplitRequest {
     }
 }
 
-/// The completion at `now` of a request that was served by another one, alone.
+/// The completion at `now` of a request that was served by a single other request.
 #[inline]
 #[must_use]
 pub fn completion_of_part(request: Request, part: &Completion, now: Time) -> Completion {
-    Completion { request: request, service: until(part.service, now), status: part.status }
+    Completion { request, service: until(part.service, now), status: part.status }
 }
 
-/// A service that ends at `now`, with what its phases leave of its time booked as waiting for something in the background, so
-/// that they add up.
+/// A service that ends at `now`. The time that its phases do not cover is added to the background phase, so that they add up.
 #[inline]
 fn until(mut service: Service, now: Time) -> Service {
     service.start = service.start.min(now);

@@ -1,4 +1,4 @@
-//! Anticipatory waiting: after a read that goes on where another ended, the device keeps still for the next of them (Iyer &
+//! Anticipatory scheduling: after a sequential read, the device stays idle for a short time to wait for the next one (Iyer &
 //! Druschel, SOSP 2001; Lin et al. 2002, section 7).
 
 use std::collections::VecDeque;
@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::waiting::Waiting;
+use super::pending::PendingRequests;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{ms_to_ns, Time};
 
-/// So many reads are remembered, of which the next may go on where one of them ended.
+/// Number of recent reads whose ends are remembered: a read that begins at one of them is sequential.
 const REMEMBERED: usize = 64;
 
 /// For how long a device that has others to serve keeps still for a read that goes on where the last one ended.
@@ -34,99 +34,107 @@ const fn requests() -> u32 {
     16
 }
 
-/// What is to be done with those that wait.
-pub(super) enum Turn {
-    /// They wait on.
+/// The next action of an idle device.
+pub(super) enum Decision {
+    /// Wait for the anticipated read.
     Wait,
-    /// This one is served before the others.
+    /// Serve this request, the anticipated read.
     Take(Request),
-    /// The scheduler picks.
+    /// Serve the request that the scheduler picks.
     Pick,
 }
 
-/// Anticipation at work.
+/// The anticipated read.
+#[derive(Clone, Copy)]
+struct ExpectedRead {
+    lbn: u64,
+    /// The end of the wait for it.
+    until: Time,
+}
+
+/// The state of anticipatory scheduling.
 #[derive(Clone)]
 pub(super) struct Anticipation {
     spec: AnticipationSpec,
-    waiting: Waiting,
-    /// Where the last reads ended, the latest last.
+    pending: PendingRequests,
+    /// The ends of the latest reads, the latest last.
     ends: VecDeque<u64>,
-    /// Where the next read is to begin, and until when it is waited for.
-    expected: Option<(u64, Time)>,
-    /// Reads in a row that were expected.
+    expected: Option<ExpectedRead>,
+    /// Number of anticipated reads served in a row.
     row: u32,
-    /// Whether somebody waits while it is.
-    holds: bool,
+    /// True if pending requests wait for the anticipated read.
+    is_waiting: bool,
 }
 
 impl Anticipation {
-    /// Nothing is expected yet.
+    /// The state before the first request.
     pub(super) fn new(spec: AnticipationSpec) -> Self {
-        Self { spec, waiting: Waiting::new(true), ends: VecDeque::new(), expected: None, row: 0, holds: false }
+        let pending = PendingRequests::new(true);
+        Self { spec, pending, ends: VecDeque::new(), expected: None, row: 0, is_waiting: false }
     }
 
-    /// Nobody waits any more, and nothing is expected.
+    /// Returns to the state before the first request.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.spec);
     }
 
-    /// Whether those that wait here are as many as wait in the scheduler.
+    /// Checks that as many requests are pending here as in the scheduler.
     ///
     /// # Errors
-    /// They are not.
-    pub(super) fn check(&self, pending: usize) -> Result<(), String> {
-        let waiting = self.waiting.len();
-        if waiting == pending {
+    /// The numbers differ.
+    pub(super) fn check(&self, in_scheduler: usize) -> Result<(), String> {
+        let pending = self.pending.len();
+        if pending == in_scheduler {
             return Ok(());
         }
-        Err(format!("{waiting} requests wait while another is anticipated, and {pending} are pending"))
+        Err(format!("{pending} requests are pending for anticipation, and {in_scheduler} in the scheduler"))
     }
 
-    /// Hears of a request that went to the scheduler.
+    /// Adds a request that is given to the scheduler.
     pub(super) fn arrived(&mut self, request: Request) {
-        self.waiting.push(request);
+        self.pending.push(request);
     }
 
-    /// Until when those that wait have to, if they do.
+    /// The end of the current wait.
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.expected.filter(|_| self.holds).map(|(_, until)| until)
+        self.expected.filter(|_| self.is_waiting).map(|expected| expected.until)
     }
 
-    /// Whose turn it is at `now`, when the device has nothing to do.
-    pub(super) fn turn(&mut self, now: Time) -> Turn {
-        self.holds = false;
-        let Some((lbn, until)) = self.expected else { return Turn::Pick };
-        if self.waiting.len() == 0 {
-            return Turn::Pick;
+    /// Decides at `now`, when the device is idle.
+    pub(super) fn decide(&mut self, now: Time) -> Decision {
+        self.is_waiting = false;
+        let Some(ExpectedRead { lbn, until }) = self.expected else { return Decision::Pick };
+        if self.pending.len() == 0 {
+            return Decision::Pick;
         }
-        self.waiting.index();
-        let mut there = Vec::new();
-        self.waiting.beginning_at(Op::Read, lbn, &mut there);
-        match there.first().and_then(|&id| self.waiting.get(id)) {
-            Some(request) if !self.waiting.holds_back(request) => Turn::Take(*request),
+        self.pending.index();
+        let mut found = Vec::new();
+        self.pending.beginning_at(Op::Read, lbn, &mut found);
+        match found.first().and_then(|&id| self.pending.get(id)) {
+            Some(request) if !self.pending.has_older_conflict(request) => Decision::Take(*request),
             None if now < until => {
-                self.holds = true;
-                Turn::Wait
+                self.is_waiting = true;
+                Decision::Wait
             }
-            // It has not come in time, or it has to wait for what an older request writes.
+            // The read is late, or an older pending write overlaps it.
             _ => {
                 self.expected = None;
-                Turn::Pick
+                Decision::Pick
             }
         }
     }
 
-    /// Hears of a request that was served, and waits no more.
+    /// Removes a request that was served.
     pub(super) fn served(&mut self, request: &Request, service: &Service) {
-        self.waiting.remove(request.id);
-        let expected = self.expected.take().is_some_and(|(lbn, _)| lbn == request.lbn);
+        self.pending.remove(request.id);
+        let was_expected = self.expected.take().is_some_and(|expected| expected.lbn == request.lbn);
         if request.op != Op::Read {
             return;
         }
         let known = self.ends.iter().position(|&end| end == request.lbn);
         match known {
-            Some(place) => {
-                self.ends.remove(place);
+            Some(index) => {
+                self.ends.remove(index);
             }
             None if self.ends.len() == REMEMBERED => {
                 self.ends.pop_front();
@@ -134,9 +142,10 @@ impl Anticipation {
             None => {}
         }
         self.ends.push_back(request.end_lbn());
-        self.row = if expected { self.row + 1 } else { 0 };
+        self.row = if was_expected { self.row + 1 } else { 0 };
         if known.is_some() && self.row < self.spec.requests {
-            self.expected = Some((request.end_lbn(), service.end + ms_to_ns(self.spec.wait_ms)));
+            let until = service.end + ms_to_ns(self.spec.wait_ms);
+            self.expected = Some(ExpectedRead { lbn: request.end_lbn(), until });
         }
     }
 }
@@ -145,12 +154,12 @@ impl Anticipation {
 mod tests {
     use super::*;
 
-    /// What has the turn at an instant: the id of the request that is taken, or a word.
-    fn turn(anticipation: &mut Anticipation, now_ns: u64) -> Result<u64, &'static str> {
-        match anticipation.turn(Time::from_ns(now_ns)) {
-            Turn::Wait => Err("wait"),
-            Turn::Pick => Err("pick"),
-            Turn::Take(request) => Ok(request.id),
+    /// The id of the request that is taken, or the name of the other decision.
+    fn decide(anticipation: &mut Anticipation, now_ns: u64) -> Result<u64, &'static str> {
+        match anticipation.decide(Time::from_ns(now_ns)) {
+            Decision::Wait => Err("wait"),
+            Decision::Pick => Err("pick"),
+            Decision::Take(request) => Ok(request.id),
         }
     }
 
@@ -162,12 +171,12 @@ mod tests {
         anticipation.served(request, &Service { end: Time::from_ns(end_ns), ..Service::default() });
     }
 
-    /// An anticipation of 10 ns after two reads, 0 to 8 and 8 to 16, of which the second ended at 100 ns; with those that wait.
-    fn after_two(requests: u32, waiting: &[Request]) -> Anticipation {
+    /// Anticipation with a wait of 10 ns after two sequential reads, the second of which ended at 100 ns, and pending requests.
+    fn after_two(requests: u32, pending: &[Request]) -> Anticipation {
         let mut anticipation = Anticipation::new(AnticipationSpec { wait_ms: 1e-5, requests });
         let reads = [request(0, 0, Op::Read), request(1, 8, Op::Read)];
-        reads.iter().chain(waiting).for_each(|&each| anticipation.arrived(each));
-        assert_eq!(turn(&mut anticipation, 0), Err("pick"));
+        reads.iter().chain(pending).for_each(|&each| anticipation.arrived(each));
+        assert_eq!(decide(&mut anticipation, 0), Err("pick"));
         serve(&mut anticipation, &reads[0], 50);
         assert!(anticipation.expected.is_none(), "one read shows nothing");
         serve(&mut anticipation, &reads[1], 100);
@@ -175,49 +184,49 @@ mod tests {
     }
 
     #[test]
-    fn others_wait_for_the_next_read_or_until_it_is_late() {
+    fn pending_requests_wait_for_the_next_read_until_the_deadline() {
         let (other, next) = (request(2, 900, Op::Write), request(3, 16, Op::Read));
         let mut late = after_two(16, &[other]);
-        assert_eq!((turn(&mut late, 100), turn(&mut late, 109)), (Err("wait"), Err("wait")));
+        assert_eq!((decide(&mut late, 100), decide(&mut late, 109)), (Err("wait"), Err("wait")));
         assert_eq!(late.deadline(), Some(Time::from_ns(110)));
-        assert_eq!((turn(&mut late, 110), late.deadline()), (Err("pick"), None));
-        // What comes then is not waited for any more, and has no turn of its own.
+        assert_eq!((decide(&mut late, 110), late.deadline()), (Err("pick"), None));
+        // A read that arrives after the deadline is not preferred.
         late.arrived(next);
-        assert_eq!(turn(&mut late, 111), Err("pick"));
+        assert_eq!(decide(&mut late, 111), Err("pick"));
         let mut in_time = after_two(16, &[other]);
         in_time.arrived(next);
-        assert_eq!((turn(&mut in_time, 105), in_time.deadline()), (Ok(3), None));
+        assert_eq!((decide(&mut in_time, 105), in_time.deadline()), (Ok(3), None));
     }
 
     #[test]
-    fn nobody_waits_alone_and_a_read_waits_for_what_is_written_to_it() {
+    fn no_wait_without_pending_requests_or_with_a_conflicting_write() {
         let mut alone = after_two(16, &[]);
-        assert_eq!((turn(&mut alone, 101), alone.deadline()), (Err("pick"), None));
+        assert_eq!((decide(&mut alone, 101), alone.deadline()), (Err("pick"), None));
         let mut written = after_two(16, &[request(2, 20, Op::Write), request(3, 16, Op::Read)]);
-        assert_eq!((turn(&mut written, 101), written.deadline()), (Err("pick"), None));
+        assert_eq!((decide(&mut written, 101), written.deadline()), (Err("pick"), None));
     }
 
     #[test]
-    fn a_row_of_reads_ends_and_so_does_what_another_request_breaks() {
+    fn anticipation_ends_after_the_maximum_row_or_another_request() {
         let reads = [16, 24, 32].map(|lbn| request(lbn, lbn, Op::Read));
         let mut row = after_two(2, &[request(2, 900, Op::Write), reads[0], reads[1], reads[2]]);
         for read in &reads[..2] {
-            assert_eq!(turn(&mut row, 101), Ok(read.id));
+            assert_eq!(decide(&mut row, 101), Ok(read.id));
             serve(&mut row, read, 101);
         }
-        assert_eq!(turn(&mut row, 101), Err("pick"));
+        assert_eq!(decide(&mut row, 101), Err("pick"));
         let mut broken = after_two(16, &[request(2, 900, Op::Write), reads[0]]);
         serve(&mut broken, &request(2, 900, Op::Write), 102);
-        assert_eq!(turn(&mut broken, 103), Err("pick"));
+        assert_eq!(decide(&mut broken, 103), Err("pick"));
     }
 
     #[test]
-    fn who_waits_is_counted_and_forgotten() {
+    fn pending_requests_are_counted_and_forgotten() {
         let mut anticipation = after_two(16, &[request(2, 900, Op::Write)]);
         assert_eq!(anticipation.check(1), Ok(()));
-        let told = anticipation.check(2).unwrap_err();
-        assert!(told.contains("requests wait while another is anticipated"), "{told}");
+        let message = anticipation.check(2).unwrap_err();
+        assert!(message.contains("requests are pending for anticipation"), "{message}");
         anticipation.forget();
-        assert_eq!((anticipation.check(0), turn(&mut anticipation, 101)), (Ok(()), Err("pick")));
+        assert_eq!((anticipation.check(0), decide(&mut anticipation, 101)), (Ok(()), Err("pick")));
     }
 }

@@ -1,4 +1,4 @@
-//! Delayed start-up: a stopped device waits until more than one request is to be served.
+//! Delayed start-up: a stopped device does not start up before several requests are pending.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,36 +18,36 @@ pub struct DelayedStartupSpec {
     pub wait_ms: f64,
 }
 
-/// A delay of start-ups at work.
+/// The state of delayed start-up.
 #[derive(Clone, Copy, Debug)]
-pub struct Delay {
+pub struct StartupDelay {
     requests: usize,
     wait_ns: u64,
-    /// Since when requests have been waiting for the device to start up.
+    /// The time since which requests have waited for the start-up.
     since: Option<Time>,
 }
 
-impl Delay {
-    /// A delay that nobody waits for yet.
+impl StartupDelay {
+    /// The state before the first request.
     #[must_use]
     pub fn new(spec: &DelayedStartupSpec) -> Self {
         Self { requests: spec.requests as usize, wait_ns: ms_to_ns(spec.wait_ms), since: None }
     }
 
-    /// Nobody waits any more.
+    /// Ends the current wait.
     pub fn forget(&mut self) {
         self.since = None;
     }
 
-    /// Until when requests wait for the device to start up, if they do.
+    /// The end of the current wait.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         self.since.map(|since| since + self.wait_ns)
     }
 
-    /// Whether `pending` requests wait on at `now`, when the device has nothing to do; `is_stopped` says whether it would have
-    /// to start up. To be asked whenever a request becomes ready, so that the first that waits is the oldest.
-    pub fn waits(&mut self, now: Time, pending: usize, is_stopped: impl FnOnce() -> bool) -> bool {
+    /// Returns true if `pending` requests keep waiting at `now`, when the device is idle. Must be called whenever a request becomes
+    /// ready, so that the wait begins with the oldest request.
+    pub fn must_wait(&mut self, now: Time, pending: usize, is_stopped: impl FnOnce() -> bool) -> bool {
         if pending == 0 || (self.since.is_none() && !is_stopped()) {
             return false;
         }
@@ -63,10 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_wait_for_others_or_the_deadline() {
-        let mut delay = Delay::new(&DelayedStartupSpec { requests: 3, wait_ms: 2.0 });
+    fn startup_waits_for_enough_requests_or_the_deadline() {
+        let mut delay = StartupDelay::new(&DelayedStartupSpec { requests: 3, wait_ms: 2.0 });
         let at = Time::from_ns;
-        let mut asked = |ns, pending, stopped| (delay.waits(at(ns), pending, || stopped), delay.deadline());
+        let mut asked = |ns, pending, stopped| (delay.must_wait(at(ns), pending, || stopped), delay.deadline());
         assert_eq!(asked(5, 0, true), (false, None));
         assert_eq!(asked(7, 1, false), (false, None));
         assert_eq!(asked(10, 1, true), (true, Some(at(2_000_010))));

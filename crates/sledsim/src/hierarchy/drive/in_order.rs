@@ -1,27 +1,27 @@
-//! Open arrivals served in their order, without events: the drive is given each arrival ahead of time.
+//! The in-order shortcut: open arrivals are served in order, without events. The drive gets each arrival ahead of time.
 
 use std::collections::VecDeque;
 
-use super::station::{Look, Station};
+use super::station::{Dispatched, Station};
 use crate::engine::Completion;
 use crate::request::Request;
 use crate::time::Time;
 
-/// What a drive remembers between arrivals that it hears of ahead of time.
+/// The state of the in-order shortcut between arrivals.
 #[derive(Clone, Default)]
-pub(super) struct Ahead {
-    /// When those that waited for the mechanism were dispatched.
-    waited: VecDeque<Time>,
-    /// When the queue is looked at next, if anybody is in it.
-    look: Option<Time>,
-    /// Completions of requests served together.
-    ends: Vec<Completion>,
+pub(super) struct InOrderState {
+    /// The dispatch times of requests that waited for the mechanism.
+    dispatches: VecDeque<Time>,
+    /// The time of the next dispatch, if there are requests.
+    next_dispatch: Option<Time>,
+    /// Buffer for the completions of requests served together.
+    completions: Vec<Completion>,
 }
 
-impl Ahead {
-    /// Serves a request that nobody joins as soon as it is heard of.
+impl InOrderState {
+    /// Serves a request as soon as it is known, on a drive that serves every request alone.
     #[inline]
-    pub(super) fn serve_at_once(
+    pub(super) fn serve_directly(
         &mut self,
         station: &mut Station,
         request: &Request,
@@ -34,21 +34,22 @@ impl Ahead {
         let completion = Completion::of(*request, station.serve(start, request));
         station.served(start, request, &completion.service);
         if free.is_some() {
-            station.window.count_one(start - ready);
+            station.window.add_wait(start - ready);
         }
-        // What arrives at an instant comes after what is dispatched then; what becomes ready, before.
-        let arrives = station.overhead_ns == 0;
-        while self.waited.front().is_some_and(|&dispatched| dispatched < ready || arrives && dispatched == ready) {
-            self.waited.pop_front();
+        // In one instant, a dispatch comes before an arrival but after the end of command processing.
+        let is_arrival = station.overhead_ns == 0;
+        let is_over = |&dispatched: &Time| dispatched < ready || is_arrival && dispatched == ready;
+        while self.dispatches.front().is_some_and(is_over) {
+            self.dispatches.pop_front();
         }
         if let Some(dispatched) = free {
-            self.waited.push_back(dispatched);
-            station.window.watch_queue(self.waited.len());
+            self.dispatches.push_back(dispatched);
+            station.window.note_queue_length(self.dispatches.len());
         }
         completed(&completion);
     }
 
-    /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.
+    /// Serves the requests that are dispatched before the next arrival is ready: no later request can join these.
     pub(super) fn serve_ahead(
         &mut self,
         station: &mut Station,
@@ -56,47 +57,48 @@ impl Ahead {
         completed: &mut dyn FnMut(&Completion),
     ) {
         let Some(request) = next else {
-            // The last has arrived: whoever waits is served.
-            while let Some(look) = self.look {
-                self.look_at(look, station, completed);
+            // After the last arrival all pending requests are served.
+            while let Some(at) = self.next_dispatch {
+                self.dispatch(at, station, completed);
             }
             return;
         };
         let ready = request.arrival + station.overhead_ns;
-        // What arrives at an instant comes after what happens then; what becomes ready, before.
-        let waits_for_what_happens = station.overhead_ns == 0;
-        let is_before = |look: Time| look < ready || waits_for_what_happens && look == ready;
-        while let Some(look) = self.look.filter(|&look| is_before(look)) {
-            self.look_at(look, station, completed);
+        // In one instant, a dispatch comes before an arrival but after the end of command processing.
+        let is_arrival = station.overhead_ns == 0;
+        let is_before = |at: &Time| *at < ready || is_arrival && *at == ready;
+        while let Some(at) = self.next_dispatch.filter(is_before) {
+            self.dispatch(at, station, completed);
         }
         station.incoming.push_back((ready, *request));
-        self.look = match self.look {
-            Some(look) if station.deadline().is_none() => Some(look),
-            // Those that wait for others look up when somebody comes.
-            Some(look) => Some(look.min(ready)),
+        self.next_dispatch = match self.next_dispatch {
+            Some(at) if station.deadline().is_none() => Some(at),
+            // A new request may end the wait for others.
+            Some(at) => Some(at.min(ready)),
             None => Some(station.window.busy_until().map_or(ready, |free| free.max(ready))),
         };
     }
 
-    /// Looks at the queue at `now`, and settles when the next look is due.
-    fn look_at(&mut self, now: Time, station: &mut Station, completed: &mut dyn FnMut(&Completion)) {
+    /// Dispatches requests at `now`, and sets the time of the next dispatch.
+    fn dispatch(&mut self, now: Time, station: &mut Station, completed: &mut dyn FnMut(&Completion)) {
         if self.serve_lone(now, station, completed) {
             return;
         }
-        match station.look(now) {
-            Look::Nothing => {}
-            Look::Alone(request, service) => completed(&Completion::of(request, service)),
-            Look::Together => {
-                self.ends.clear();
-                self.ends.extend(station.together().map(|(&request, &service)| Completion::of(request, service)));
-                // Those that end together complete in the order in which they joined.
-                self.ends.sort_by_key(|completion| completion.service.end);
-                self.ends.iter().for_each(completed);
+        match station.dispatch(now) {
+            Dispatched::None => {}
+            Dispatched::Single(request, service) => completed(&Completion::of(request, service)),
+            Dispatched::Group => {
+                self.completions.clear();
+                self.completions
+                    .extend(station.together().map(|(&request, &service)| Completion::of(request, service)));
+                // Requests that end together complete in the order in which they joined.
+                self.completions.sort_by_key(|completion| completion.service.end);
+                self.completions.iter().for_each(completed);
             }
         }
         let free = station.window.busy_until().unwrap_or(now).max(now);
         let next_ready = station.incoming.front().map(|&(ready, _)| ready.max(free));
-        self.look = if station.scheduler.is_empty() {
+        self.next_dispatch = if station.scheduler.is_empty() {
             next_ready
         } else {
             let wait = station.deadline().unwrap_or(free);
@@ -104,22 +106,23 @@ impl Ahead {
         };
     }
 
-    /// Serves the only request there is, which needs no queue: nobody joins it, and nothing delays it.
+    /// Serves the request if it is the only one, without the queue. Returns false if others are pending or the start-up may be
+    /// delayed.
     #[inline]
     fn serve_lone(&mut self, now: Time, station: &mut Station, completed: &mut dyn FnMut(&Completion)) -> bool {
-        // All who wait are in the scheduler.
+        // Without incoming requests all pending ones are in the scheduler.
         let Some(&(ready, request)) = station.incoming.front() else { return false };
         if station.incoming.len() > 1 || station.delay.is_some() || !station.scheduler.is_empty() {
             return false;
         }
         station.incoming.clear();
-        station.window.count_one(now - ready);
+        station.window.add_wait(now - ready);
         if station.window.busy_until() == Some(now) {
-            station.window.watch_queue(1);
+            station.window.note_queue_length(1);
         }
         let completion = Completion::of(request, station.serve(now, &request));
         station.served(now, &request, &completion.service);
-        self.look = None;
+        self.next_dispatch = None;
         completed(&completion);
         true
     }

@@ -1,16 +1,16 @@
 //! A drive: one device and the scheduler that holds its pending requests.
 //!
-//! [`Drive`] takes part in events; [`in_order`] does without where arrivals are known. Both look at one [`station`], the queue
-//! and its mechanism, which keeps the sums of the measurement [`window`], may wait before it starts up
-//! ([`delayed_startup`]) or moves off ([`anticipation`]), and serves requests together ([`merging`]).
+//! [`Drive`] serves requests by events, and [`in_order`] without events if arrivals are known ahead of time. Both use a [`station`],
+//! the queue and its mechanism. It keeps the statistics of the measurement [`window`], may delay the start-up
+//! ([`delayed_startup`]) or wait for sequential reads ([`anticipation`]), and serves requests together ([`merging`]).
 
 mod anticipation;
+mod defect_counters;
 mod delayed_startup;
-mod flaws;
 mod in_order;
 mod merging;
+mod pending;
 mod station;
-mod waiting;
 mod window;
 
 pub use anticipation::AnticipationSpec;
@@ -20,10 +20,10 @@ pub use merging::MergeSpec;
 use std::collections::VecDeque;
 
 use anticipation::Anticipation;
-use delayed_startup::Delay;
-use in_order::Ahead;
-use merging::{Merging, Rule};
-use station::{Look, Station};
+use delayed_startup::StartupDelay;
+use in_order::InOrderState;
+use merging::{GroupRule, Merging};
+use station::{Dispatched, Station};
 
 use crate::convert::to_usize;
 use crate::devices::{Mechanism, MechanismChecker};
@@ -32,7 +32,7 @@ use crate::engine::details::Details;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Descendants, InOrderService, Instrumentation, PowerLoss, Status,
 };
-use crate::power::Meter;
+use crate::power::EnergyAccount;
 use crate::request::Request;
 use crate::schedulers::{self, Scheduler};
 use crate::service::Service;
@@ -40,25 +40,25 @@ use crate::time::Time;
 
 /// Timer tag: the oldest request in command processing is ready to be scheduled.
 const READY: u64 = u64::MAX;
-/// Timer tag: the mechanism is free again.
+/// Timer tag: the mechanism is free.
 const FREE: u64 = u64::MAX - 1;
-/// Timer tag: requests have waited long enough for the stopped device to start up, or for one that was anticipated.
+/// Timer tag: the wait for the start-up or for an anticipated read ends.
 const DEADLINE: u64 = u64::MAX - 2;
 
-/// A queue with a mechanism behind it.
+/// A queue and its mechanism.
 ///
-/// A request first passes command processing (requests overlap in it), then waits in the scheduler, then is served.
+/// A request passes command processing, in which requests overlap, then waits in the scheduler, and then is served.
 #[derive(Clone)]
 pub struct Drive {
     station: Station,
-    ahead: Ahead,
+    in_order: InOrderState,
     under_service: UnderService,
-    /// Flushes that wait for the mechanism, which overtake all others: what waits is not promised by them.
+    /// Flushes that wait for the mechanism. They overtake other requests, as they cover completed writes only.
     flushes: VecDeque<Request>,
-    ready_timer: bool,
-    mechanism_busy: bool,
-    /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
-    free_timer: bool,
+    has_ready_timer: bool,
+    is_mechanism_busy: bool,
+    /// True if a timer fires when the mechanism is free. It is not set before a request waits.
+    has_free_timer: bool,
     /// False if requests are always served by events.
     allows_in_order: bool,
 }
@@ -81,7 +81,7 @@ impl UnderService {
     #[inline]
     fn end(&mut self, tag: u64, context: &mut Context<'_>) {
         let slot = &mut self.0[to_usize(tag)];
-        debug_assert!(slot.is_some(), "each service sets one timer, and a power cut takes it away");
+        debug_assert!(slot.is_some(), "each service sets one timer, which a power cut removes");
         if let Some(completion) = slot {
             context.complete(completion);
         }
@@ -90,50 +90,50 @@ impl UnderService {
 }
 
 impl Drive {
-    /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
+    /// A drive that dispatches at most `batch_max` requests together; 1 means no batches.
     #[must_use]
     pub fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let drive = Self {
             station: Station::new(device, scheduler),
-            ahead: Ahead::default(),
+            in_order: InOrderState::default(),
             under_service: UnderService::default(),
             flushes: VecDeque::new(),
-            ready_timer: false,
-            mechanism_busy: false,
-            free_timer: false,
+            has_ready_timer: false,
+            is_mechanism_busy: false,
+            has_free_timer: false,
             allows_in_order: true,
         };
         if batch_max > 1 {
-            drive.together(Rule::Batch(batch_max))
+            drive.with_groups(GroupRule::Batch(batch_max))
         } else {
             drive
         }
     }
 
-    /// A drive that merges requests instead of forming batches.
+    /// Makes the drive merge requests instead of forming batches.
     #[must_use]
     pub fn merging(self, merge: MergeSpec) -> Self {
-        self.together(Rule::Merge(merge))
+        self.with_groups(GroupRule::Merge(merge))
     }
 
-    fn together(mut self, rule: Rule) -> Self {
+    fn with_groups(mut self, rule: GroupRule) -> Self {
         let in_order = self.station.scheduler.in_order() && self.station.anticipation.is_none();
         self.station.merging = Some(Merging::new(rule, in_order));
         self
     }
 
-    /// The same drive whose device, when it is stopped, waits for others before it starts up.
+    /// Makes a stopped device delay its start-up.
     #[must_use]
     pub fn with_delayed_startup(mut self, spec: &DelayedStartupSpec) -> Self {
-        self.station.delay = Some(Delay::new(spec));
+        self.station.delay = Some(StartupDelay::new(spec));
         self
     }
 
-    /// The same drive, whose requests wait a while for a read that goes on where the last one ended.
+    /// Makes the drive wait for sequential reads.
     #[must_use]
     pub fn with_anticipation(mut self, spec: AnticipationSpec) -> Self {
         self.station.anticipation = Some(Anticipation::new(spec));
-        self.station.merging.iter_mut().for_each(Merging::reorders);
+        self.station.merging.iter_mut().for_each(Merging::allow_reordering);
         self
     }
 
@@ -153,14 +153,14 @@ impl Drive {
         self
     }
 
-    /// Whether what comes of a request is known as soon as it is heard of in the order of arrival.
+    /// Returns true if every request is served alone and without delay, so that its outcome is known on arrival.
     #[inline]
-    fn serves_at_once(&self) -> bool {
+    fn serves_directly(&self) -> bool {
         self.station.merging.is_none() && self.station.delay.is_none()
     }
 
     fn dispatch(&mut self, context: &mut Context<'_>) {
-        if self.mechanism_busy {
+        if self.is_mechanism_busy {
             return;
         }
         let now = context.now();
@@ -177,9 +177,9 @@ impl Drive {
             context.complete(&Completion::at_once(&flush, now));
         }
         let deadline = self.station.deadline();
-        let look = self.station.look(now);
+        let dispatched = self.station.dispatch(now);
         if deadline != self.station.deadline() {
-            // A timer that nobody waits for any more would still be an event of the run.
+            // A timer without effect would still be an event of the run.
             if deadline.is_some() {
                 context.cancel(DEADLINE);
             }
@@ -187,24 +187,24 @@ impl Drive {
                 context.timer(deadline, DEADLINE);
             }
         }
-        match look {
-            Look::Nothing => {
+        match dispatched {
+            Dispatched::None => {
                 self.await_ready(context);
                 if let Some(stop) = self.station.scheduler.failure() {
                     context.stop(stop.clone());
                 }
             }
             _ if self.stop_on_device_failure(context) => {}
-            Look::Alone(request, service) => {
-                let status = self.station.flaws.met(&request, self.station.device.as_ref());
+            Dispatched::Single(request, service) => {
+                let status = self.station.defects.status_of(&request, self.station.device.as_ref());
                 self.under_service.begin(request, &service, status, context);
                 self.occupy(service.free, service.end == service.free, context);
             }
-            Look::Together => {
+            Dispatched::Group => {
                 let mut free = now;
-                let Station { merging, flaws, device, .. } = &mut self.station;
+                let Station { merging, defects, device, .. } = &mut self.station;
                 for (&request, service) in merging.iter().flat_map(Merging::served) {
-                    let status = flaws.met(&request, device.as_ref());
+                    let status = defects.status_of(&request, device.as_ref());
                     self.under_service.begin(request, service, status, context);
                     free = free.max(service.free);
                 }
@@ -225,46 +225,46 @@ impl Drive {
         has_failed
     }
 
-    /// Keeps the mechanism until `free`; where a completion's timer fires then too, it does for both.
+    /// Marks the mechanism as busy until `free`. If `freed_by_completion`, the timer of a completion fires then, too.
     #[inline]
     fn occupy(&mut self, free: Time, freed_by_completion: bool, context: &mut Context<'_>) {
-        self.mechanism_busy = true;
-        self.free_timer = freed_by_completion;
+        self.is_mechanism_busy = true;
+        self.has_free_timer = freed_by_completion;
         if !(freed_by_completion || self.station.scheduler.is_empty() && self.station.incoming.is_empty()) {
             self.await_free(free, context);
         }
     }
 
     fn await_free(&mut self, free: Time, context: &mut Context<'_>) {
-        self.free_timer = true;
+        self.has_free_timer = true;
         context.timer(free, FREE);
     }
 
-    /// Sees to it that a request that comes now is served when the mechanism gets free, or at once where it is.
+    /// Prepares for a request that arrives now: sets the timer for the time when the mechanism is free, or marks it as free.
     #[inline]
-    fn look_at_mechanism(&mut self, now: Time, context: &mut Context<'_>) {
-        if self.mechanism_busy && !self.free_timer {
+    fn update_mechanism(&mut self, now: Time, context: &mut Context<'_>) {
+        if self.is_mechanism_busy && !self.has_free_timer {
             match self.station.window.busy_until() {
                 Some(free) if free > now => self.await_free(free, context),
-                _ => self.mechanism_busy = false,
+                _ => self.is_mechanism_busy = false,
             }
         }
     }
 
-    /// Gives the mechanism back if its service is over. Of several timers at the end of a service the first may have begun
-    /// the next one.
+    /// Marks the mechanism as free if its access has ended. After the first of several timers at the end of an access, the next one
+    /// may have begun.
     #[inline]
     fn release(&mut self, now: Time) {
         if self.station.window.busy_until() <= Some(now) {
-            self.mechanism_busy = false;
+            self.is_mechanism_busy = false;
         }
     }
 
-    /// Sees to it that a timer fires when the next request in command processing is ready.
+    /// Sets the timer for the time when the next request in command processing is ready.
     #[inline]
     fn await_ready(&mut self, context: &mut Context<'_>) {
-        if let (false, Some(&(ready, _))) = (self.ready_timer, self.station.incoming.front()) {
-            self.ready_timer = true;
+        if let (false, Some(&(ready, _))) = (self.has_ready_timer, self.station.incoming.front()) {
+            self.has_ready_timer = true;
             context.timer(ready, READY);
         }
     }
@@ -280,24 +280,24 @@ impl Component for Drive {
     }
 
     fn in_order(&mut self) -> Option<&mut dyn InOrderService> {
-        let applies = self.allows_in_order && self.station.in_order() && !self.station.flaws.any();
+        let applies = self.allows_in_order && self.station.in_order() && !self.station.defects.has_defects();
         applies.then_some(self as &mut dyn InOrderService)
     }
 
     #[inline]
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
-        self.look_at_mechanism(now, context);
+        self.update_mechanism(now, context);
         if request.is_flush() {
             self.flushes.push_back(request);
             self.dispatch(context);
         } else if self.station.overhead_ns > 0 {
             self.station.incoming.push_back((now + self.station.overhead_ns, request));
-            if !self.mechanism_busy {
+            if !self.is_mechanism_busy {
                 self.await_ready(context);
             }
         } else {
-            self.station.count_queue(now);
+            self.station.integrate_queue(now);
             self.station.push(now, request);
             self.dispatch(context);
         }
@@ -310,7 +310,7 @@ impl Component for Drive {
     #[inline]
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
         match tag {
-            READY => self.ready_timer = false,
+            READY => self.has_ready_timer = false,
             FREE => self.release(context.now()),
             DEADLINE => {}
             tag => {
@@ -335,10 +335,10 @@ impl Component for Drive {
 impl InOrderService for Drive {
     #[inline]
     fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        if !self.serves_at_once() {
-            self.ahead.serve_ahead(&mut self.station, next, completed);
+        if !self.serves_directly() {
+            self.in_order.serve_ahead(&mut self.station, next, completed);
         } else if let Some(request) = next {
-            self.ahead.serve_at_once(&mut self.station, request, completed);
+            self.in_order.serve_directly(&mut self.station, request, completed);
         }
     }
 }
@@ -348,12 +348,12 @@ impl PowerLoss for Drive {
         self.station.device.volatile_cache().is_some()
     }
 
-    /// The mechanism ends what it is doing; nobody hears of it.
+    /// The mechanism completes its current access, but the request does not complete.
     fn power_cut(&mut self, now: Time) {
         self.station.power_cut(now);
         self.under_service.0.clear();
         self.flushes.clear();
-        (self.ready_timer, self.free_timer) = (false, false);
+        (self.has_ready_timer, self.has_free_timer) = (false, false);
     }
 }
 
@@ -367,17 +367,17 @@ impl Instrumentation for Drive {
                 "at rest with {pending} pending, {ready} in command processing, {serving} under service"
             ));
         }
-        self.station.is_sound()
+        self.station.check_invariants()
     }
 
     fn start_measuring(&mut self, now: Time) {
-        self.station.flaws.start_measuring();
+        self.station.defects.start_measuring();
         self.station.start_measuring(now);
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
         let mut counts = self.station.device.defects().map_or_else(Vec::new, |defects| defects.counts());
-        counts.extend(self.station.flaws.counts());
+        counts.extend(self.station.defects.counts());
         (!counts.is_empty()).then(|| Details { kind: "drive", counts, paths: Vec::new() })
     }
 
@@ -385,12 +385,12 @@ impl Instrumentation for Drive {
         self.station.measured(now)
     }
 
-    fn meter(&self, now: Time) -> Option<Meter> {
-        self.station.device.powered().map(|powered| powered.meter(now))
+    fn energy_account(&self, now: Time) -> Option<EnergyAccount> {
+        self.station.device.powered().map(|powered| powered.energy_account(now))
     }
 
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        self.station.device.powered_mut().map(|powered| powered.settle_meter(now))
+    fn settle_energy_account(&mut self, now: Time) -> Option<&mut EnergyAccount> {
+        self.station.device.powered_mut().map(|powered| powered.settle_energy_account(now))
     }
 }
 
@@ -400,15 +400,14 @@ mod tests {
     use crate::devices::simple::{ConstantParameters, SimpleDevice};
     use crate::schedulers::SchedulerSpec;
 
-    /// Each part that goes wrong, and a word of what is said of it.
     #[test]
-    fn whatever_is_not_in_order_is_told() {
+    fn every_broken_invariant_is_reported() {
         type Act = fn(&mut Drive);
-        let breaches: [(&str, Act); 3] = [
+        let acts: [(&str, Act); 3] = [
             ("at rest with 0 pending, 1 in command processing", |drive| {
                 drive.station.incoming.push_back((Time::ZERO, Request::read(3, 2)));
             }),
-            ("1 requests wait to be joined by others, and 0 are pending", |drive| {
+            ("1 requests are pending for merging, and 0 in the scheduler", |drive| {
                 drive.station.merging.iter_mut().for_each(|merging| merging.arrived(Request::read(3, 2)));
             }),
             ("at rest with 1 pending", |drive| drive.station.push(Time::ZERO, Request::read(3, 2))),
@@ -420,14 +419,14 @@ mod tests {
             access_ms: 1.0,
             power: None,
         };
-        for (word, act) in breaches {
+        for (expected, act) in acts {
             let device = SimpleDevice::constant(&parameters).expect("they are valid");
             let scheduler = schedulers::build(&SchedulerSpec::default(), &device);
             let mut drive = Drive::new(Box::new(device), scheduler, 2).checked();
             assert_eq!(drive.check_invariants(true), Ok(()));
             act(&mut drive);
-            let told = drive.check_invariants(true).expect_err(word);
-            assert!(told.contains(word), "{word}: {told}");
+            let message = drive.check_invariants(true).expect_err(expected);
+            assert!(message.contains(expected), "{expected}: {message}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! A queue with a mechanism behind it, without events: whoever drives it says when to look.
+//! A service station: a queue and its mechanism. The caller decides when to dispatch.
 
 use std::collections::VecDeque;
 
-use super::anticipation::{Anticipation, Turn};
-use super::delayed_startup::Delay;
-use super::flaws::Flaws;
+use super::anticipation::{Anticipation, Decision};
+use super::defect_counters::DefectCounters;
+use super::delayed_startup::StartupDelay;
 use super::merging::Merging;
-use super::window::Window;
+use super::window::MeasurementWindow;
 use crate::devices::{self, Mechanism, MechanismChecker};
 use crate::engine::component::Measured;
 use crate::request::Request;
@@ -14,38 +14,31 @@ use crate::schedulers::Scheduler;
 use crate::service::Service;
 use crate::time::Time;
 
-/// What a look at the queue led to.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "it is looked at where it is made, once for each request, and kept nowhere"
-)]
-pub(super) enum Look {
-    /// Nobody is ready to be served, or whoever is waits for others.
-    Nothing,
-    /// A request is served alone.
-    Alone(Request, Service),
-    /// Requests are served together: those of [`Station::together`].
-    Together,
+/// The result of a dispatch.
+#[allow(clippy::large_enum_variant, reason = "the caller takes it apart at once, and it is stored nowhere")]
+pub(super) enum Dispatched {
+    /// No request is ready, or the ready requests wait for others.
+    None,
+    /// One request.
+    Single(Request, Service),
+    /// The requests of [`Station::together`].
+    Group,
 }
 
-/// A queue with a mechanism behind it.
+/// A queue and its mechanism.
 #[derive(Clone)]
 pub(super) struct Station {
     pub(super) device: Box<dyn Mechanism>,
     pub(super) scheduler: Box<dyn Scheduler>,
     pub(super) overhead_ns: u64,
-    /// Which requests are served together, if any ever are.
     pub(super) merging: Option<Merging>,
-    /// In command processing, with the time each is ready.
+    /// Requests in command processing, each with the time at which it is ready.
     pub(super) incoming: VecDeque<(Time, Request)>,
-    /// What the stopped device waits for before it starts up.
-    pub(super) delay: Option<Delay>,
-    /// Which read those that wait make way for.
+    pub(super) delay: Option<StartupDelay>,
     pub(super) anticipation: Option<Anticipation>,
-    /// What requests met on a device that is not as it should be.
-    pub(super) flaws: Flaws,
-    pub(super) window: Window,
-    /// Checks the device, if the run checks the rules of the simulator.
+    pub(super) defects: DefectCounters,
+    pub(super) window: MeasurementWindow,
+    /// Checks the device, if the run checks invariants.
     pub(super) checker: Option<Box<MechanismChecker>>,
 }
 
@@ -53,19 +46,19 @@ impl Station {
     pub(super) fn new(device: Box<dyn Mechanism>, scheduler: Box<dyn Scheduler>) -> Self {
         Self {
             overhead_ns: device.dimensions().command_overhead_ns,
-            flaws: Flaws::of(device.as_ref()),
+            defects: DefectCounters::of(device.as_ref()),
             device,
             scheduler,
             merging: None,
             incoming: VecDeque::new(),
             delay: None,
             anticipation: None,
-            window: Window::default(),
+            window: MeasurementWindow::default(),
             checker: None,
         }
     }
 
-    /// Moves what has passed command processing into the scheduler.
+    /// Moves requests that have passed command processing to the scheduler.
     #[inline]
     fn take_ready(&mut self, now: Time) {
         while let Some(&(ready, request)) = self.incoming.front() {
@@ -73,13 +66,13 @@ impl Station {
                 break;
             }
             self.incoming.pop_front();
-            // It has waited since it was ready, though it is moved only now that somebody looks.
-            self.window.count_one(now - ready.max(self.window.start));
+            // It has waited since it was ready, not since now.
+            self.window.add_wait(now - ready.max(self.window.start));
             self.push(ready, request);
         }
     }
 
-    /// A request that is ready joins the queue.
+    /// Adds a ready request to the queue.
     #[inline]
     pub(super) fn push(&mut self, ready: Time, request: Request) {
         self.scheduler.push(ready, request, self.device.as_ref());
@@ -93,66 +86,65 @@ impl Station {
 
     /// Brings the queue's time integral up to `now`.
     #[inline]
-    pub(super) fn count_queue(&mut self, now: Time) {
-        self.window.count_queue(now, self.scheduler.len());
+    pub(super) fn integrate_queue(&mut self, now: Time) {
+        self.window.integrate_queue(now, self.scheduler.len());
     }
 
     #[inline]
-    fn watch_queue(&mut self) {
-        self.window.watch_queue(self.scheduler.len());
+    fn note_queue_length(&mut self) {
+        self.window.note_queue_length(self.scheduler.len());
     }
 
-    /// Looks at the queue of a mechanism with nothing to do at `now`, and serves what is to be served then.
+    /// Serves the next request or requests, if there are any. The mechanism must be idle.
     #[inline]
-    pub(super) fn look(&mut self, now: Time) -> Look {
-        self.count_queue(now);
+    pub(super) fn dispatch(&mut self, now: Time) -> Dispatched {
+        self.integrate_queue(now);
         self.take_ready(now);
         if self.window.busy_until() == Some(now) {
-            // All of these waited for the mechanism; one that finds it idle does not.
-            self.watch_queue();
+            // All of these waited for the mechanism; a request that finds it idle does not.
+            self.note_queue_length();
         }
-        let turn = self.anticipation.as_mut().map_or(Turn::Pick, |anticipation| anticipation.turn(now));
-        let waits = matches!(turn, Turn::Wait);
-        if waits || self.delay.is_some() && self.waits_for_others(now) {
-            self.watch_queue();
-            return Look::Nothing;
+        let decision = self.anticipation.as_mut().map_or(Decision::Pick, |anticipation| anticipation.decide(now));
+        let must_wait = matches!(decision, Decision::Wait);
+        if must_wait || self.delay.is_some() && self.delays_startup(now) {
+            self.note_queue_length();
+            return Dispatched::None;
         }
-        // An empty queue is looked at too: a service has ended, or nobody is ready yet.
-        let Some(picked) = self.pick(turn, now) else { return Look::Nothing };
-        self.watch_queue();
+        // The queue is empty if a service has ended, or no request is ready yet.
+        let Some(picked) = self.pick(&decision, now) else { return Dispatched::None };
+        self.note_queue_length();
         self.settle_idle_beginning(now);
         if self.merging.is_some() && self.serve_together(now, picked) {
-            return Look::Together;
+            return Dispatched::Group;
         }
         let service = self.serve(now, &picked);
         self.served(now, &picked, &service);
-        Look::Alone(picked, service)
+        Dispatched::Single(picked, service)
     }
 
-    /// The request that is served next, if there is one: whoever has the turn, or the scheduler's choice.
+    /// Removes the next request from the queue: the anticipated one, or the scheduler's choice.
     #[inline]
-    fn pick(&mut self, turn: Turn, now: Time) -> Option<Request> {
-        let Turn::Take(request) = turn else { return self.scheduler.pop(now, self.device.as_ref()) };
-        let was_there = self.scheduler.take(&request, self.device.as_ref());
-        debug_assert!(was_there, "{request:?} waits to be anticipated and not in the scheduler");
-        Some(request)
+    fn pick(&mut self, decision: &Decision, now: Time) -> Option<Request> {
+        let Decision::Take(request) = decision else { return self.scheduler.pop(now, self.device.as_ref()) };
+        let was_there = self.scheduler.take(request, self.device.as_ref());
+        debug_assert!(was_there, "{request:?} is pending for anticipation, but not in the scheduler");
+        Some(*request)
     }
 
-    /// Until when pending requests wait for a stopped device to start up, or for one that is anticipated, if they do.
+    /// The end of the wait for the start-up or for an anticipated read.
     pub(super) fn deadline(&self) -> Option<Time> {
         let anticipated = self.anticipation.as_ref().and_then(Anticipation::deadline);
-        self.delay.as_ref().and_then(Delay::deadline).or(anticipated)
+        self.delay.as_ref().and_then(StartupDelay::deadline).or(anticipated)
     }
 
-    /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
-    /// has waited long enough.
-    fn waits_for_others(&mut self, now: Time) -> bool {
+    /// Returns true if the device is stopped and the pending requests do not start it up yet.
+    fn delays_startup(&mut self, now: Time) -> bool {
         let (device, pending) = (&self.device, self.scheduler.len());
         let is_stopped = || device.powered().is_some_and(|powered| powered.wake_ns(now) > 0);
-        self.delay.as_mut().is_some_and(|delay| delay.waits(now, pending, is_stopped))
+        self.delay.as_mut().is_some_and(|delay| delay.must_wait(now, pending, is_stopped))
     }
 
-    /// A request is dispatched at `now`, perhaps the first of a window that began in an idle period.
+    /// Must be called at each dispatch: the first one ends the idle period in which the window began.
     #[inline]
     pub(super) fn settle_idle_beginning(&mut self, now: Time) {
         if self.window.began_idle {
@@ -160,8 +152,7 @@ impl Station {
         }
     }
 
-    /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
-    /// which it did.
+    /// Sets the energy at the start of the window, which is known only at the end of the idle period.
     #[cold]
     fn settle_beginning(&mut self, now: Time) {
         self.window.began_idle = false;
@@ -172,7 +163,7 @@ impl Station {
         };
     }
 
-    /// The device, free at `now`, serves a flush, as it owes writes to its medium.
+    /// Serves a flush of the device's volatile cache.
     pub(super) fn serve_flush(&mut self, now: Time, request: &Request) -> Service {
         self.settle_idle_beginning(now);
         let service = self.serve(now, request);
@@ -180,7 +171,7 @@ impl Station {
         service
     }
 
-    /// Has the mechanism serve a request alone.
+    /// Serves a request alone.
     #[inline]
     pub(super) fn serve(&mut self, now: Time, request: &Request) -> Service {
         if self.checker.is_some() {
@@ -198,7 +189,7 @@ impl Station {
         service
     }
 
-    /// The mechanism serves a request alone from `now` on.
+    /// Records that a request was served alone from `now` on.
     #[inline]
     pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {
         self.check(now, request, service);
@@ -208,12 +199,12 @@ impl Station {
         }
     }
 
-    /// Whether it serves what arrives in the order of arrival, whatever comes.
+    /// Returns true if requests are always served in order of arrival.
     pub(super) fn in_order(&self) -> bool {
         self.scheduler.in_order() && self.anticipation.is_none()
     }
 
-    /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
+    /// Serves the request that the scheduler picked together with others. Returns false if none joins it; then it is not served.
     fn serve_together(&mut self, now: Time, picked: Request) -> bool {
         let (scheduler, device) = (self.scheduler.as_mut(), self.device.as_mut());
         let Some(merging) = &mut self.merging else { return false };
@@ -231,7 +222,7 @@ impl Station {
         self.window.serve(now, free);
         if let Some(anticipation) = &mut self.anticipation {
             let mut members: Vec<_> = self.merging.iter().flat_map(Merging::served).collect();
-            // Those that lie one behind the other are one read.
+            // Contiguous reads are one sequential read.
             members.sort_by_key(|(request, _)| request.lbn);
             members.into_iter().for_each(|(request, service)| anticipation.served(request, service));
         }
@@ -244,7 +235,7 @@ impl Station {
         self.merging.iter().flat_map(Merging::served)
     }
 
-    /// What a drive owes its device, and a device whoever it serves; where it is watched, that is found there.
+    /// Checks a request and its service, in builds with debug assertions.
     #[inline]
     fn check(&self, now: Time, request: &Request, service: &Service) {
         debug_assert!(
@@ -255,8 +246,8 @@ impl Station {
         debug_assert_eq!(devices::service_error(now, request, service), None);
     }
 
-    /// Whether the device and the queue have kept to their rules, as far as they are watched.
-    pub(super) fn is_sound(&self) -> Result<(), String> {
+    /// Checks the invariants of the device, the scheduler and the queue.
+    pub(super) fn check_invariants(&self) -> Result<(), String> {
         if let Some(violation) = self.checker.as_ref().and_then(|checker| checker.violation()) {
             return Err(violation.to_owned());
         }
@@ -266,34 +257,34 @@ impl Station {
         self.merging.as_ref().map_or(Ok(()), |merging| merging.check(pending))
     }
 
-    /// Nobody waits any more; the mechanism ends what it is doing.
+    /// Removes all requests. The mechanism completes its current access.
     pub(super) fn power_cut(&mut self, now: Time) {
-        self.count_queue(now);
-        self.watch_queue();
+        self.integrate_queue(now);
+        self.note_queue_length();
         while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
         self.incoming.clear();
         self.merging.iter_mut().for_each(Merging::forget);
-        self.delay.iter_mut().for_each(Delay::forget);
+        self.delay.iter_mut().for_each(StartupDelay::forget);
         self.anticipation.iter_mut().for_each(Anticipation::forget);
     }
 
     /// Opens the measurement window at `now`.
     pub(super) fn start_measuring(&mut self, now: Time) {
         if let Some(powered) = self.device.powered_mut() {
-            powered.settle_meter(now).start(now);
+            powered.settle_energy_account(now).start(now);
         }
         self.window = self.window.next(now, self.scheduler.len(), self.device.ledger(now));
     }
 
-    /// What it measured from the start of the window until `now`.
+    /// The statistics of the window until `now`.
     pub(super) fn measured(&self, now: Time) -> Measured {
         let incoming = self.incoming.iter().map(|&(ready, _)| ready);
-        let (queue_ns, queue_max) = self.window.queue(now, self.scheduler.len(), incoming);
+        let queue = self.window.queue(now, self.scheduler.len(), incoming);
         Measured {
             mechanisms: 1,
             busy_ns: self.window.busy_ns(now),
-            queue_ns,
-            queue_max,
+            queue_ns: queue.integral_ns,
+            queue_max: queue.max_length,
             ledger: &self.device.ledger(now) - &self.window.ledger_at_start,
             together_requests: self.window.together_requests,
             together_accesses: self.window.together_accesses,

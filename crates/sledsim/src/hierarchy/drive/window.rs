@@ -1,28 +1,35 @@
-//! The measurement window of a drive: sums from its start on.
+//! Statistics of a drive over the measurement window.
 
 use crate::service::EnergyLedger;
 use crate::time::Time;
 
-/// Sums over the measurement window.
+/// Statistics of a drive over the measurement window.
 #[derive(Clone, Default)]
-pub(super) struct Window {
+pub(super) struct MeasurementWindow {
     pub(super) start: Time,
     pub(super) ledger_at_start: EnergyLedger,
-    /// Busy time from the dispatches of the window, the last one perhaps reaching beyond now.
+    /// Busy time of all accesses, the last of which may end in the future.
     busy_ns: u64,
     busy_until: Option<Time>,
     queue_ns: u128,
     queue_max: u64,
     queue_changed: Time,
-    /// Requests served together with others, and in how many accesses.
+    /// Requests served together with others, and the number of accesses that served these.
     pub(super) together_requests: u64,
     pub(super) together_accesses: u64,
-    /// Whether the window began in an idle period that is still under way: a policy with hindsight has yet to say what it was.
+    /// True if the window began in an idle period that has not ended: an idle policy with hindsight decides on it later.
     pub(super) began_idle: bool,
 }
 
-impl Window {
-    /// The window that follows this one: it begins at `now`, while so many wait.
+/// Statistics of the queue.
+pub(super) struct QueueStatistics {
+    /// Integral over time of the queue length, request-nanoseconds.
+    pub(super) integral_ns: u128,
+    pub(super) max_length: u64,
+}
+
+impl MeasurementWindow {
+    /// The window that follows this one and begins at `now`, with `waiting` requests in the queue.
     pub(super) fn next(&self, now: Time, waiting: usize, ledger_at_start: EnergyLedger) -> Self {
         let busy_ns = self.busy_after(now);
         Self {
@@ -32,13 +39,13 @@ impl Window {
             busy_until: self.busy_until,
             queue_max: waiting as u64,
             queue_changed: now,
-            // A device that has not run yet has spent nothing.
+            // At time 0 the device has used no energy.
             began_idle: now > Time::ZERO && busy_ns == 0,
             ..Self::default()
         }
     }
 
-    /// The mechanism serves from `now` to `free`.
+    /// Adds an access from `now` to `free`.
     #[inline]
     pub(super) fn serve(&mut self, now: Time, free: Time) {
         debug_assert!(self.busy_until.is_none_or(|until| until <= now), "one access at a time");
@@ -47,25 +54,25 @@ impl Window {
         self.busy_until = Some(free);
     }
 
-    /// When the mechanism gets, or got, free; `None` before its first service.
+    /// The end of the last access; `None` before the first one.
     #[inline]
     pub(super) fn busy_until(&self) -> Option<Time> {
         self.busy_until
     }
 
-    /// Busy nanoseconds until `now`.
+    /// Busy time until `now`, ns.
     pub(super) fn busy_ns(&self, now: Time) -> u64 {
         self.busy_ns - self.busy_after(now)
     }
 
-    /// Nanoseconds of the service under way that lie after `now`.
+    /// Busy time of the current access after `now`, ns.
     fn busy_after(&self, now: Time) -> u64 {
         self.busy_until.map_or(0, |until| until.saturating_since(now))
     }
 
-    /// Brings the queue's time integral up to `now`, until when so many have been waiting.
+    /// Brings the queue's time integral up to `now`; `waiting` requests have been in the queue since the last call.
     #[inline]
-    pub(super) fn count_queue(&mut self, now: Time, waiting: usize) {
+    pub(super) fn integrate_queue(&mut self, now: Time, waiting: usize) {
         debug_assert!(self.queue_changed <= now, "the clock never goes back");
         if waiting > 0 {
             self.queue_ns += waiting as u128 * u128::from(now - self.queue_changed);
@@ -73,28 +80,27 @@ impl Window {
         self.queue_changed = now;
     }
 
-    /// One has waited for so long that was not counted.
+    /// Adds the waiting time of one request that the queue length does not include.
     #[inline]
-    pub(super) fn count_one(&mut self, waited_ns: u64) {
+    pub(super) fn add_wait(&mut self, waited_ns: u64) {
         self.queue_ns += u128::from(waited_ns);
     }
 
-    /// So many are seen waiting.
+    /// Updates the longest queue.
     #[inline]
-    pub(super) fn watch_queue(&mut self, waiting: usize) {
+    pub(super) fn note_queue_length(&mut self, waiting: usize) {
         self.queue_max = self.queue_max.max(waiting as u64);
     }
 
-    /// The queue's time integral until `now`, where so many wait that are counted, and others since they were `ready`; and its
-    /// greatest length.
-    pub(super) fn queue(&self, now: Time, waiting: usize, ready: impl Iterator<Item = Time>) -> (u128, u64) {
+    /// Statistics of the queue until `now`. It has `waiting` requests, and others since each of the `ready` times.
+    pub(super) fn queue(&self, now: Time, waiting: usize, ready: impl Iterator<Item = Time>) -> QueueStatistics {
         let counted = waiting as u128 * u128::from(now - self.queue_changed);
         let (mut uncounted_ns, mut length) = (0_u128, waiting as u64);
         for ready in ready {
             uncounted_ns += u128::from(now.saturating_since(ready.max(self.start)));
             length += u64::from(ready <= now);
         }
-        // The queue is watched at dispatches; since the last one it has only grown.
-        (self.queue_ns + counted + uncounted_ns, self.queue_max.max(length))
+        // Since the last dispatch, when its length was noted, the queue has only grown.
+        QueueStatistics { integral_ns: self.queue_ns + counted + uncounted_ns, max_length: self.queue_max.max(length) }
     }
 }

@@ -14,12 +14,9 @@ use super::{Part, Tiers};
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::common::{Alarm, LockQueue};
+use crate::hierarchy::common::{Alarm, BlockRange, Lock, LockQueue};
 use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{s_to_ns, Time};
-
-/// Extents: from, to.
-pub(super) type Range = (u64, u64);
 
 /// What is to move, and what moves.
 #[derive(Clone, Debug)]
@@ -29,45 +26,45 @@ pub(super) struct Migration {
     period_ns: u64,
     /// What copying an extent takes of the bandwidth; `None` if nothing ever moves.
     copy_ns: Option<u64>,
-    /// What is to move, the hottest first.
-    wishes: VecDeque<Wish>,
-    course: Option<Course>,
+    /// The next promotions, the hottest extents first.
+    promotions: VecDeque<Promotion>,
+    current: Option<MoveState>,
     /// When uses are compared next, once there has been one.
     compare_at: Option<Time>,
     /// Bandwidth is left for a copy from then on.
     next_at: Time,
-    /// By extents.
-    claims: LockQueue<Holder>,
+    /// Locks on extents.
+    locks: LockQueue<LockAction>,
     alarm: Alarm,
     is_paused: bool,
     tally: Tally,
 }
 
-/// An extent that is to go up, and one that may have to make room for it.
+/// An extent to be moved to the fast child, and one that is moved down first if there is no free slot.
 #[derive(Clone, Copy, Debug)]
-struct Wish {
+struct Promotion {
     up: u64,
     down: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Course {
-    /// Whoever writes to the extent has to end first.
+pub(super) enum MoveState {
+    /// The move waits for its lock on the extent.
     Locking { extent: u64 },
-    /// The extent is being copied, under the lock of that id.
-    Copying { extent: u64, lock: u64 },
-    /// So many reads are under way still at the place that it left.
+    /// The extent is being copied.
+    Copying { extent: u64, lock: Lock },
+    /// So many reads of the previous slot are outstanding.
     Emptying { reads: u64 },
-    /// Zeroes are written to the spare.
+    /// Zeroes are written to the spare slot.
     Clearing,
 }
 
-/// Who may have a lock.
+/// The action to take once a lock is granted.
 #[derive(Clone, Debug)]
-pub(super) enum Holder {
-    /// A write.
+pub(super) enum LockAction {
+    /// Make a write.
     Write(Request, Payload),
-    /// A move.
+    /// Copy an extent.
     Move,
 }
 
@@ -89,11 +86,11 @@ impl Migration {
             least_uses: spec.least_uses,
             period_ns: s_to_ns(spec.period_s).max(1),
             copy_ns,
-            wishes: VecDeque::new(),
-            course: None,
+            promotions: VecDeque::new(),
+            current: None,
             compare_at: None,
             next_at: Time::from_ns(copy_ns.unwrap_or_default()),
-            claims: LockQueue::default(),
+            locks: LockQueue::default(),
             alarm: Alarm::default(),
             is_paused: false,
             tally: Tally::default(),
@@ -114,23 +111,23 @@ impl Migration {
         }
     }
 
-    /// A write asks for the lock of the extents that it touches.
-    pub(super) fn claim_write(&mut self, request: Request, payload: Payload, range: Range) {
-        let (_, at_once) = self.claims.claim(Holder::Write(request, payload), range, false);
-        self.tally.waits += u64::from(!at_once);
+    /// Requests a lock on the extents of a write.
+    pub(super) fn lock_write(&mut self, request: Request, payload: Payload, extents: BlockRange) {
+        let requested = self.locks.lock(LockAction::Write(request, payload), extents, false);
+        self.tally.waits += u64::from(!requested.is_granted);
     }
 
-    /// Gives a lock up.
-    pub(super) fn release(&mut self, lock: u64, range: Range) {
-        self.claims.release(lock, range);
+    /// Releases a lock.
+    pub(super) fn release(&mut self, lock: Lock) {
+        self.locks.release(lock);
     }
 
     /// What moves next, from now on: the hottest of the slow child, as far as there is room, or as those that make it are by so
     /// much colder.
     fn compare(&mut self, map: &Map, now: Time) {
         self.compare_at = None;
-        self.tally.deferred += self.wishes.len() as u64;
-        self.wishes.clear();
+        self.tally.deferred += self.promotions.len() as u64;
+        self.promotions.clear();
         let mut hot = map.uses(SLOW, now);
         hot.retain(|&(uses, _)| uses >= self.least_uses && uses > 0.0);
         hot.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
@@ -147,38 +144,38 @@ impl Migration {
                 let Some((_, down)) = cold.next().filter(|(cold, _)| cold * self.factor < uses) else { break };
                 Some(down)
             };
-            self.wishes.push_back(Wish { up, down });
+            self.promotions.push_back(Promotion { up, down });
         }
     }
 
-    /// Has the next wish's next step made ready: the spare that it goes to is one. `None` where nothing is left to do.
-    fn next_step(&mut self, map: &mut Map) -> Option<Course> {
-        while let Some(&Wish { up, down }) = self.wishes.front() {
+    /// Prepares the next step of the next promotion: reserves the slot that it moves to. `None` if there are no promotions.
+    fn next_step(&mut self, map: &mut Map) -> Option<MoveState> {
+        while let Some(&Promotion { up, down }) = self.promotions.front() {
             let tier_of = |extent: u64| map.place(extent).map(|place| place.tier);
             // It was on its way when uses were compared.
             if tier_of(up) == Some(FAST) {
-                self.wishes.pop_front();
+                self.promotions.pop_front();
                 continue;
             }
             if map.spare.is_some_and(|place| place.tier == FAST) {
-                return Some(Course::Locking { extent: up });
+                return Some(MoveState::Locking { extent: up });
             }
             if map.clean_slots(FAST) > 0 {
                 if map.spare.is_some() {
-                    return Some(Course::Clearing);
+                    return Some(MoveState::Clearing);
                 }
                 map.reserve(FAST, up);
-                return Some(Course::Locking { extent: up });
+                return Some(MoveState::Locking { extent: up });
             }
             if let Some(extent) = down.filter(|&down| tier_of(down) == Some(FAST)) {
                 if map.spare.is_none() {
                     map.reserve(SLOW, extent);
                 }
-                return Some(Course::Locking { extent });
+                return Some(MoveState::Locking { extent });
             }
             // Extents that were used for the first time have taken the room.
             self.tally.deferred += 1;
-            self.wishes.pop_front();
+            self.promotions.pop_front();
         }
         None
     }
@@ -208,21 +205,21 @@ impl Migration {
     /// From now on no further extent is moved.
     pub(super) fn pause(&mut self) {
         self.is_paused = true;
-        self.wishes.clear();
+        self.promotions.clear();
         self.compare_at = None;
     }
 
     /// Power is gone: what has been copied of an extent counts for nothing.
     pub(super) fn power_cut(&mut self) {
-        self.claims.clear();
+        self.locks.clear();
         self.alarm.clear();
-        self.wishes.clear();
-        (self.course, self.compare_at) = (None, None);
+        self.promotions.clear();
+        (self.current, self.compare_at) = (None, None);
     }
 
     /// Whether nothing moves, and nobody has a lock.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.course.is_none() && self.claims.is_empty()
+        self.current.is_none() && self.locks.is_empty()
     }
 }
 
@@ -238,17 +235,17 @@ impl Tiers {
             if let Some(at) = migration.compare_at {
                 migration.alarm.set(at, context);
             }
-            match migration.course {
-                Some(Course::Emptying { reads: 0 }) => migration.course = None,
+            match migration.current {
+                Some(MoveState::Emptying { reads: 0 }) => migration.current = None,
                 Some(_) => return,
-                None if migration.wishes.is_empty() => return,
+                None if migration.promotions.is_empty() => return,
                 None if now < migration.next_at => {
                     migration.alarm.set(migration.next_at, context);
                     return;
                 }
                 None => self.set_out(context),
             }
-            if !self.migration.claims.any_granted() && self.migration.course.is_some() {
+            if !self.migration.locks.any_granted() && self.migration.current.is_some() {
                 return;
             }
         }
@@ -257,11 +254,11 @@ impl Tiers {
     /// The next step of a move, or the clearing that it needs, begins.
     fn set_out(&mut self, context: &mut Context<'_>) {
         let migration = &mut self.migration;
-        migration.course = migration.next_step(&mut self.map);
-        let Some(course) = migration.course else { return };
+        migration.current = migration.next_step(&mut self.map);
+        let Some(current) = migration.current else { return };
         migration.next_at = context.now() + migration.copy_ns.expect("something moves");
-        match course {
-            Course::Locking { extent } => _ = migration.claims.claim(Holder::Move, (extent, extent + 1), true),
+        match current {
+            MoveState::Locking { extent } => _ = migration.locks.lock(LockAction::Move, only(extent), true),
             _ => {
                 let size = to_usize(self.extent_bytes());
                 let zeroes = if context.holds_data() { Payload::of(&vec![0; size]) } else { Payload::NONE };
@@ -270,16 +267,17 @@ impl Tiers {
         }
     }
 
-    /// Those who have been given a lock go on.
+    /// Takes the actions of granted locks.
     pub(super) fn grant(&mut self, context: &mut Context<'_>) {
-        while let Some((lock, holder)) = self.migration.claims.next_granted() {
-            match holder {
-                Holder::Write(request, payload) => self.begin(request, &payload, Some(lock), context),
-                Holder::Move => {
-                    let Some(Course::Locking { extent }) = self.migration.course else {
-                        unreachable!("a move waits for its lock, but {:?}", self.migration.course)
+        while let Some((id, action)) = self.migration.locks.next_granted() {
+            match action {
+                LockAction::Write(request, payload) => self.begin(request, &payload, Some(id), context),
+                LockAction::Move => {
+                    let Some(MoveState::Locking { extent }) = self.migration.current else {
+                        unreachable!("a move waits for its lock, but {:?}", self.migration.current)
                     };
-                    self.migration.course = Some(Course::Copying { extent, lock });
+                    let lock = Lock { id, range: only(extent) };
+                    self.migration.current = Some(MoveState::Copying { extent, lock });
                     let from = self.map.place(extent).expect("only what was used moves");
                     self.access(from, Op::Read, Payload::NONE, context);
                 }
@@ -299,32 +297,32 @@ impl Tiers {
     /// An access of a move is over.
     pub(super) fn moved(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
         let migration = &mut self.migration;
-        match migration.course {
-            Some(Course::Copying { extent, lock }) => {
+        match migration.current {
+            Some(MoveState::Copying { extent, lock }) => {
                 if completion.is_served() && completion.request.op == Op::Read {
                     let to = self.map.spare.expect("a move goes to the spare");
                     return self.access(to, Op::Write, answer, context);
                 }
-                migration.course = None;
+                migration.current = None;
                 if completion.is_served() {
                     self.switch(extent);
                 } else {
                     migration.tally.failed += 1;
-                    migration.wishes.pop_front();
+                    migration.promotions.pop_front();
                 }
-                self.migration.release(lock, (extent, extent + 1));
+                self.migration.release(lock);
             }
-            Some(Course::Clearing) => {
-                migration.course = None;
+            Some(MoveState::Clearing) => {
+                migration.current = None;
                 if completion.is_served() {
                     self.map.cleared();
                     migration.tally.cleared += 1;
                 } else {
                     migration.tally.failed += 1;
-                    migration.wishes.pop_front();
+                    migration.promotions.pop_front();
                 }
             }
-            course => unreachable!("an access of a move is over, but {course:?}"),
+            current => unreachable!("an access of a move is over, but {current:?}"),
         }
     }
 
@@ -333,10 +331,10 @@ impl Tiers {
         let left = self.map.switch(extent);
         let reads = self.parts.ids(|part| self.is_read_of(part, left)).len() as u64;
         let migration = &mut self.migration;
-        migration.course = Some(Course::Emptying { reads });
+        migration.current = Some(MoveState::Emptying { reads });
         migration.tally.moved[1 - left.tier] += 1;
-        if migration.wishes.front().is_some_and(|wish| wish.up == extent) {
-            migration.wishes.pop_front();
+        if migration.promotions.front().is_some_and(|promotion| promotion.up == extent) {
+            migration.promotions.pop_front();
         }
     }
 
@@ -348,9 +346,14 @@ impl Tiers {
 
     /// A read is over: maybe one of the slot that was left, which is the spare by now.
     pub(super) fn read_over(&mut self, part: &Part) {
-        if let Some(Course::Emptying { reads }) = self.migration.course {
+        if let Some(MoveState::Emptying { reads }) = self.migration.current {
             let left = self.map.spare.is_some_and(|left| self.is_read_of(part, left));
-            self.migration.course = Some(Course::Emptying { reads: reads - u64::from(left) });
+            self.migration.current = Some(MoveState::Emptying { reads: reads - u64::from(left) });
         }
     }
+}
+
+/// The range of a single extent.
+const fn only(extent: u64) -> BlockRange {
+    BlockRange::new(extent, extent + 1)
 }

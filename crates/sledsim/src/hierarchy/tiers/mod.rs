@@ -10,9 +10,9 @@ mod spec;
 pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec, KIND};
 
 use map::{Map, Place, FAST, SLOW};
-use migration::{Migration, Range};
+use migration::Migration;
 
-use super::common::{Child, Outstanding, SplitRequest};
+use super::common::{BlockRange, Child, Lock, Outstanding, SplitRequest};
 use crate::convert::to_u32;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Count, Descendants, Details, Instrumentation, Payload, PowerLoss,
@@ -43,7 +43,7 @@ struct Pending {
     /// Which way it took.
     path: usize,
     /// The lock of a write.
-    lock: Option<(u64, Range)>,
+    lock: Option<Lock>,
 }
 
 /// Blocks of a request that lie behind each other on a child.
@@ -97,9 +97,9 @@ impl Tiers {
         self.extent_blocks * u64::from(self.block_bytes)
     }
 
-    /// The extents that a request touches: from, to.
-    fn extents_of(&self, request: &Request) -> Range {
-        (request.lbn / self.extent_blocks, request.end_lbn().div_ceil(self.extent_blocks))
+    /// The extents that a request touches.
+    fn extents_of(&self, request: &Request) -> BlockRange {
+        BlockRange::new(request.lbn / self.extent_blocks, request.end_lbn().div_ceil(self.extent_blocks))
     }
 
     /// Where the blocks of a request are, which have a place from now on.
@@ -107,8 +107,8 @@ impl Tiers {
         let fast = self.placement.is_fast(request, self.block_bytes);
         let mut runs: Vec<Run> = Vec::new();
         let mut first = 0;
-        let (from, to) = self.extents_of(request);
-        for extent in from..to {
+        let extents = self.extents_of(request);
+        for extent in extents.from..extents.to {
             let Place { tier, slot } = self.map.touch(extent, fast, now);
             let inside = (request.lbn + first) % self.extent_blocks;
             let blocks = (self.extent_blocks - inside).min(u64::from(request.blocks) - first);
@@ -127,7 +127,7 @@ impl Tiers {
         let now = context.now();
         let runs = self.runs(&request, now);
         let path = if runs.iter().all(|run| run.tier == runs[0].tier) { runs[0].tier } else { 2 };
-        let lock = lock.map(|lock| (lock, self.extents_of(&request)));
+        let lock = lock.map(|id| Lock { id, range: self.extents_of(&request) });
         let mut split = SplitRequest::new(request);
         split.add_parts(to_u32(runs.len()));
         let whole = self.requests.insert(Pending { split, path, lock });
@@ -174,8 +174,8 @@ impl Tiers {
         }
         let (completion, payload) = split.finish(now);
         context.complete_with(&completion, payload);
-        if let Some((lock, range)) = lock {
-            self.migration.release(lock, range);
+        if let Some(lock) = lock {
+            self.migration.release(lock);
         }
     }
 }
@@ -197,7 +197,7 @@ impl Component for Tiers {
         if self.migration.is_on() {
             self.migration.note_use(context);
             if request.op == Op::Write {
-                self.migration.claim_write(request, payload, self.extents_of(&request));
+                self.migration.lock_write(request, payload, self.extents_of(&request));
                 return self.grant(context);
             }
         }

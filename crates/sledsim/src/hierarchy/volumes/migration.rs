@@ -9,16 +9,13 @@
 use std::collections::VecDeque;
 
 use super::spec::{first_free, Extent, MoveSpec};
-use super::{Part, Volumes};
+use super::{Part, Position, Volumes};
 use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::common::{Alarm, LockQueue};
+use crate::hierarchy::common::{Alarm, BlockRange, Lock, LockQueue};
 use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{ns_to_s, s_to_ns, Time};
-
-/// Blocks of the space of all volumes: from, to.
-pub(super) type Range = (u64, u64);
 
 /// Moves that are still to come, and the one under way.
 #[derive(Clone, Debug)]
@@ -26,9 +23,9 @@ pub(super) struct Migration {
     /// Whether there have ever been any to come.
     is_planned: bool,
     moves: VecDeque<Move>,
-    course: Option<Course>,
-    /// By where blocks lie in the space of all volumes.
-    claims: LockQueue<Holder>,
+    current: Option<MoveState>,
+    /// Locks on blocks of the concatenation of all volumes.
+    locks: LockQueue<LockAction>,
     alarm: Alarm,
     /// Whether it has looked what to do since power came.
     awake: bool,
@@ -47,7 +44,7 @@ struct Move {
 
 /// A move under way.
 #[derive(Clone, Debug)]
-struct Course {
+struct MoveState {
     what: Move,
     /// Where the volume will begin.
     first_block: u64,
@@ -62,12 +59,12 @@ struct Course {
     lingering: u64,
 }
 
-impl Course {
-    /// The lock that the move has got.
-    fn locking(&self) -> (u64, Range) {
+impl MoveState {
+    /// The lock that was granted to the move.
+    fn granted_lock(&self) -> Lock {
         match self.phase {
-            Phase::Locking(id, range) => (id, range),
-            phase => unreachable!("a move that gives up gives up its claims, but this one is {phase:?}"),
+            Phase::Locking(lock) => lock,
+            phase => unreachable!("a move that fails cancels its lock, but this one is {phase:?}"),
         }
     }
 }
@@ -76,22 +73,22 @@ impl Course {
 enum Phase {
     /// The next chunk may begin in time.
     Pacing,
-    /// Whoever works on a chunk, or on the volume, has to end first.
-    Locking(u64, Range),
+    /// The move waits for a lock on a chunk, or on the volume.
+    Locking(Lock),
     /// A chunk is being copied.
-    Copying(u64, Range),
+    Copying(Lock),
     /// Something is under way still at the place that is free from now on.
     Emptying,
 }
 
-/// Who may have a lock.
+/// The action to take once a lock is granted.
 #[derive(Clone, Debug)]
-pub(super) enum Holder {
-    /// A write that waits, with the volume in which it begins and where in it.
-    Write(Request, Payload, usize, u64),
-    /// A chunk.
+pub(super) enum LockAction {
+    /// Make a write that begins at this position.
+    Write(Request, Payload, Position),
+    /// Copy a chunk.
     Chunk,
-    /// The change from one place to the other.
+    /// Switch the volume to its new place.
     Change,
 }
 
@@ -120,8 +117,8 @@ impl Migration {
         Self {
             is_planned: !moves.is_empty(),
             moves: moves.iter().zip(volumes).map(each).collect(),
-            course: None,
-            claims: LockQueue::default(),
+            current: None,
+            locks: LockQueue::default(),
             alarm: Alarm::default(),
             awake: false,
             tally: Tally::default(),
@@ -129,45 +126,47 @@ impl Migration {
     }
 
     /// The move under way.
-    fn course(&mut self) -> &mut Course {
-        self.course.as_mut().expect("a move ends when no lock, access or read of the place that was left is part of it")
+    fn current_move(&mut self) -> &mut MoveState {
+        self.current
+            .as_mut()
+            .expect("a move ends when no lock, access or read of the place that was left is part of it")
     }
 
-    /// Asks for a lock, which is given when [`Volumes::grant`] comes to it.
-    pub(super) fn claim(&mut self, holder: Holder, range: Range) -> u64 {
-        // As long as nothing moves, writes may overlap.
-        let exclusive = self.course.is_some() || !matches!(holder, Holder::Write(..));
-        let is_write = matches!(holder, Holder::Write(..));
-        let (id, at_once) = self.claims.claim(holder, range, exclusive);
-        self.tally.waits += u64::from(is_write && !at_once);
-        id
+    /// Requests a lock; [`Volumes::grant`] takes the action once the lock is granted.
+    pub(super) fn lock(&mut self, action: LockAction, range: BlockRange) -> Lock {
+        let is_write = matches!(action, LockAction::Write(..));
+        // Without a move, writes may overlap.
+        let is_exclusive = self.current.is_some() || !is_write;
+        let requested = self.locks.lock(action, range, is_exclusive);
+        self.tally.waits += u64::from(is_write && !requested.is_granted);
+        requested.lock
     }
 
-    /// Gives a lock up.
-    pub(super) fn release(&mut self, holder: u64, range: Range) {
-        self.claims.release(holder, range);
+    /// Releases a lock.
+    pub(super) fn release(&mut self, lock: Lock) {
+        self.locks.release(lock);
     }
 
     /// Whether writes need locks: until the last move is over.
     pub(super) fn is_pending(&self) -> bool {
-        self.course.is_some() || !self.moves.is_empty()
+        self.current.is_some() || !self.moves.is_empty()
     }
 
     /// Hears of a request from above.
     pub(super) fn note_request(&mut self) {
-        self.tally.requests += u64::from(self.course.is_some());
+        self.tally.requests += u64::from(self.current.is_some());
     }
 
     /// Where else a write of a volume that begins with block `inside` has to be made, for what it touches has been copied: member
     /// and block.
     pub(super) fn double(&mut self, volume: usize, inside: u64) -> Option<(usize, u64)> {
-        let course = self.course.as_mut().filter(|course| course.phase != Phase::Emptying)?;
-        if course.what.volume != volume || inside >= course.copied {
+        let current = self.current.as_mut().filter(|current| current.phase != Phase::Emptying)?;
+        if current.what.volume != volume || inside >= current.copied {
             return None;
         }
-        course.accesses += 1;
+        current.accesses += 1;
         self.tally.doubled += 1;
-        Some((course.what.to, course.first_block + inside))
+        Some((current.what.to, current.first_block + inside))
     }
 
     pub(super) fn start_measuring(&mut self) {
@@ -198,13 +197,13 @@ impl Migration {
 
     /// Power is gone: what has been copied of a volume counts for nothing, unless all of it had been.
     pub(super) fn power_cut(&mut self) {
-        self.claims.clear();
+        self.locks.clear();
         self.alarm.clear();
         self.awake = false;
-        if let Some(course) = &mut self.course {
-            (course.accesses, course.lingering, course.next_at) = (0, 0, Time::ZERO);
-            if course.phase != Phase::Emptying {
-                (course.phase, course.copied) = (Phase::Pacing, 0);
+        if let Some(current) = &mut self.current {
+            (current.accesses, current.lingering, current.next_at) = (0, 0, Time::ZERO);
+            if current.phase != Phase::Emptying {
+                (current.phase, current.copied) = (Phase::Pacing, 0);
             }
         }
     }
@@ -218,16 +217,16 @@ impl Volumes {
         }
     }
 
-    /// Those who have been given a lock go on.
+    /// Takes the actions of granted locks.
     pub(super) fn grant(&mut self, context: &mut Context<'_>) {
-        // A move that was given up meanwhile has withdrawn, see [`Volumes::give_up`].
-        while let Some((id, holder)) = self.migration.claims.next_granted() {
-            match holder {
-                Holder::Write(request, payload, volume, inside) => {
-                    self.begin(request, &payload, (volume, inside), Some(id), context);
+        // A move that has failed meanwhile has cancelled its lock, see [`Volumes::give_up`].
+        while let Some((id, action)) = self.migration.locks.next_granted() {
+            match action {
+                LockAction::Write(request, payload, position) => {
+                    self.begin(request, &payload, position, Some(id), context);
                 }
-                Holder::Chunk => self.read_chunk(context),
-                Holder::Change => self.change_place(),
+                LockAction::Chunk => self.read_chunk(context),
+                LockAction::Change => self.change_place(),
             }
         }
     }
@@ -237,7 +236,7 @@ impl Volumes {
         loop {
             self.grant(context);
             let (now, migration) = (context.now(), &mut self.migration);
-            let Some(course) = &mut migration.course else {
+            let Some(current) = &mut migration.current else {
                 match migration.moves.front().map(|next| next.at) {
                     None => return,
                     Some(at) if at > now => {
@@ -248,27 +247,27 @@ impl Volumes {
                 }
                 continue;
             };
-            match course.phase {
-                Phase::Emptying if course.accesses + course.lingering == 0 => {
-                    migration.course = None;
+            match current.phase {
+                Phase::Emptying if current.accesses + current.lingering == 0 => {
+                    migration.current = None;
                     migration.tally.ended = Some(now);
                 }
-                Phase::Pacing if now < course.next_at => {
-                    let at = course.next_at;
+                Phase::Pacing if now < current.next_at => {
+                    let at = current.next_at;
                     migration.alarm.set(at, context);
                     return;
                 }
                 Phase::Pacing => {
-                    let (volume, start) = (course.what.volume, self.starts[course.what.volume]);
+                    let (volume, start) = (current.what.volume, self.starts[current.what.volume]);
                     let blocks = self.extents[volume].blocks;
-                    let (from, to) = (course.copied, blocks.min(course.copied + course.what.chunk_blocks));
-                    let (holder, range) = match from < blocks {
-                        true => (Holder::Chunk, (start + from, start + to)),
-                        false => (Holder::Change, (start, start + blocks)),
+                    let (from, to) = (current.copied, blocks.min(current.copied + current.what.chunk_blocks));
+                    let (action, range) = match from < blocks {
+                        true => (LockAction::Chunk, BlockRange::new(start + from, start + to)),
+                        false => (LockAction::Change, BlockRange::new(start, start + blocks)),
                     };
-                    let id = migration.claim(holder, range);
-                    migration.course().phase = Phase::Locking(id, range);
-                    if !migration.claims.any_granted() {
+                    let lock = migration.lock(action, range);
+                    migration.current_move().phase = Phase::Locking(lock);
+                    if !migration.locks.any_granted() {
                         return;
                     }
                 }
@@ -289,18 +288,18 @@ impl Volumes {
         };
         (migration.tally.began, migration.tally.ended) = (Some(now), None);
         let (phase, next_at) = (Phase::Pacing, now);
-        migration.course = Some(Course { what, first_block, copied: 0, phase, next_at, accesses: 0, lingering: 0 });
+        migration.current = Some(MoveState { what, first_block, copied: 0, phase, next_at, accesses: 0, lingering: 0 });
     }
 
     fn read_chunk(&mut self, context: &mut Context<'_>) {
         let now = context.now();
-        let course = self.migration.course();
-        let (id, range) = course.locking();
-        let blocks = range.1 - range.0;
-        course.phase = Phase::Copying(id, range);
-        course.next_at = now + trunc_to_u64((blocks as f64 * course.what.ns_per_block).ceil());
-        let extent = &self.extents[course.what.volume];
-        let (member, lbn) = (self.members[extent.member], extent.first_block + course.copied);
+        let current = self.migration.current_move();
+        let lock = current.granted_lock();
+        let blocks = lock.range.blocks();
+        current.phase = Phase::Copying(lock);
+        current.next_at = now + trunc_to_u64((blocks as f64 * current.what.ns_per_block).ceil());
+        let extent = &self.extents[current.what.volume];
+        let (member, lbn) = (self.members[extent.member], extent.first_block + current.copied);
         self.copy(member, (lbn, blocks), Op::Read, Flags::BACKGROUND, Payload::NONE, context);
     }
 
@@ -313,7 +312,7 @@ impl Volumes {
         payload: Payload,
         context: &mut Context<'_>,
     ) {
-        self.migration.course().accesses += 1;
+        self.migration.current_move().accesses += 1;
         let (id, arrival) = (self.parts.insert(Part::Chunk), context.now());
         let request =
             Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, padding: Padding::NONE };
@@ -322,31 +321,31 @@ impl Volumes {
 
     /// An access of the move itself is over.
     pub(super) fn chunk_over(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
-        let course = self.migration.course();
-        course.accesses -= 1;
-        let Phase::Copying(id, range) = course.phase else {
+        let current = self.migration.current_move();
+        current.accesses -= 1;
+        let Phase::Copying(lock) = current.phase else {
             // A write that had to be made at both places failed meanwhile, and the move with it.
-            debug_assert_eq!(course.phase, Phase::Emptying);
+            debug_assert_eq!(current.phase, Phase::Emptying);
             return;
         };
-        let (member, lbn) = (self.members[course.what.to], course.first_block + course.copied);
-        let blocks = range.1 - range.0;
+        let (member, lbn) = (self.members[current.what.to], current.first_block + current.copied);
+        let blocks = lock.range.blocks();
         if !completion.is_served() {
             self.give_up();
         } else if completion.request.op == Op::Read {
             let flags = Flags::BACKGROUND.with(Flags::DURABLE);
             self.copy(member, (lbn, blocks), Op::Write, flags, answer, context);
         } else {
-            course.copied += blocks;
-            course.phase = Phase::Pacing;
+            current.copied += blocks;
+            current.phase = Phase::Pacing;
             self.migration.tally.copied_blocks += blocks;
-            self.migration.release(id, range);
+            self.migration.release(lock);
         }
     }
 
     /// The second of two writes of the same is over.
     pub(super) fn doubled(&mut self, completion: &Completion) {
-        self.migration.course().accesses -= 1;
+        self.migration.current_move().accesses -= 1;
         if !completion.is_served() {
             self.give_up();
         }
@@ -354,25 +353,25 @@ impl Volumes {
 
     /// The move can't be made: the volume stays where it is.
     fn give_up(&mut self) {
-        let phase = std::mem::replace(&mut self.migration.course().phase, Phase::Emptying);
-        if let Phase::Locking(id, range) | Phase::Copying(id, range) = phase {
-            self.migration.claims.withdraw(id, range);
+        let phase = std::mem::replace(&mut self.migration.current_move().phase, Phase::Emptying);
+        if let Phase::Locking(lock) | Phase::Copying(lock) = phase {
+            self.migration.locks.cancel(lock);
         }
         self.migration.tally.failed += u64::from(phase != Phase::Emptying);
     }
 
     /// Everything is at the new place, and nobody is writing.
     fn change_place(&mut self) {
-        let course = self.migration.course();
-        let (id, range) = course.locking();
-        let volume = course.what.volume;
-        debug_assert_eq!((course.copied, course.accesses), (self.extents[volume].blocks, 0), "all of it is there");
-        (self.extents[volume].member, self.extents[volume].first_block) = (course.what.to, course.first_block);
+        let current = self.migration.current_move();
+        let lock = current.granted_lock();
+        let volume = current.what.volume;
+        debug_assert_eq!((current.copied, current.accesses), (self.extents[volume].blocks, 0), "all of it is there");
+        (self.extents[volume].member, self.extents[volume].first_block) = (current.what.to, current.first_block);
         self.places[volume] += 1;
-        course.lingering = std::mem::take(&mut self.reads[volume]);
-        course.phase = Phase::Emptying;
+        current.lingering = std::mem::take(&mut self.reads[volume]);
+        current.phase = Phase::Emptying;
         self.migration.tally.done += 1;
-        self.migration.release(id, range);
+        self.migration.release(lock);
     }
 
     /// A read of a volume is over, of the place that it had then.
@@ -380,7 +379,7 @@ impl Volumes {
         if self.places[volume] == place {
             self.reads[volume] -= 1;
         } else {
-            self.migration.course().lingering -= 1;
+            self.migration.current_move().lingering -= 1;
         }
     }
 
@@ -388,11 +387,11 @@ impl Volumes {
     pub(super) fn is_sound(&self) -> bool {
         let of = |extent: &Extent| (extent.member, extent.first_block, extent.first_block + extent.blocks);
         let mut places: Vec<(usize, u64, u64)> = self.extents.iter().map(of).collect();
-        let comes = |course: &&Course| course.phase != Phase::Emptying;
-        let target = |Course { what, first_block, .. }: &Course| {
+        let comes = |current: &&MoveState| current.phase != Phase::Emptying;
+        let target = |MoveState { what, first_block, .. }: &MoveState| {
             (what.to, *first_block, first_block + self.extents[what.volume].blocks)
         };
-        places.extend(self.migration.course.as_ref().filter(comes).map(target));
+        places.extend(self.migration.current.as_ref().filter(comes).map(target));
         places.sort_unstable();
         places.windows(2).all(|two| two[0].0 < two[1].0 || two[0].2 <= two[1].1)
             && places.iter().all(|&(member, _, end)| end <= self.capacities[member])

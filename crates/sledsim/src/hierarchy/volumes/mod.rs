@@ -5,10 +5,10 @@ mod spec;
 
 pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 
-use migration::{Holder, Migration, Range};
+use migration::{LockAction, Migration};
 use spec::Extent;
 
-use super::common::{Child, Outstanding, SplitRequest};
+use super::common::{BlockRange, Child, Lock, Outstanding, SplitRequest};
 use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use crate::convert::to_u32;
 use crate::engine::{
@@ -68,8 +68,16 @@ enum Part {
 struct Pending {
     split: SplitRequest,
     volume: usize,
-    /// Its lock, and on what.
-    lock: Option<(u64, Range)>,
+    /// Its lock.
+    lock: Option<Lock>,
+}
+
+/// A block of a volume.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    volume: usize,
+    /// Index of the block in the volume.
+    block: u64,
 }
 
 /// Serves each volume by the member that it is on.
@@ -140,19 +148,30 @@ impl Volumes {
         })
     }
 
-    /// The volume in which a request begins, and where in it; `None` where it has no place.
-    fn find(&self, request: &Request) -> Option<(usize, u64)> {
+    /// The position at which a request begins; `None` if it does not fit.
+    fn find(&self, request: &Request) -> Option<Position> {
         match &self.origins {
             Some(origins) => {
                 let found = origins.binary_search_by_key(&request.origin, |&(origin, _)| origin).ok()?;
                 let volume = origins[found].1;
-                request.fits(self.extents[volume].blocks).then_some((volume, request.lbn))
+                request.fits(self.extents[volume].blocks).then_some(Position { volume, block: request.lbn })
             }
             None => {
                 let volume = self.starts.partition_point(|&start| start <= request.lbn) - 1;
-                Some((volume, request.lbn - self.starts[volume]))
+                Some(Position { volume, block: request.lbn - self.starts[volume] })
             }
         }
+    }
+
+    /// The number of a block in the concatenation of all volumes.
+    fn absolute(&self, position: Position) -> u64 {
+        self.starts[position.volume] + position.block
+    }
+
+    /// Blocks from a position on, in the concatenation of all volumes.
+    fn range_of(&self, position: Position, blocks: u32) -> BlockRange {
+        let from = self.absolute(position);
+        BlockRange::new(from, from + u64::from(blocks))
     }
 
     /// Sends a request to the members that have its blocks.
@@ -160,12 +179,13 @@ impl Volumes {
         &mut self,
         request: Request,
         payload: &Payload,
-        (volume, mut inside): (usize, u64),
+        position: Position,
         lock: Option<u64>,
         context: &mut Context<'_>,
     ) {
-        let from = self.starts[volume] + inside;
-        let lock = lock.map(|lock| (lock, (from, from + u64::from(request.blocks))));
+        let range = self.range_of(position, request.blocks);
+        let lock = lock.map(|id| Lock { id, range });
+        let Position { volume, block: mut inside } = position;
         let whole = self.requests.insert(Pending { split: SplitRequest::new(request), volume, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
@@ -234,8 +254,8 @@ impl Volumes {
         }
         let (completion, payload) = split.finish(now);
         context.complete_with(&completion, payload);
-        if let Some((lock, range)) = lock {
-            self.migration.release(lock, range);
+        if let Some(lock) = lock {
+            self.migration.release(lock);
         }
     }
 }
@@ -270,7 +290,7 @@ impl Component for Volumes {
         if request.is_flush() {
             return self.flush(request, context);
         }
-        let Some((volume, inside)) = self.find(&request) else {
+        let Some(position) = self.find(&request) else {
             context.complete(&Completion::refused(&request, context.now()));
             return;
         };
@@ -278,14 +298,13 @@ impl Component for Volumes {
         if self.migration.is_pending() {
             self.migration.note_request();
             if request.op == Op::Write {
-                let from = self.starts[volume] + inside;
-                let range = (from, from + u64::from(request.blocks));
-                self.migration.claim(Holder::Write(request, payload, volume, inside), range);
+                let range = self.range_of(position, request.blocks);
+                self.migration.lock(LockAction::Write(request, payload, position), range);
                 self.grant(context);
                 return;
             }
         }
-        self.begin(request, &payload, (volume, inside), None, context);
+        self.begin(request, &payload, position, None, context);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
@@ -310,9 +329,9 @@ impl Component for Volumes {
     }
 
     fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
-        let (volume, inside) = self.find(request)?;
+        let Position { volume, block } = self.find(request)?;
         let extent = &self.extents[volume];
-        let request = Request { lbn: extent.first_block + inside, ..*request };
+        let request = Request { lbn: extent.first_block + block, ..*request };
         below.reach_ns(self.members[extent.member], now, &request)
     }
 
@@ -323,7 +342,7 @@ impl Component for Volumes {
 
 impl PowerLoss for Volumes {
     fn absolute_lbn(&self, request: &Request) -> u64 {
-        self.find(request).map_or(request.lbn, |(volume, inside)| self.starts[volume] + inside)
+        self.find(request).map_or(request.lbn, |position| self.absolute(position))
     }
 
     fn power_cut(&mut self, _now: Time) {

@@ -2,9 +2,8 @@
 
 use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
-use crate::devices::own::Own;
 use crate::devices::simple::SimpleDevice;
-use crate::devices::{Dimensions, Mechanism, OwnSpinDownDevice};
+use crate::devices::{Dimensions, Mechanism};
 use crate::engine::random::Stream;
 use crate::engine::{Component, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
@@ -12,7 +11,7 @@ use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::{FaultSpec, Faulty};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
-use crate::own::{Choice, Maker, OwnSpec};
+use crate::plugin::{Choice, CustomDevice, Factory, PluginSpec, SpinDownAdaptor};
 use crate::power::SpinDownSpec;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
@@ -24,8 +23,8 @@ pub(super) struct Built {
     pub overhead_ns: u64,
 }
 
-/// A mechanism of each kind that was added to a system, as it is new and before it obeys a policy of one's own: those of more drives
-/// like it are clones, which share its tables.
+/// A mechanism of each kind that was added to a system, new and without a custom spin-down policy: those of more drives like it are
+/// clones, which share its tables.
 #[derive(Default)]
 pub(super) struct Mechanisms<'a> {
     /// By drive, and number of the sled where they differ.
@@ -39,7 +38,7 @@ impl<'a> Mechanisms<'a> {
     fn another(&mut self, drive: &'a DriveSpec, sled: u32) -> Result<Box<dyn Mechanism>, Fault> {
         let differ = matches!(&drive.device, DeviceSpec::Mems(parameters) if parameters.sleds_differ());
         let sled = if differ { sled } else { 0 };
-        let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
+        let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::built_in);
         let of = |each: &'a DriveSpec, sled: u32| (&each.device, listed(each), each.subsector, sled);
         if let Some((.., device)) = self.kinds.iter().rev().find(|(spec, known, _)| of(spec, *known) == of(drive, sled))
         {
@@ -77,8 +76,8 @@ pub(super) fn add<'a>(
         let mut device = first.take().map_or_else(|| known.another(drive, sled), Ok)?;
         known.cylinders += u64::from(device.dimensions().cylinders);
         check_cylinders(known.cylinders)?;
-        if let Some(policy) = drive.spin_down.as_ref().and_then(Choice::own) {
-            device = with_own_spin_down(drive, device, policy)?;
+        if let Some(policy) = drive.spin_down.as_ref().and_then(Choice::custom) {
+            device = with_custom_spin_down(drive, device, policy)?;
         }
         overhead_ns = device.dimensions().command_overhead_ns;
         let scheduler = drive.scheduler.build(device.as_ref()).map_err(|fault| fault.of_key("scheduler"))?;
@@ -92,7 +91,7 @@ pub(super) fn add<'a>(
         if let Some(anticipation) = drive.anticipation {
             mechanism = mechanism.with_anticipation(anticipation);
         }
-        if drive.device.own().is_some() || drive.spin_down.as_ref().is_some_and(|policy| policy.own().is_some()) {
+        if drive.device.custom().is_some() || drive.spin_down.as_ref().is_some_and(|policy| policy.custom().is_some()) {
             mechanism = mechanism.by_events();
         }
         if system.has_checks() {
@@ -114,8 +113,8 @@ pub(super) fn add<'a>(
 
 /// Returns true if a custom policy of a drive has not been loaded.
 fn has_unloaded(drive: &DriveSpec) -> bool {
-    let spin_down = drive.spin_down.as_ref().and_then(Choice::own);
-    [drive.device.own(), drive.scheduler.own(), spin_down].into_iter().flatten().any(|own| !own.is_open())
+    let spin_down = drive.spin_down.as_ref().and_then(Choice::custom);
+    [drive.device.custom(), drive.scheduler.custom(), spin_down].into_iter().flatten().any(|plugin| !plugin.is_loaded())
 }
 
 /// The first sled of a drive, checked; `None` of a mechanism that has not been loaded.
@@ -124,7 +123,7 @@ fn first_sled<'a>(
     has_policy: bool,
     known: &mut Mechanisms<'a>,
 ) -> Result<Option<Box<dyn Mechanism>>, Fault> {
-    if drive.device.own().is_some_and(|own| !own.is_open()) {
+    if drive.device.custom().is_some_and(|plugin| !plugin.is_loaded()) {
         return Ok(None);
     }
     // A policy that does not suit the device is reported besides.
@@ -275,14 +274,14 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         DeviceSpec::SimplediskLinear(parameters) => {
             Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
         }
-        DeviceSpec::Own(parameters) => {
-            // What has no path is of no single parameter.
-            let at_door = |fault: Fault| match fault.path.is_empty() {
-                true => fault.of_key(parameters.own.door()),
+        DeviceSpec::Custom(parameters) => {
+            // A fault of no single parameter is one of the whole plugin.
+            let with_key = |fault: Fault| match fault.path.is_empty() {
+                true => fault.of_key(parameters.plugin.location_key()),
                 false => fault,
             };
-            let mechanism = parameters.own.maker().and_then(Maker::device).map_err(at_door)?;
-            let device = Own::new(mechanism, parameters.power.as_ref()).map_err(at_door)?;
+            let mechanism = parameters.plugin.factory().and_then(Factory::mechanism).map_err(with_key)?;
+            let device = CustomDevice::new(mechanism, parameters.power.as_ref()).map_err(with_key)?;
             Box::new(device.with_spin_down(spin_down))
         }
     })
@@ -292,14 +291,14 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
 ///
 /// # Errors
 /// It can't be made, or the device has no idle modes.
-fn with_own_spin_down(
+fn with_custom_spin_down(
     drive: &DriveSpec,
     device: Box<dyn Mechanism>,
-    policy: &OwnSpec,
+    policy: &PluginSpec,
 ) -> Result<Box<dyn Mechanism>, Fault> {
     check_policy(&drive.device, Some(policy.title()))?;
-    let policy = policy.maker().and_then(|maker| maker.spin_down()).map_err(|fault| fault.of_key("spin_down"))?;
-    Ok(Box::new(OwnSpinDownDevice::new(device, policy)))
+    let policy = policy.factory().and_then(|factory| factory.spin_down()).map_err(|fault| fault.of_key("spin_down"))?;
+    Ok(Box::new(SpinDownAdaptor::new(device, policy)))
 }
 
 /// That there is no such sled as an entry of `failed_sleds` names.

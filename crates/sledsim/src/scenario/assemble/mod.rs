@@ -179,7 +179,7 @@ impl<'a> Builder<'a, '_> {
                 built.ids
             }
             SystemKind::Composite(composite) => {
-                if composite.spec.own().is_some_and(|(own, _)| !own.is_open()) {
+                if composite.spec.custom().is_some_and(|(plugin, _)| !plugin.is_loaded()) {
                     return None;
                 }
                 let children: Vec<Child> = children.iter().map(|below| below.child).collect();

@@ -9,7 +9,7 @@ use super::node::{Source, SourceKind};
 use super::notation::Notation;
 use crate::fault::{Fault, Faults};
 use crate::hierarchy::ComponentKind;
-use crate::own::Door;
+use crate::plugin::PluginLoader;
 
 /// Endings of the names of files in a folder of the catalogue.
 const ENDINGS: [&str; 4] = ["toml", "yaml", "yml", "json"];
@@ -29,7 +29,7 @@ pub struct BuiltIn {
 pub struct Catalog {
     folders: Vec<PathBuf>,
     built_in: &'static [BuiltIn],
-    door: Option<Arc<dyn Door>>,
+    loader: Option<Arc<dyn PluginLoader>>,
     kinds: &'static [ComponentKind],
 }
 
@@ -40,10 +40,10 @@ impl Catalog {
         Self { folders, ..Self::default() }
     }
 
-    /// The same, with policies of one's own.
+    /// Sets the loader of plugins.
     #[must_use]
-    pub fn with_door(self, door: Arc<dyn Door>) -> Self {
-        Self { door: Some(door), ..self }
+    pub fn with_loader(self, loader: Arc<dyn PluginLoader>) -> Self {
+        Self { loader: Some(loader), ..self }
     }
 
     /// The same, with kinds of components besides those of the simulator.
@@ -58,9 +58,9 @@ impl Catalog {
         Self { built_in, ..self }
     }
 
-    /// What finds policies of one's own.
-    pub(in crate::scenario) fn door(&self) -> Option<&dyn Door> {
-        self.door.as_deref()
+    /// Returns the loader of plugins.
+    pub(in crate::scenario) fn loader(&self) -> Option<&dyn PluginLoader> {
+        self.loader.as_deref()
     }
 
     /// Kinds of components besides those of the simulator.
@@ -125,8 +125,8 @@ impl Catalog {
     }
 }
 
-/// Returns true if a device or a workload is named by its file.
-pub(in crate::scenario) fn is_file(name: &str) -> bool {
+/// Returns true if the name of a device or a workload is that of a file.
+pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
 }
 

@@ -382,9 +382,9 @@ fn all_options(subject: Subject) -> impl Iterator<Item = &'static Value> {
     schema()["$defs"][definition]["oneOf"].as_array().into_iter().flatten()
 }
 
-/// The keys of each kind of a subject. A custom mechanism has its parameters where it is, and no entry.
+/// The keys of each kind of a subject. A custom mechanism has no entry.
 fn options_of(subject: Subject) -> impl Iterator<Item = &'static Map<String, Value>> {
-    let options = all_options(subject).filter(|option| option["properties"]["mechanism"]["const"] != "own");
+    let options = all_options(subject).filter(|option| option["properties"]["mechanism"]["const"] != "custom");
     options.filter_map(|option| option["properties"].as_object())
 }
 

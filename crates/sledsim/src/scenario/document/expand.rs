@@ -15,9 +15,8 @@ use super::settings::overlay;
 use crate::fault::{self, Collector, Fault, Faults, Kind};
 use crate::hierarchy::{ChildKeys, ComponentKind};
 use crate::limits::COMPONENTS_DEEP;
-use crate::own::{no_drawings, DOORS, FOLLOWING};
-use crate::scenario::own;
-use crate::scenario::specs::system::{is_child_key, DRIVE, MEMBERS};
+use crate::plugin::{self, no_drawings, DERIVED_KEYS, LOCATION_KEYS};
+use crate::scenario::specs::system::{child_keys, is_child_key, DRIVE, MEMBERS};
 
 /// The key of a scenario that has components by name.
 pub(in crate::scenario) const COMPONENTS: &str = "components";
@@ -203,7 +202,7 @@ impl<'a> Expansion<'a> {
         for policy in POLICY_KEYS {
             name_alone(table, policy);
         }
-        own::normalise_all(table, self.catalog.door());
+        plugin::document::expand_policies(table, self.catalog.loader());
         if let Some(spin_down) = table.get_mut("spin_down").filter(|node| is_timeout_alone(node)) {
             let path = place.path.step("spin_down").step("after_ms");
             let fault = Fault::missing(path).says(
@@ -211,7 +210,10 @@ impl<'a> Expansion<'a> {
             );
             self.reject(spin_down, fault);
         }
-        for (key, child) in table.iter_mut().filter(|(key, _)| is_child(key, kinds)) {
+        // Not in the order of the table, which must not affect the order of the citations.
+        let mut children: Vec<_> = table.iter_mut().filter(|(key, _)| is_child(key, kinds)).collect();
+        children.sort_by_key(|(key, _)| child_keys().position(|known| known == *key));
+        for (key, child) in children {
             self.component(child, &place.child(place.path.step(key)));
         }
         let members = table.get_mut(MEMBERS).and_then(Node::as_list_mut).into_iter().flatten();
@@ -296,7 +298,7 @@ impl<'a> Expansion<'a> {
 
     fn fill_device(&mut self, node: &mut Node, path: &fault::Path) -> Result<(), Faults> {
         let Some(device) = node.as_table_mut() else { return Ok(()) };
-        if own::normalise_device(device, self.catalog.door()) {
+        if plugin::document::expand_device(device, self.catalog.loader()) {
             return Ok(());
         }
         draw(device, path, self.catalog, self.base)?;
@@ -339,7 +341,9 @@ fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) 
         return Err(fault.says(" both say which device it is: leave out one of them").into());
     }
     let (drawing, origin) = (drawing.to_value(), drawing.origin.inner());
-    let made = catalog.door().map_or_else(|| Err(Faults::from(no_drawings())), |door| door.drawn(&drawing, base));
+    let made = catalog
+        .loader()
+        .map_or_else(|| Err(Faults::from(no_drawings())), |loader| loader.device_from_drawing(&drawing, base));
     let of_drawing = |fault: Fault| if fault.file.is_some() { fault } else { fault.of_key(&at) };
     let made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Faults>())?;
     device.shift_remove(DRAWING);
@@ -361,15 +365,15 @@ fn wrap_member(member: &mut Node) {
     member.content = Content::Table(rest);
 }
 
-/// Makes room in the table of a device for what says anew which device it is: a name, a drawing, or where a mechanism of one's own
-/// is.
+/// Removes the keys of a device that say which device it is, if `key` is about to set another name, drawing or location of a custom
+/// mechanism.
 pub(in crate::scenario) fn make_room(device: &mut Table, key: &str) {
-    if key != "name" && key != DRAWING && !DOORS.contains(&key) {
+    if key != "name" && key != DRAWING && !LOCATION_KEYS.contains(&key) {
         return;
     }
-    let is_own = DOORS.iter().any(|door| *door == key || device.contains_key(*door));
-    let of_own = FOLLOWING.iter().chain(&DOORS).chain(&["mechanism"]).filter(|_| is_own);
-    let others = ["name", DRAWING].iter().chain(of_own).filter(|other| **other != key);
+    let is_custom = LOCATION_KEYS.iter().any(|location| *location == key || device.contains_key(*location));
+    let of_custom = DERIVED_KEYS.iter().chain(&LOCATION_KEYS).chain(&["mechanism"]).filter(|_| is_custom);
+    let others = ["name", DRAWING].iter().chain(of_custom).filter(|other| **other != key);
     others.for_each(|other| drop(device.shift_remove(*other)));
 }
 

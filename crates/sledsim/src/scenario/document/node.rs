@@ -11,11 +11,11 @@ use serde_json::{Map, Number, Value};
 use crate::fault::{Allowed, Fault, Kind, Path, Word};
 
 /// A table of a document.
-pub(in crate::scenario) type Table = IndexMap<String, Node>;
+pub(crate) type Table = IndexMap<String, Node>;
 
 /// A value of a document.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) struct Node {
+pub(crate) struct Node {
     pub content: Content,
     pub origin: Origin,
     /// True if the value could not be completed, which has been reported: it is not checked.
@@ -24,7 +24,7 @@ pub(in crate::scenario) struct Node {
 
 /// The content of a value.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) enum Content {
+pub(crate) enum Content {
     #[default]
     Null,
     Bool(bool),
@@ -36,7 +36,7 @@ pub(in crate::scenario) enum Content {
 
 /// The place where a value is written.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) struct Origin {
+pub(crate) struct Origin {
     /// The text; the one of the value around it when absent.
     pub source: Option<Arc<Source>>,
     /// Line of the text, from 1; 0 if it has no lines.
@@ -49,7 +49,7 @@ pub(in crate::scenario) struct Origin {
 
 /// The path by which a reader finds a value in its text.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) enum Written {
+pub(crate) enum Written {
     /// That of the value around it, and its key.
     #[default]
     Below,
@@ -63,7 +63,7 @@ pub(in crate::scenario) enum Written {
 
 /// A text that values come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::scenario) struct Source {
+pub(crate) struct Source {
     /// Its name in messages; the text of a setting.
     pub name: String,
     /// Its kind.
@@ -72,7 +72,7 @@ pub(in crate::scenario) struct Source {
 
 /// A kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::scenario) enum SourceKind {
+pub(crate) enum SourceKind {
     /// A document, or one that it is based on.
     Document,
     /// A file of the catalogue, or one of a device or a workload, which a document names.
@@ -82,24 +82,24 @@ pub(in crate::scenario) enum SourceKind {
 }
 
 impl Source {
-    pub(in crate::scenario) fn new(name: &str, kind: SourceKind) -> Arc<Self> {
+    pub(crate) fn new(name: &str, kind: SourceKind) -> Arc<Self> {
         Arc::new(Self { name: name.to_owned(), kind })
     }
 }
 
 impl Origin {
     /// A line of a text.
-    pub(in crate::scenario) fn line_of(source: &Arc<Source>, line: u32) -> Self {
+    pub(crate) fn line_of(source: &Arc<Source>, line: u32) -> Self {
         Self { source: Some(Arc::clone(source)), line, ..Self::default() }
     }
 
     /// The same place, at another path.
-    pub(in crate::scenario) fn at(&self, path: Path) -> Self {
+    pub(crate) fn at(&self, path: Path) -> Self {
         Self { written: Written::At(Arc::new(path)), ..self.clone() }
     }
 
     /// The same place, of a value that has been put into it or is below it.
-    pub(in crate::scenario) fn inner(&self) -> Self {
+    pub(crate) fn inner(&self) -> Self {
         Self { source: self.source.clone(), line: self.line, ..Self::default() }
     }
 }
@@ -113,7 +113,7 @@ struct Found<'a> {
 
 impl Content {
     /// Tables and lists within each other.
-    pub(in crate::scenario) fn depth(&self) -> u64 {
+    pub(crate) fn depth(&self) -> u64 {
         let deepest =
             |items: &mut dyn Iterator<Item = &Node>| 1 + items.map(|item| item.content.depth()).max().unwrap_or(0);
         match self {
@@ -125,28 +125,28 @@ impl Content {
 }
 
 impl Node {
-    pub(in crate::scenario) fn new(content: Content, origin: Origin) -> Self {
+    pub(crate) fn new(content: Content, origin: Origin) -> Self {
         Self { content, origin, is_rejected: false }
     }
 
-    pub(in crate::scenario) fn text(text: impl Into<String>, origin: Origin) -> Self {
+    pub(crate) fn text(text: impl Into<String>, origin: Origin) -> Self {
         Self::new(Content::Text(text.into()), origin)
     }
 
     /// An empty table.
-    pub(in crate::scenario) fn table(origin: Origin) -> Self {
+    pub(crate) fn table(origin: Origin) -> Self {
         Self::new(Content::Table(Table::new()), origin)
     }
 
     /// A table with one key, in the place of its value.
-    pub(in crate::scenario) fn wrap(self, key: &str) -> Self {
+    pub(crate) fn wrap(self, key: &str) -> Self {
         let origin = self.origin.clone();
         let inner = Self { origin: origin.inner(), ..self };
         Self::new(Content::Table(Table::from_iter([(key.to_owned(), inner)])), origin)
     }
 
     /// A value that comes from one place.
-    pub(in crate::scenario) fn of_value(value: Value, origin: &Origin) -> Self {
+    pub(crate) fn of_value(value: Value, origin: &Origin) -> Self {
         let content = match value {
             Value::Null => Content::Null,
             Value::Bool(flag) => Content::Bool(flag),
@@ -163,7 +163,7 @@ impl Node {
     }
 
     /// The value without its place.
-    pub(in crate::scenario) fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         match &self.content {
             Content::Null => Value::Null,
             Content::Bool(flag) => Value::Bool(*flag),
@@ -174,47 +174,47 @@ impl Node {
         }
     }
 
-    pub(in crate::scenario) fn as_table(&self) -> Option<&Table> {
+    pub(crate) fn as_table(&self) -> Option<&Table> {
         match &self.content {
             Content::Table(table) => Some(table),
             _ => None,
         }
     }
 
-    pub(in crate::scenario) fn as_table_mut(&mut self) -> Option<&mut Table> {
+    pub(crate) fn as_table_mut(&mut self) -> Option<&mut Table> {
         match &mut self.content {
             Content::Table(table) => Some(table),
             _ => None,
         }
     }
 
-    pub(in crate::scenario) fn as_list(&self) -> Option<&[Self]> {
+    pub(crate) fn as_list(&self) -> Option<&[Self]> {
         match &self.content {
             Content::List(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(in crate::scenario) fn as_list_mut(&mut self) -> Option<&mut Vec<Self>> {
+    pub(crate) fn as_list_mut(&mut self) -> Option<&mut Vec<Self>> {
         match &mut self.content {
             Content::List(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(in crate::scenario) fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(in crate::scenario) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(self.content, Content::Null)
     }
 
     /// The same value, of which only the place of what is around it is known.
-    pub(in crate::scenario) fn without_origin(self) -> Self {
+    pub(crate) fn without_origin(self) -> Self {
         let content = match self.content {
             Content::List(items) => Content::List(items.into_iter().map(Self::without_origin).collect()),
             Content::Table(mut table) => {
@@ -229,23 +229,23 @@ impl Node {
     }
 
     /// The value at a key, if this is a table that has it.
-    pub(in crate::scenario) fn get(&self, key: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.as_table()?.get(key)
     }
 
     /// The same, to be changed.
-    pub(in crate::scenario) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         self.as_table_mut()?.get_mut(key)
     }
 
     /// The text at a key, if this is a table that has one there.
-    pub(in crate::scenario) fn text_at(&self, key: &str) -> Option<&str> {
+    pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
 
     /// Adds to a fault of this document where the reader finds it: file and line, or the setting, and paths as they are written.
     /// A fault that has a place keeps it.
-    pub(in crate::scenario) fn locate(&self, mut fault: Fault) -> Fault {
+    pub(crate) fn locate(&self, mut fault: Fault) -> Fault {
         let Found { origin, written } = self.find(&fault.path);
         let own = self.origin.source.as_deref();
         if fault.setting.is_some() {
@@ -290,7 +290,7 @@ impl Node {
     }
 
     /// The path at which the document itself is written.
-    pub(in crate::scenario) fn written(&self) -> Path {
+    pub(crate) fn written(&self) -> Path {
         match &self.origin.written {
             Written::At(path) => Path::clone(path),
             Written::In(table) => Path::from(*table),
@@ -299,7 +299,7 @@ impl Node {
     }
 
     /// The path of a value that stands at a key of its text.
-    pub(in crate::scenario) fn path_of(&self, key: &str) -> Path {
+    pub(crate) fn path_of(&self, key: &str) -> Path {
         self.written().step(key)
     }
 
@@ -357,7 +357,7 @@ impl Node {
 }
 
 /// The values of a table, without their places.
-pub(in crate::scenario) fn table_to_map(table: &Table) -> Map<String, Value> {
+pub(crate) fn table_to_map(table: &Table) -> Map<String, Value> {
     table.iter().map(|(key, item)| (key.clone(), item.to_value())).collect()
 }
 
@@ -370,7 +370,7 @@ impl<'de> IntoDeserializer<'de, serde_json::Error> for &'de Node {
 }
 
 /// The deserializer of a table, in which `is_left_out` says which keys do not count.
-pub(in crate::scenario) fn deserializer<'de>(
+pub(crate) fn deserializer<'de>(
     table: &'de Table,
     is_left_out: impl Fn(&str) -> bool + 'de,
 ) -> impl Deserializer<'de, Error = serde_json::Error> {

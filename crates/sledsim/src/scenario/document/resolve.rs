@@ -19,7 +19,6 @@ use crate::engine::System;
 use crate::fault::{self, Collector, Fault, Faults};
 use crate::hierarchy::{ChildKeys, ComponentKind};
 use crate::scenario::assemble::{self, SYSTEM};
-use crate::scenario::own;
 use crate::scenario::report::power_cuts;
 use crate::scenario::resolved::Resolved;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec, RunSpec, Scenario};
@@ -212,7 +211,7 @@ impl<'a> Reader<'a> {
         let before = self.found.len();
         let mut system = root.get_mut(SYSTEM).and_then(|node| self.component(node, &SYSTEM.into()));
         if let Some(system) = system.as_mut().filter(|_| is_right && self.found.len() == before) {
-            own::open(system, self.catalog.door(), self.base, self.found);
+            self.found.extend(system.load_plugins(self.catalog.loader(), self.base));
         }
         system
     }
@@ -267,7 +266,7 @@ impl<'a> Reader<'a> {
             let is_wrong = checked.is_some_and(|checked| checked.wrong.iter().any(|key| key == "device"));
             let device = table.get("device").filter(|device| !is_wrong && !device.is_rejected);
             let device: Option<DeviceSpec> = device.and_then(|device| self.read(device));
-            if let Some(device) = device.filter(|device| device.own().is_none()) {
+            if let Some(device) = device.filter(|device| device.custom().is_none()) {
                 self.parts.push(Part::Device(path.step("device"), device));
             }
         }

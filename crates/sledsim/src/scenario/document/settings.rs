@@ -9,11 +9,10 @@ use super::node::{Content, Node, Origin, Source, SourceKind, Table};
 use super::notation::value_of_setting;
 use crate::fault::{self, Fault, Kind};
 use crate::limits::NESTING;
-use crate::own::DOORS;
-use crate::scenario::own;
+use crate::plugin::{self, LOCATION_KEYS};
 use crate::scenario::specs::system::{is_child_key, MEMBERS};
 
-/// Keys that say which kind a table is, as those of [`DOORS`] do: its other keys are that kind's.
+/// Keys that say which kind a table is, as those of [`LOCATION_KEYS`] do: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
 
 /// The keys that a setting's path may begin with.
@@ -88,8 +87,8 @@ fn put(document: &mut Node, setting: &str, source: &Arc<Source>, known: &Keys<'_
         place = match &mut place.content {
             Content::Table(table) => {
                 if let (true, true, Some(around)) = (is_scenario, is_last, around) {
-                    if own::is_own_key(around) {
-                        own::make_room(table, keys[depth]);
+                    if plugin::document::is_policy_key(around) {
+                        plugin::document::clear_location(table, keys[depth]);
                     }
                     if *around == "device" {
                         make_room(table, keys[depth]);
@@ -141,7 +140,7 @@ pub(super) fn overlay(given: Node, replaced: Node) -> Node {
     let content = match (content, replaced.content) {
         (Content::Table(given), Content::List(items)) => overlay_list(given, items),
         (Content::Table(given), Content::Table(replaced))
-            if KINDS.iter().chain(&DOORS).all(|kind| !given.contains_key(*kind)) =>
+            if KINDS.iter().chain(&LOCATION_KEYS).all(|kind| !given.contains_key(*kind)) =>
         {
             let mut merged = replaced;
             for (key, value) in given {

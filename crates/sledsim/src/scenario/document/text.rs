@@ -7,11 +7,15 @@ use std::path::Path;
 use crate::fault;
 use crate::limits::DOCUMENT_BYTES;
 
-/// The text of a document's file, of which no more is read than a document may have.
+/// Reads the file of a document, at most as many bytes as a document may have.
 ///
 /// # Errors
-/// Says why it can't be read: what the system says, that it is too large, or that it is no text.
+/// The system's reason, or that it is not a regular file, too large, or not text.
 pub fn text_of(path: &Path) -> Result<String, String> {
+    // Opening a pipe would wait for its other end.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err("it is not a regular file".to_owned());
+    }
     let file = File::open(path).map_err(|error| fault::unread(&error))?;
     let mut bytes = Vec::new();
     file.take(DOCUMENT_BYTES.most + 1).read_to_end(&mut bytes).map_err(|error| fault::unread(&error))?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::document::BASE;
 use super::expand::{COMPONENTS, DRAWING};
 use super::resolve::schema;
-use crate::own::DOORS;
+use crate::plugin::LOCATION_KEYS;
 
 /// The alternatives of a definition.
 fn options_mut<'a>(schema: &'a mut Value, definition: &str) -> impl Iterator<Item = &'a mut Value> {
@@ -38,11 +38,11 @@ pub fn user_schema() -> Value {
     relax("ReplacementSpec", &["name"], true);
     if let Some(options) = schema.pointer_mut("/$defs/ReadChoice/oneOf").and_then(Value::as_array_mut) {
         options.push(serde_json::json!({
-            "type": "string", "pattern": ":", "description": "A class of one's own: `my_module:MyChoice`.",
+            "type": "string", "pattern": ":", "description": "A Python class: `my_module:MyChoice`.",
         }));
     }
     relax_drawn(&mut schema);
-    relax_own(&mut schema);
+    relax_custom(&mut schema);
     relax_system(&mut schema);
     relax_workload(&mut schema);
     if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
@@ -68,19 +68,21 @@ fn relax_drawn(schema: &mut Value) {
     }
 }
 
-/// Lets a policy of one's own go without its name, and its parameters stand beside the other keys.
-fn relax_own(schema: &mut Value) {
-    for listed in ["SchedulerSpec", "ReplacementSpec", "ReadChoice", "SpinDownSpec"] {
-        for own in options_mut(schema, listed).filter(|option| option["properties"]["name"]["const"] == "own") {
-            own["required"] = Value::from(Vec::<&str>::new());
-            own["anyOf"] = DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
-            own["additionalProperties"] = true.into();
+/// Allows a plugin without `name`, and with its parameters beside the other keys.
+fn relax_custom(schema: &mut Value) {
+    for policy in ["SchedulerSpec", "ReplacementSpec", "ReadChoice", "SpinDownSpec"] {
+        for custom in options_mut(schema, policy).filter(|option| option["properties"]["name"]["const"] == "custom") {
+            custom["required"] = Value::from(Vec::<&str>::new());
+            custom["anyOf"] = LOCATION_KEYS.iter().map(|key| serde_json::json!({ "required": [key] })).collect();
+            custom["additionalProperties"] = true.into();
         }
     }
-    for own in options_mut(schema, "DeviceSpec").filter(|option| option["properties"]["mechanism"]["const"] == "own") {
-        own["required"] = Value::from(Vec::<&str>::new());
-        own["anyOf"] = DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
-        own["additionalProperties"] = true.into();
+    for custom in
+        options_mut(schema, "DeviceSpec").filter(|option| option["properties"]["mechanism"]["const"] == "custom")
+    {
+        custom["required"] = Value::from(Vec::<&str>::new());
+        custom["anyOf"] = LOCATION_KEYS.iter().map(|key| serde_json::json!({ "required": [key] })).collect();
+        custom["additionalProperties"] = true.into();
     }
 }
 

@@ -101,7 +101,7 @@ impl DeviceSpec {
             Self::Mems(_) => &[("seek", Activity::SEEK), ("servo", Activity::SERVO), ("data", Activity::DATA)],
             Self::Disk(_) => &[("seek", Activity::SEEK), ("rotation", Activity::ROTATION), ("data", Activity::DATA)],
             Self::SimplediskConstant(_) | Self::SimplediskLinear(_) => &[("seek", Activity::SEEK)],
-            Self::Own(_) => &[("seek", Activity::SEEK), ("data", Activity::DATA)],
+            Self::Custom(_) => &[("seek", Activity::SEEK), ("data", Activity::DATA)],
         };
         startup
             .into_iter()

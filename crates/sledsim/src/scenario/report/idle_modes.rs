@@ -35,7 +35,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => of_powers(parameters.power.as_ref()),
             Self::SimplediskConstant(parameters) => of_powers(parameters.power.as_ref()),
             Self::SimplediskLinear(parameters) => of_powers(parameters.power.as_ref()),
-            Self::Own(parameters) => of_powers(parameters.power.as_ref()),
+            Self::Custom(parameters) => of_powers(parameters.power.as_ref()),
         }
     }
 }

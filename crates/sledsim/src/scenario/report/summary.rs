@@ -103,8 +103,7 @@ pub struct Program {
 /// How the run went.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` where a policy of one's own could not go
-    /// on.
+    /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
     pub end: String,
     /// True if it ran to its end; false if it was interrupted or failed.
     pub complete: bool,
@@ -466,7 +465,7 @@ impl RunReport {
             notes.push("interrupted: these are the results until then".to_owned());
         }
         if outcome.end == EndReason::Failed {
-            notes.push("a policy of one's own could not go on: these are the results until then".to_owned());
+            notes.push("a custom policy failed: these are the results until then".to_owned());
         }
         if outcome.end == EndReason::Time && in_flight > 0 {
             notes.push(format!("the time limit left {} unfinished", plural(in_flight, "request")));

@@ -6,11 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::fault::{Collector, Faults};
-use crate::hierarchy::cache::replacement::ReplacementChoice;
-use crate::own::{Choice, Door, Role};
+use crate::plugin::{self, Choice, PluginLoader, ReplacementChoice, Role};
 use crate::scenario::document::check::Checker;
 use crate::scenario::document::node::{Node, Origin};
-use crate::scenario::own;
 
 /// The schema of a replacement policy: every key it may have, with type, range and default.
 #[must_use]
@@ -18,23 +16,27 @@ pub fn replacement_schema() -> Value {
     serde_json::to_value(schemars::schema_for!(ReplacementChoice)).unwrap_or_default()
 }
 
-/// The policy that `document` describes: a name, or a table with a name and parameters; one's own is found by `door`, relative
-/// paths from `base`.
+/// Returns the policy that `document` describes: a name, or a table with a name and parameters. `loader` finds a custom policy;
+/// relative paths start from `base`.
 ///
 /// # Errors
 /// All that is wrong: each with its key, value, and what is allowed.
-pub fn replacement(document: Value, door: Option<&dyn Door>, base: &Path) -> Result<ReplacementChoice, Faults> {
+pub fn replacement(
+    document: Value,
+    loader: Option<&dyn PluginLoader>,
+    base: &Path,
+) -> Result<ReplacementChoice, Faults> {
     let mut document = Node::of_value(document, &Origin::default());
     if document.as_text().is_some() {
         document = document.wrap("name");
     }
-    own::normalise(&mut document, Role::Replacement, door);
+    plugin::document::expand_policy(&mut document, Role::Replacement, loader);
     let (mut found, schema) = (Collector::default(), replacement_schema());
     Checker::new(&schema, &mut found).value(&mut document, &schema);
     found.into_result()?;
     let mut choice = ReplacementChoice::deserialize(&document)?;
-    if let Choice::Own(own) = &mut choice {
-        own.open(Role::Replacement, door, base)?;
+    if let Choice::Custom(custom) = &mut choice {
+        custom.load(Role::Replacement, loader, base)?;
     }
     Ok(choice)
 }

@@ -9,20 +9,41 @@ use serde_json::Value;
 use super::system::SystemSpec;
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
-use crate::devices::own::OwnParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
-use crate::devices::SpinDownChoice;
 use crate::fault::Faults;
 use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
-use crate::own::OwnSpec;
+use crate::plugin::{CustomDeviceParameters, PluginSpec, SchedulerChoice, SpinDownChoice};
 use crate::scenario::document::check::check;
 use crate::scenario::document::entry::device_properties;
-use crate::schedulers::SchedulerChoice;
 use crate::workloads::WorkloadSpec;
 
-/// A run: what is asked of which system, for how long.
+/// A scenario with every key: workload, system, and length of the run.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use sledsim::scenario::{resolve, run, Catalog, Notation};
+///
+/// let text = r#"
+///     [workload]
+///     arrival = { kind = "poisson", rate_per_s = 100 }
+///     [system.device]
+///     mechanism = "simpledisk-constant"
+///     name = "constant"
+///     capacity_blocks = 1000000
+///     access_ms = 1
+///     [run]
+///     requests = 1000
+/// "#;
+/// let scenario = resolve(text, Notation::Toml, "example", &[], &Catalog::default(), Path::new("."))?;
+/// assert_eq!(scenario.seed, 1);
+/// let output = run(&scenario, Vec::new(), false, &mut |_| true)?;
+/// assert_eq!(output.report.requests.completed, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(description = "A scenario with every key: workload, system, and length of the run.")]
 pub struct Scenario {
     /// Heading for the result.
     #[serde(default)]
@@ -90,8 +111,8 @@ pub enum DeviceSpec {
     SimplediskConstant(ConstantParameters),
     /// A device whose time is linear in the LBN distance between requests.
     SimplediskLinear(LinearParameters),
-    /// A device whose mechanism is one's own: it tells how long positioning and transfer take.
-    Own(Box<OwnParameters>),
+    /// A device with a custom mechanism, which returns positioning and transfer times.
+    Custom(Box<CustomDeviceParameters>),
 }
 
 impl DeviceSpec {
@@ -112,7 +133,7 @@ impl DeviceSpec {
             Self::Disk(_) => "disk",
             Self::SimplediskConstant(_) => "simpledisk-constant",
             Self::SimplediskLinear(_) => "simpledisk-linear",
-            Self::Own(_) => "own",
+            Self::Custom(_) => "custom",
         }
     }
 
@@ -131,23 +152,23 @@ impl DeviceSpec {
             Self::Disk(parameters) => &parameters.name,
             Self::SimplediskConstant(parameters) => &parameters.name,
             Self::SimplediskLinear(parameters) => &parameters.name,
-            Self::Own(parameters) => &parameters.name,
+            Self::Custom(parameters) => &parameters.name,
         }
     }
 
-    /// The mechanism of one's own, if it has one.
+    /// Returns its custom mechanism, if it has one.
     #[must_use]
-    pub fn own(&self) -> Option<&OwnSpec> {
+    pub fn custom(&self) -> Option<&PluginSpec> {
         match self {
-            Self::Own(parameters) => Some(&parameters.own),
+            Self::Custom(parameters) => Some(&parameters.plugin),
             _ => None,
         }
     }
 
-    /// The same, to be changed.
-    pub(in crate::scenario) fn own_mut(&mut self) -> Option<&mut OwnSpec> {
+    /// Returns [`DeviceSpec::custom`], to be changed.
+    pub(in crate::scenario) fn custom_mut(&mut self) -> Option<&mut PluginSpec> {
         match self {
-            Self::Own(parameters) => Some(&mut parameters.own),
+            Self::Custom(parameters) => Some(&mut parameters.plugin),
             _ => None,
         }
     }
@@ -169,7 +190,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => parameters.power.is_some(),
             Self::SimplediskConstant(parameters) => parameters.power.is_some(),
             Self::SimplediskLinear(parameters) => parameters.power.is_some(),
-            Self::Own(parameters) => parameters.power.is_some(),
+            Self::Custom(parameters) => parameters.power.is_some(),
         }
     }
 
@@ -181,7 +202,7 @@ impl DeviceSpec {
             Self::Disk(parameters) => parameters.power.as_ref(),
             Self::SimplediskConstant(parameters) => parameters.power.as_ref(),
             Self::SimplediskLinear(parameters) => parameters.power.as_ref(),
-            Self::Own(parameters) => parameters.power.as_ref(),
+            Self::Custom(parameters) => parameters.power.as_ref(),
         };
         match power {
             Some(power) => power.idle_modes.iter().map(|mode| mode.name.clone()).collect(),

@@ -1,6 +1,7 @@
 //! The system of a scenario: a tree of components that ends in drives.
 
 use std::borrow::Cow;
+use std::path;
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
@@ -8,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{json, Map, Value};
 
 use super::scenario::DriveSpec;
-use crate::fault::Path;
+use crate::fault::{Fault, Path};
 use crate::hierarchy::{ChildKeys, ComponentKind, ComponentSpec, KINDS};
-use crate::own::{Choice, OwnSpec, Role};
+use crate::plugin::{Choice, PluginLoader, PluginSpec, Role};
 
 /// The name of a drive's kind.
 pub(in crate::scenario) const DRIVE: &str = "drive";
@@ -186,30 +187,46 @@ impl SystemSpec {
         }
     }
 
-    /// The policies of one's own that it asks, and for what.
-    pub(in crate::scenario) fn own_mut(&mut self) -> Vec<(&mut OwnSpec, Role)> {
-        let drive = match &mut self.kind {
-            SystemKind::Composite(composite) => return composite.spec.own_mut().into_iter().collect(),
-            SystemKind::Drive(drive) => drive,
-        };
-        let asked = [
-            (drive.device.own_mut(), Role::Device),
-            (drive.scheduler.own_mut(), Role::Scheduler),
-            (drive.spin_down.as_mut().and_then(Choice::own_mut), Role::SpinDown),
-        ];
-        asked.into_iter().filter_map(|(own, role)| Some((own?, role))).collect()
+    /// Loads every plugin of the system. Faults have the paths of the plugins' keys: parameters are given beside the other keys.
+    pub(in crate::scenario) fn load_plugins(
+        &mut self,
+        loader: Option<&dyn PluginLoader>,
+        base: &path::Path,
+    ) -> Vec<Fault> {
+        let mut found = Vec::new();
+        self.visit_mut(&"system".into(), &mut |component, path| {
+            for (plugin, role) in component.plugins_mut() {
+                let faults = plugin.load(role, loader, base).err().into_iter().flatten();
+                found.extend(faults.map(|fault| fault.of_key(path.step(role.key()))));
+            }
+        });
+        found
     }
 
-    /// Returns true if it, or anything below it, asks a policy of one's own.
-    pub(in crate::scenario) fn has_own(&self) -> bool {
-        let has_own = match &self.kind {
-            SystemKind::Composite(composite) => composite.spec.own().is_some(),
+    /// Returns the plugins of this component with their roles.
+    fn plugins_mut(&mut self) -> Vec<(&mut PluginSpec, Role)> {
+        let drive = match &mut self.kind {
+            SystemKind::Composite(composite) => return composite.spec.custom_mut().into_iter().collect(),
+            SystemKind::Drive(drive) => drive,
+        };
+        let plugins = [
+            (drive.device.custom_mut(), Role::Mechanism),
+            (drive.scheduler.custom_mut(), Role::Scheduler),
+            (drive.spin_down.as_mut().and_then(Choice::custom_mut), Role::SpinDown),
+        ];
+        plugins.into_iter().filter_map(|(plugin, role)| Some((plugin?, role))).collect()
+    }
+
+    /// Returns true if it, or a component below it, has a plugin.
+    pub(in crate::scenario) fn has_plugins(&self) -> bool {
+        let has_plugin = match &self.kind {
+            SystemKind::Composite(composite) => composite.spec.custom().is_some(),
             SystemKind::Drive(drive) => {
-                let spin_down = drive.spin_down.as_ref().and_then(Choice::own);
-                drive.device.own().or(drive.scheduler.own()).or(spin_down).is_some()
+                let spin_down = drive.spin_down.as_ref().and_then(Choice::custom);
+                drive.device.custom().or(drive.scheduler.custom()).or(spin_down).is_some()
             }
         };
-        has_own || self.children.iter().any(|child| child.system.has_own())
+        has_plugin || self.children.iter().any(|child| child.system.has_plugins())
     }
 
     /// All drives that it ends in, those that are built alike once.
@@ -322,9 +339,14 @@ pub(in crate::scenario) fn child_path(keys: ChildKeys, path: &Path, index: usize
 
 /// Returns true if a component of some kind states another one at this key.
 pub(in crate::scenario) fn is_child_key(key: &str) -> bool {
-    KINDS.iter().any(|kind| match kind.children {
-        ChildKeys::Keyed(keys) => keys.iter().any(|known| known.name == key),
-        ChildKeys::Members => false,
+    child_keys().any(|known| known == key)
+}
+
+/// Returns the keys at which kinds state other components, in the order of the kinds and of their keys.
+pub(in crate::scenario) fn child_keys() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|kind| match kind.children {
+        ChildKeys::Keyed(keys) => keys.iter().map(|known| known.name).collect(),
+        ChildKeys::Members => Vec::new(),
     })
 }
 

@@ -20,7 +20,7 @@ use crate::workloads::{Distribution, Next, Sampler};
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Spec {
-    /// Number of users: requests outstanding when nobody thinks.
+    /// Number of users: the most requests that are outstanding at the same time.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub outstanding: u32,
     /// Time from a completion until the user's next request, ms.
@@ -51,10 +51,10 @@ struct Closed {
     stream: Stream,
     /// Factor on all times.
     time_scale: f64,
-    /// Users who have sent nothing yet.
+    /// Users that have not sent a request yet.
     unsent: u32,
     think_ms: Sampler,
-    /// When users who think return.
+    /// When users that think send their next request.
     returns: BinaryHeap<Reverse<Time>>,
 }
 
@@ -87,7 +87,7 @@ impl Process for Closed {
 
     fn completed(&mut self, end: Time) -> Option<Next> {
         let think_ns = trunc_to_u64(self.think_ms.sample(&mut self.stream) * self.time_scale * NS_PER_MS + 0.5);
-        // Even a user who thinks for centuries returns, and not before the completion.
+        // The next request comes by the last arrival time, but not before the completion.
         let return_ns = end.ns().saturating_add(think_ns).min(LAST_ARRIVAL_NS.max(end.ns()));
         self.returns.push(Reverse(Time::from_ns(return_ns)));
         Some(self.next())

@@ -1,4 +1,4 @@
-//! When requests arrive: open processes, and a closed loop of users; one process, one file, one line in the list.
+//! Arrival processes: open ones, and a closed loop of users. Each process is one file and one line in the list.
 
 use std::fmt::Debug;
 
@@ -11,13 +11,13 @@ use crate::time::Time;
 
 /// Nanoseconds in a second.
 const NS_PER_S: f64 = 1e9;
-/// Arrivals beyond this instant (292 years) don't happen: it leaves room to add service times to every arrival.
+/// No request arrives after this time (292 years), so that service times can be added without overflow.
 pub(super) const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
 
 registry! {
     /// When requests arrive.
     ///
-    /// All but `closed` are open: they don't wait for completions.
+    /// All but `closed` are open: arrivals do not depend on completions.
     #[serde(tag = "kind", rename_all = "kebab-case")]
     pub enum ArrivalSpec: ProcessSpec {
         Poisson => poisson,
@@ -28,7 +28,7 @@ registry! {
     }
 }
 
-/// Declares the `Spec` of an open process that has a rate alone, and is made of the mean time between arrivals.
+/// Declares the `Spec` of an open process whose only parameter is a rate.
 macro_rules! at_rate {
     ($(#[$about:meta])* $gaps:ident: $(#[$meaning:meta])* rate_per_s) => {
         $(#[$about])*
@@ -56,29 +56,29 @@ use at_rate;
 
 /// Parameters of a process.
 trait ProcessSpec {
-    /// Checks them: an error names every key that is wrong, its value and what is allowed.
+    /// Checks them. The error has every key that is wrong.
     fn validate(&self) -> Result<(), Faults>;
 
-    /// The process that valid ones describe, with all its times multiplied by `time_scale`.
+    /// Starts the process of valid parameters, with all times multiplied by `time_scale`.
     fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn Process>, Fault>;
 }
 
 /// A running process.
 trait Process: Debug + Send {
-    /// When the first request comes.
+    /// The first arrival.
     fn first(&mut self) -> Next {
         self.advance()
     }
 
-    /// When the request after the one that has come comes.
+    /// The next arrival.
     fn advance(&mut self) -> Next;
 
-    /// Whether they come without regard to completions.
+    /// Returns true if arrivals do not depend on completions.
     fn is_open(&self) -> bool {
         true
     }
 
-    /// Hears of a completion at `end`: says when the next request comes, if that makes a difference.
+    /// Notes a completion at `end`. Returns the next arrival if that has changed.
     fn completed(&mut self, end: Time) -> Option<Next> {
         let _ = end;
         None
@@ -89,13 +89,13 @@ impl ArrivalSpec {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Names every key that is wrong, its value and what is allowed.
+    /// Every key that is wrong.
     pub fn validate(&self) -> Result<(), Faults> {
         self.parameters().validate()
     }
 }
 
-/// A running arrival process, and the next arrival.
+/// A running arrival process and its next arrival.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     process: Box<dyn Process>,
@@ -103,7 +103,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// The process of `spec` with all its times multiplied by `time_scale`, its first arrival drawn.
+    /// Starts the process of `spec` with all times multiplied by `time_scale`, and draws the first arrival.
     pub(super) fn new(spec: &ArrivalSpec, time_scale: f64, stream: Stream) -> Result<Self, Fault> {
         spec.validate().map_err(Faults::first)?;
         let mut process = spec.parameters().start(time_scale, stream)?;
@@ -111,13 +111,13 @@ impl Arrivals {
         Ok(Self { process, next })
     }
 
-    /// When the next request comes.
+    /// The next arrival.
     #[inline]
     pub(super) const fn next(&self) -> Next {
         self.next
     }
 
-    /// Takes the next arrival. Without one, the answer means nothing.
+    /// Takes the next arrival. There must be one.
     #[inline]
     pub(super) fn take(&mut self) -> Time {
         let Next::At(now) = self.next else { return Time::MAX };
@@ -125,12 +125,12 @@ impl Arrivals {
         now
     }
 
-    /// Whether they come without regard to completions.
+    /// Returns true if arrivals do not depend on completions.
     pub(super) fn are_open(&self) -> bool {
         self.process.is_open()
     }
 
-    /// Hears of a completion at `end`.
+    /// Notes a completion at `end`.
     pub(super) fn completed(&mut self, end: Time) {
         if let Some(next) = self.process.completed(end) {
             self.next = next;
@@ -140,7 +140,7 @@ impl Arrivals {
 
 /// The gaps between the arrivals of an open process.
 trait Gaps: Debug + Send {
-    /// The gap after the last arrival; at first, after the start.
+    /// Draws the time from the last arrival, or from the start, to the next one.
     fn draw_ns(&mut self, stream: &mut Stream) -> f64;
 }
 
@@ -151,8 +151,8 @@ struct Open<G> {
     stream: Stream,
     /// Factor on all times.
     time_scale: f64,
-    /// The last arrival was at `at_ns + fraction_ns`. Carrying the fraction keeps the rate exact in the long run: neither
-    /// rounding to whole nanoseconds nor the growing sum takes anything away.
+    /// The last arrival was at `at_ns + fraction_ns`. The fraction is kept so that neither rounding to nanoseconds nor a growing
+    /// floating-point sum changes the rate in the long run.
     at_ns: u64,
     fraction_ns: f64,
 }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_gaps_end_the_workload_instead_of_overflowing() {
+    fn very_long_gaps_end_the_workload_without_overflow() {
         let mut renewal = arrivals(&ArrivalSpec::Renewal(renewal::Spec { interarrival_ms: fixed(1e12) }));
         let taken = (0..100_000).take_while(|_| matches!(renewal.next(), Next::At(_)) && renewal.take() > Time::ZERO);
         assert_eq!(taken.count() as u64, LAST_ARRIVAL_NS / 1_000_000_000_000_000_000);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_that_never_get_anywhere_are_refused() {
+    fn arrivals_that_never_advance_are_refused() {
         let refused = [
             ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 0.0 }),
             ArrivalSpec::Constant(constant::Spec { rate_per_s: f64::NAN }),

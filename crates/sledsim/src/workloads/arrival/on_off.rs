@@ -1,4 +1,4 @@
-//! Arrivals in bursts.
+//! Bursts of Poisson arrivals.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl ProcessSpec for Spec {
             within("idle_ms", idle_ms, 0.0, 1e12),
             above("rate_per_s", rate_per_s, 0.0, 1e9),
         ])?;
-        // The next arrival is found burst by burst.
+        // The search for the next arrival goes from burst to burst.
         let requests = rate_per_s * burst_ms * 1e-3;
         if (1e-3..=1e21).contains(&requests) {
             return Ok(());
@@ -55,7 +55,7 @@ struct OnOff {
     mean_ns: f64,
     burst_ns: f64,
     idle_ns: f64,
-    /// What is left of the burst.
+    /// Time left in the burst.
     left_ns: f64,
 }
 

@@ -21,11 +21,11 @@ pub struct Spec {
 impl ProcessSpec for Spec {
     fn validate(&self) -> Result<(), Faults> {
         self.interarrival_ms.validate().map_err(|fault| fault.within("interarrival_ms"))?;
-        // A mean of 0 would keep the run at time 0 for ever.
+        // With a mean of 0 the time would not advance.
         if self.interarrival_ms.mean() > 0.0 {
             return Ok(());
         }
-        Err(Fault::at(Kind::Conflict, "interarrival_ms").says(": its mean is 0, and has to be above").into())
+        Err(Fault::at(Kind::Conflict, "interarrival_ms").says(": its mean is 0 and must be above 0").into())
     }
 
     fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn Process>, Fault> {

@@ -1,4 +1,4 @@
-//! Places that draw more than their share.
+//! Hot spots.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,13 @@ pub struct Spec {
     /// The spots. Their probabilities add up to at most 1.
     #[schemars(length(min = 1))]
     pub spots: Vec<HotSpot>,
-    /// As with `zipf`.
+    /// As for `zipf`.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_bytes: Option<u64>,
 }
 
-/// A part of the range that draws more than its share.
+/// A part of the range that gets additional requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HotSpot {
@@ -33,7 +33,7 @@ pub struct HotSpot {
     /// End, as a fraction of the range; above the start.
     #[schemars(range(min = 0, max = 1))]
     pub end_fraction: f64,
-    /// Probability that a request starts here on purpose.
+    /// Probability that a request is drawn from this spot.
     #[schemars(range(min = 0, max = 1))]
     pub probability: f64,
 }

@@ -25,7 +25,7 @@ impl ChoiceSpec for Spec {
         Ok(within("scale_bytes", self.scale_bytes, 0.0, 1e15)?)
     }
 
-    fn follows_any(&self) -> bool {
+    fn starts_anywhere(&self) -> bool {
         true
     }
 
@@ -52,7 +52,7 @@ impl Choice for LocalWalk {
 /// Longest step of a walk, blocks: more than the largest device, and far from overflow.
 const FARTHEST: u64 = 1 << 61;
 
-/// From `from` a `distance` up or down, reflected at 0 and at `last` as often as it takes.
+/// The position a `distance` up or down from `from`, reflected at 0 and at `last` as often as needed.
 #[inline]
 fn reflected_step(from: u64, distance: u64, down: bool, last: u64) -> u64 {
     let unfolded = match (down, from >= distance) {
@@ -82,7 +82,7 @@ mod tests {
                 for distance in 0..50 {
                     assert_eq!(reflected_step(from, distance, false, last), at, "{from} up {distance} in 0..={last}");
                     let mirrored = last - reflected_step(last - from, distance, true, last);
-                    assert_eq!(mirrored, at, "the same, upside down");
+                    assert_eq!(mirrored, at, "the same, mirrored");
                     rising = if at == last {
                         false
                     } else if at == 0 {

@@ -1,4 +1,4 @@
-//! Where on the device requests go; one choice, one file, one line in the list.
+//! Locations of requests on the device. Each kind is one file and one line in the list.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use crate::fault::{Fault, Faults, Range};
 use crate::registry::registry;
 
 registry! {
-    /// Where requests go, within the range of the device in use. Each request lies inside that range as a whole.
+    /// Where requests are, within the range of the device in use. Each request lies completely inside that range.
     #[serde(tag = "kind", rename_all = "kebab-case")]
     pub enum LocationSpec: ChoiceSpec {
         Uniform => uniform,
@@ -25,31 +25,31 @@ impl Default for LocationSpec {
     }
 }
 
-/// Parameters of a choice.
+/// Parameters of a generator of locations.
 trait ChoiceSpec {
-    /// Checks them, as far as that is possible without the device: an error names every key that is wrong, its value and what is
-    /// allowed.
+    /// Checks them, as far as that is possible without the device. The error has every key that is wrong.
     fn validate(&self) -> Result<(), Faults> {
         Ok(())
     }
 
-    /// What first bytes are multiples of, if of anything.
+    /// The number of bytes that every offset is a multiple of, if there is one.
     fn align_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Whether the first request follows one that might have ended anywhere, and not at the beginning of the range.
-    fn follows_any(&self) -> bool {
+    /// Returns true if the first request is placed as if one had ended at a random position, and false if at the start of the
+    /// range.
+    fn starts_anywhere(&self) -> bool {
         false
     }
 
-    /// The choice that valid ones describe; `shuffle` orders what is to lie in no order.
+    /// Starts the generator of valid parameters. `shuffle` is the random stream for permutations.
     fn start(&self, ground: &Ground, shuffle: Stream) -> Result<Box<dyn Choice>, Fault>;
 }
 
-/// A running choice.
+/// A running generator of locations.
 trait Choice: Debug + Send {
-    /// First block of the next request, of `blocks` blocks, after one that ended at `previous_end`.
+    /// Draws the first block of a request of `blocks` blocks that follows one which ended at `previous_end`.
     fn place(&self, blocks: u64, previous_end: u64, ground: &Ground, stream: &mut Stream) -> u64;
 }
 
@@ -57,7 +57,7 @@ impl LocationSpec {
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
-    /// Names every key that is wrong, its value and what is allowed.
+    /// Every key that is wrong.
     pub fn validate(&self) -> Result<(), Faults> {
         let mut found = Vec::new();
         if self.parameters().align_bytes() == Some(0) {
@@ -80,10 +80,10 @@ impl Extent {
         self.end - self.first
     }
 
-    /// The part between two fractions, to whole blocks.
+    /// The part between two fractions, rounded down to whole blocks.
     ///
     /// # Errors
-    /// When no block is left.
+    /// The part is empty.
     pub(super) fn part(self, start_fraction: f64, end_fraction: f64) -> Result<Self, Fault> {
         let at = |fraction: f64| self.first + trunc_to_u64(fraction * self.blocks() as f64).min(self.blocks());
         let part = Self { first: at(start_fraction), end: at(end_fraction) };
@@ -96,8 +96,8 @@ impl Extent {
         Ok(part)
     }
 
-    /// A position anywhere in this extent, so that `blocks` end before `limit`; the last such position before the
-    /// extent if there is none inside. There must be one.
+    /// Draws a position in this extent from which `blocks` end before `limit`. If there is none in the extent, returns the last
+    /// one before it, which must exist.
     #[inline]
     fn draw(self, blocks: u64, limit: u64, stream: &mut Stream) -> u64 {
         let last = limit - blocks;
@@ -108,17 +108,17 @@ impl Extent {
     }
 }
 
-/// What there is to choose from.
+/// The range in use and the positions in it.
 #[derive(Clone, Copy, Debug)]
 struct Ground {
     extent: Extent,
-    /// Where requests may start; anywhere when absent.
+    /// Positions where requests may start; any if absent.
     slots: Option<Slots>,
     block_bytes: u32,
 }
 
 impl Ground {
-    /// A position anywhere in `part` so that `blocks` end within the range, at or below which a request may start.
+    /// Draws a position in `part` from which `blocks` end within the range, rounded down to where a request may start.
     #[inline]
     fn draw_within(&self, part: Extent, blocks: u64, stream: &mut Stream) -> u64 {
         let lbn = part.draw(blocks, self.extent.end, stream);
@@ -126,7 +126,7 @@ impl Ground {
     }
 }
 
-/// A running choice of locations.
+/// A generator of locations with its random stream and state.
 #[derive(Debug)]
 pub(super) struct Locations {
     stream: Stream,
@@ -137,7 +137,7 @@ pub(super) struct Locations {
 }
 
 impl Locations {
-    /// Locations in `extent`; `shuffle` orders the regions of a shuffled `zipf`.
+    /// Locations in `extent`. `shuffle` is the random stream for permutations.
     pub(super) fn new(
         spec: &LocationSpec,
         extent: Extent,
@@ -149,19 +149,19 @@ impl Locations {
         let spec = spec.parameters();
         let slots = spec.align_bytes().map(|bytes| Slots::new(bytes, block_bytes, extent)).transpose()?;
         let ground = Ground { extent, slots, block_bytes };
-        let previous_end = if spec.follows_any() { extent.draw(1, extent.end, &mut stream) } else { extent.first };
+        let previous_end = if spec.starts_anywhere() { extent.draw(1, extent.end, &mut stream) } else { extent.first };
         Ok(Self { stream, ground, choice: spec.start(&ground, shuffle)?, previous_end })
     }
 
-    /// Most blocks of a request that still fits everywhere it may have to.
+    /// The most blocks of a request that fits at every position where requests may start.
     pub(super) fn max_blocks(&self) -> u64 {
         let Ground { extent, slots, .. } = self.ground;
         extent.end - slots.map_or(extent.first, Slots::first)
     }
 
-    /// First block of a request of `blocks` blocks that begins where the previous one ends, if it fits there.
+    /// The first block of a request of `blocks` blocks that starts where the previous one ends; `None` if it does not fit there.
     #[inline]
-    pub(super) fn go_on(&mut self, blocks: u32) -> Option<u64> {
+    pub(super) fn continue_with(&mut self, blocks: u32) -> Option<u64> {
         let (lbn, end) = (self.previous_end, self.previous_end + u64::from(blocks));
         (end <= self.ground.extent.end).then(|| {
             self.previous_end = end;
@@ -169,7 +169,7 @@ impl Locations {
         })
     }
 
-    /// First block of the next request, of `blocks` blocks (at least 1, at most [`Locations::max_blocks`]).
+    /// Draws the first block of the next request, of 1 to [`Locations::max_blocks`] blocks.
     #[inline]
     pub(super) fn place(&mut self, blocks: u32) -> u64 {
         let blocks = u64::from(blocks);
@@ -179,11 +179,11 @@ impl Locations {
     }
 }
 
-/// The multiples of a number of blocks in an extent.
+/// Multiples of a number of blocks in an extent.
 #[derive(Clone, Copy, Debug)]
 struct Slots {
     blocks: u64,
-    /// Number of the first.
+    /// Index of the first multiple.
     first: u64,
 }
 
@@ -196,24 +196,26 @@ impl Slots {
         let blocks = align_bytes / u64::from(block_bytes);
         let first = extent.first.div_ceil(blocks);
         if first > (extent.end - 1) / blocks {
-            return Err(Fault::misfit("align_bytes", align_bytes).says(": no multiple of it lies in the range in use"));
+            return Err(
+                Fault::misfit("align_bytes", align_bytes).says(": there is no multiple of it in the range in use")
+            );
         }
         Ok(Self { blocks, first })
     }
 
-    /// The first of them.
+    /// The first multiple.
     const fn first(self) -> u64 {
         self.blocks * self.first
     }
 
-    /// Any of them, so that `blocks` end before `limit`; there must be one.
+    /// Draws a multiple from which `blocks` end before `limit`. There must be one.
     #[inline]
     fn draw(self, blocks: u64, limit: u64, stream: &mut Stream) -> u64 {
         let last = (limit - blocks) / self.blocks;
         self.blocks * (self.first + stream.below(last - self.first + 1))
     }
 
-    /// The last of them that is not above `lbn`, or else the first.
+    /// The last multiple not above `lbn`, or else the first.
     #[inline]
     const fn at_or_below(self, lbn: u64) -> u64 {
         let slot = lbn / self.blocks;
@@ -227,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_suit_the_device_is_refused() {
+    fn locations_that_do_not_suit_the_device_are_refused() {
         let extent = Extent { first: 1, end: 8 };
         let build = |spec: LocationSpec| {
             Locations::new(&spec, extent, 512, Stream::new(1, "location"), Stream::new(1, "shuffle"))

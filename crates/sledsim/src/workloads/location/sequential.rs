@@ -1,4 +1,4 @@
-//! Runs of requests, each where the one before it ended.
+//! Sequential runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use crate::engine::random::Stream;
 use crate::fault::{Fault, Faults};
 use crate::workloads::distribution::within;
 
-/// Each request starts where the previous one ended, from the last block of the range on to the first.
+/// Each request starts where the previous one ended, and after the end of the range at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Spec {
-    /// Mean number of requests (geometric) until a new run starts anywhere; one endless run from the start of the
+    /// Mean number of requests (geometric) until a new run starts at a random position; one endless run from the start of the
     /// range when absent.
     #[schemars(range(min = 1, max = 1e12))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ impl ChoiceSpec for Spec {
         Ok(self.run_requests.map_or(Ok(()), |mean| within("run_requests", mean, 1.0, 1e12))?)
     }
 
-    fn follows_any(&self) -> bool {
+    fn starts_anywhere(&self) -> bool {
         self.run_requests.is_some()
     }
 
@@ -36,7 +36,7 @@ impl ChoiceSpec for Spec {
 
 #[derive(Debug)]
 struct Sequential {
-    /// Probability that a run has ended.
+    /// Probability that a request starts a new run.
     new_run: f64,
 }
 

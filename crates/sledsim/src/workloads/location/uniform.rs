@@ -1,4 +1,4 @@
-//! Anywhere.
+//! Uniform locations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use super::{Choice, ChoiceSpec, Ground};
 use crate::engine::random::Stream;
 use crate::fault::Fault;
 
-/// Anywhere, with equal probability.
+/// Every position with equal probability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Spec {
-    /// First bytes are multiples of this, itself a multiple of the block size; any block when absent.
+    /// Offsets are multiples of this, itself a multiple of the block size; any block when absent.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_bytes: Option<u64>,

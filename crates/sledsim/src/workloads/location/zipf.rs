@@ -1,4 +1,4 @@
-//! Popular and unpopular regions.
+//! Zipf-distributed regions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use crate::fault::{Fault, Faults};
 use crate::workloads::alias::AliasTable;
 use crate::workloads::distribution::within;
 
-/// Most regions.
+/// The most regions.
 const MAX_REGIONS: u32 = 1 << 20;
 
-/// Equal regions, the k-th most popular with a probability proportional to k to the power of minus `exponent`;
-/// anywhere within a region.
+/// Equal regions, the k-th most popular with a probability proportional to k to the power of minus `exponent`. Positions
+/// within a region are uniform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -24,11 +24,11 @@ pub struct Spec {
     /// Number of regions.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub regions: u32,
-    /// Whether popular regions lie anywhere (a permutation drawn from the seed) or in order from the start.
+    /// Whether regions are in random order (a permutation drawn from the seed) or by popularity from the start.
     #[serde(default)]
     pub shuffle: bool,
-    /// First bytes are multiples of this, itself a multiple of the block size: the one at or below what is drawn; any
-    /// block when absent.
+    /// Offsets are multiples of this, itself a multiple of the block size: drawn positions are rounded down to one. Any block
+    /// when absent.
     #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_bytes: Option<u64>,
@@ -74,7 +74,7 @@ impl Choice for Zipf {
     }
 }
 
-/// An extent cut into equal regions; the first `rest` have a block more where the division leaves a rest.
+/// An extent divided into equal regions; the first `rest` have one block more.
 #[derive(Debug)]
 struct Regions {
     first: u64,

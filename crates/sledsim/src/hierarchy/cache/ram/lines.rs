@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::cells::{Cell, Cells};
 use crate::engine::{Context, Memory, Payload};
-use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
+use crate::hierarchy::cache::replacement::{PolicyFailure, Replacement, Slot};
 use crate::hierarchy::common::{BlockSet, SameCapacity};
+use crate::plugin::ReplacementChoice;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -85,7 +86,7 @@ impl Lines {
     /// Where the run is from now on, and with which request: what the policy is asked then can be placed.
     #[inline]
     pub fn at(&mut self, now: Time, request: Option<u64>) {
-        self.policy.at(now, request);
+        self.policy.set_context(now, request);
     }
 
     /// Number of lines that there may be.
@@ -141,10 +142,10 @@ impl Lines {
         self.admits(request.lbn, request.end_lbn())
     }
 
-    /// Says that the policy can't go on, if it can't, with the request for which it was asked if that is at hand.
+    /// Stops the run if a custom policy failed, and returns true if so. `request` is the one that the policy was called for.
     pub fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
-        let Some((stop, line)) = self.policy.stop() else { return false };
-        context.stop(stop.at_key(context.now(), ("line", line), request));
+        let Some(PolicyFailure { stop, key }) = self.policy.failure() else { return false };
+        context.stop(stop.located_at_key(context.now(), "line", *key, request));
         true
     }
 

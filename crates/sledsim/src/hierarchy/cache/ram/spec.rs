@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::RamCache;
 use crate::engine::Component;
 use crate::fault::{Fault, Faults};
-use crate::hierarchy::cache::replacement::ReplacementChoice;
 use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, ONE_CHILD, SURVIVES_POWER_CUT};
-use crate::own::{OwnSpec, Role};
+use crate::plugin::{PluginSpec, ReplacementChoice, Role};
 use crate::units::shown_bytes;
 
 /// The kind.
@@ -156,12 +155,12 @@ impl ComponentSpec for RamCacheSpec {
         }]
     }
 
-    fn own(&self) -> Option<(&OwnSpec, Role)> {
-        Some((self.policy.own()?, Role::Replacement))
+    fn custom(&self) -> Option<(&PluginSpec, Role)> {
+        Some((self.policy.custom()?, Role::Replacement))
     }
 
-    fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
-        Some((self.policy.own_mut()?, Role::Replacement))
+    fn custom_mut(&mut self) -> Option<(&mut PluginSpec, Role)> {
+        Some((self.policy.custom_mut()?, Role::Replacement))
     }
 }
 

@@ -12,13 +12,10 @@
 mod entries;
 mod ghosts;
 mod index;
-mod own;
 mod queue;
 mod refusals;
 mod second_chance;
-mod slots;
-
-pub use own::ReplacementChoice;
+pub(crate) mod slots;
 
 use dyn_clone::DynClone;
 
@@ -91,7 +88,16 @@ pub struct Admission {
     pub evicted: Option<u64>,
 }
 
-/// Decides which keys are cached. A clone of it goes on as it does.
+/// The failure of a custom policy.
+#[derive(Clone, Debug)]
+pub struct PolicyFailure {
+    /// The error.
+    pub stop: Stop,
+    /// The key of the failed call; `None` if the policy could not be made.
+    pub key: Option<u64>,
+}
+
+/// Decides which keys are cached. A clone continues independently from the same state.
 pub trait Replacement: DynClone + Send {
     /// Number of slots.
     fn capacity(&self) -> u32;
@@ -110,8 +116,8 @@ pub trait Replacement: DynClone + Send {
     /// The key in `slot`, which must hold one.
     fn key(&self, slot: Slot) -> u64;
 
-    /// Where the run is from now on: the time, and the request that is under way, if one is. Only a policy of one's own is told.
-    fn at(&mut self, now: Time, request: Option<u64>) {
+    /// Sets the time and the request, if any, that the next calls belong to. Only a custom policy uses it.
+    fn set_context(&mut self, now: Time, request: Option<u64>) {
         let _ = (now, request);
     }
 
@@ -153,8 +159,8 @@ pub trait Replacement: DynClone + Send {
     /// Bytes that its tables and lists have allocated.
     fn memory_bytes(&self) -> usize;
 
-    /// Why nothing comes in any more, where a policy of one's own can't go on, and the key with which that was found, if it was one.
-    fn stop(&self) -> Option<(&Stop, Option<u64>)> {
+    /// Returns why the run has to stop, if a custom policy failed. Nothing is admitted after that.
+    fn failure(&self) -> Option<&PolicyFailure> {
         None
     }
 

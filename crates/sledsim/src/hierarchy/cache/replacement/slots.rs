@@ -16,7 +16,7 @@ struct Node<T> {
 /// Keys in numbered slots, and something kept for each: 24 bytes per slot when full, and that. Slots are given out from
 /// 0, those given back first.
 #[derive(Clone)]
-pub(super) struct Slots<T> {
+pub(crate) struct Slots<T> {
     index: Index,
     nodes: SameCapacity<Vec<Node<T>>>,
     free: Slot,

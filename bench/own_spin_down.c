@@ -1,4 +1,0 @@
-/* A spin-down policy of one's own for the bench: a fixed timeout of 5 ms, as own_spin_down.py has it. */
-#include "sledsim_policy.h"
-
-int64_t timeout(const struct sledsim_idle *told) { return told->what == SLEDSIM_AFTER ? 5000000 : 0; }

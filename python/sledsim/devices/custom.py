@@ -1,0 +1,20 @@
+"""Devices with a custom mechanism."""
+
+from typing import ClassVar
+
+from sledsim.devices.device import Device
+
+__all__ = ["CustomDevice"]
+
+
+class CustomDevice(Device):
+    """A device with a custom mechanism, made by :class:`Device`: ``Device("my_module:MyDevice")``."""
+
+    MECHANISMS: ClassVar[tuple[str, ...]] = ("custom",)
+    KIND: ClassVar[str] = "a custom device"
+    HEADING: ClassVar[str] = "custom device"
+    ORDER: ClassVar[int] = 4
+
+    def key_figures(self) -> list[tuple[str, float | None]]:
+        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        return [("capacity (GB)", self.capacity_bytes / 1e9)]

@@ -1,0 +1,483 @@
+"""Custom replacement policies: as classes and compiled, in caches and by themselves."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from c_programs import compiled_policies
+from conftest import ROOT, size
+from sledsim import RunError, ScenarioError
+from sledsim.caches import compiled
+from sledsim.sweep import Sweep, results, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+SOURCE = r"""
+#include "sledsim_policy.h"
+#include <stddef.h>
+
+_Static_assert(offsetof(struct sledsim_cache, parameters) == 32, "no padding");
+
+/* Lists of keys or slots, the oldest first, in the room for each slot. */
+struct lists { double p; uint64_t length[4]; uint64_t entries[]; };
+enum { T1, T2, B1, B2 };
+
+static uint64_t *list_of(const struct sledsim_cache *told, int list) {
+    struct lists *lists = told->state;
+    return lists->entries + list * told->slots;
+}
+
+static int64_t place_of(const struct sledsim_cache *told, int list, uint64_t entry) {
+    struct lists *lists = told->state;
+    for (uint64_t place = 0; place < lists->length[list]; place++)
+        if (list_of(told, list)[place] == entry) return place;
+    return -1;
+}
+
+static int leaves(const struct sledsim_cache *told, int list, uint64_t entry) {
+    struct lists *lists = told->state;
+    int64_t place = place_of(told, list, entry);
+    if (place < 0) return 0;
+    lists->length[list]--;
+    for (uint64_t next = place; next < lists->length[list]; next++)
+        list_of(told, list)[next] = list_of(told, list)[next + 1];
+    return 1;
+}
+
+static void joins(const struct sledsim_cache *told, int list, uint64_t entry) {
+    struct lists *lists = told->state;
+    list_of(told, list)[lists->length[list]++] = entry;
+}
+
+/* The first of two lists, or what comes after `slot`. */
+static int64_t first_of(const struct sledsim_cache *told, int one, int other) {
+    struct lists *lists = told->state;
+    int found = told->slot == SLEDSIM_NO_SLOT;
+    for (int turn = 0; turn < 2; turn++) {
+        int list = turn ? other : one;
+        for (uint64_t place = 0; place < lists->length[list]; place++) {
+            if (found) return list_of(told, list)[place];
+            found = list_of(told, list)[place] == told->slot;
+        }
+    }
+    return -1;
+}
+
+int64_t lru(const struct sledsim_cache *told) {
+    switch (told->what) {
+    case SLEDSIM_VICTIM:
+        return first_of(told, T1, T2);
+    case SLEDSIM_ADMITTED:
+    case SLEDSIM_HIT:
+        leaves(told, T1, told->slot);
+        joins(told, T1, told->slot);
+        return 0;
+    case SLEDSIM_REMOVED:
+        leaves(told, T1, told->slot);
+    }
+    return 0;
+}
+
+/* Megiddo and Modha, FAST 2003, Figure 4. */
+int64_t arc(const struct sledsim_cache *told) {
+    struct lists *lists = told->state;
+    uint64_t *length = lists->length;
+    double b1 = length[B1], b2 = length[B2], p = lists->p, most;
+    int ghost = told->what == SLEDSIM_VICTIM || told->what == SLEDSIM_ADMITTED
+        ? place_of(told, B1, told->key) >= 0 ? B1 : place_of(told, B2, told->key) >= 0 ? B2 : -1
+        : -1;
+    if (ghost == B1) {
+        most = b2 / b1 > 1 ? b2 / b1 : 1;
+        p = p + most < told->slots ? p + most : told->slots;
+    } else if (ghost == B2) {
+        most = b1 / b2 > 1 ? b1 / b2 : 1;
+        p = p - most > 0 ? p - most : 0;
+    }
+    switch (told->what) {
+    case SLEDSIM_VICTIM:
+        if (length[T1] > p || (ghost == B2 && length[T1] == p)) return first_of(told, T1, T2);
+        return first_of(told, T2, T1);
+    case SLEDSIM_ADMITTED: {
+        int remembers = 1, into = ghost < 0 ? T1 : T2;
+        lists->p = p;
+        if (ghost >= 0) {
+            leaves(told, ghost, told->key);
+        } else if (length[T1] + length[B1] == told->slots) {
+            remembers = length[B1] > 0;
+            if (remembers) leaves(told, B1, list_of(told, B1)[0]);
+        } else if (length[T1] + length[T2] + length[B1] + length[B2] == 2 * told->slots) {
+            leaves(told, B2, list_of(told, B2)[0]);
+        }
+        if (told->evicted != SLEDSIM_NO_KEY) {
+            int was = leaves(told, T1, told->slot) ? B1 : B2;
+            leaves(told, T2, told->slot);
+            if (remembers) joins(told, was, told->evicted);
+        }
+        joins(told, into, told->slot);
+        return 0;
+    }
+    case SLEDSIM_HIT:
+        leaves(told, T1, told->slot);
+        leaves(told, T2, told->slot);
+        joins(told, T2, told->slot);
+        return 0;
+    case SLEDSIM_REMOVED:
+        leaves(told, T1, told->slot);
+        leaves(told, T2, told->slot);
+    }
+    return 0;
+}
+
+/* Lets no key come in that is a multiple of its parameter. */
+int64_t choosy(const struct sledsim_cache *told) {
+    if (told->what == SLEDSIM_REFUSES) return told->key % (uint64_t)told->parameters[0] == 0;
+    return lru(told);
+}
+
+int64_t wrong(const struct sledsim_cache *told) { return told->what == SLEDSIM_VICTIM ? (int64_t)told->slots : 0; }
+"""
+#: What each needs: the four lists, of which a ghost list has a slot's room each.
+ROOM = {"state_bytes": 40, "slot_bytes": 32}
+
+CLASSES = """
+from sledsim.caches import Replacement
+from custom_caches import Lru
+
+class Second(Lru):
+    times: int = 2
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.seen = {}
+
+    def admits(self, key):
+        self.seen[key] = self.seen.get(key, 0) + 1
+        return self.seen[key] >= self.times
+
+class Raises(Lru):
+    def victim(self, key, after):
+        raise ValueError("no idea")
+
+class Tires(Lru):
+    after: int
+    calls = 0
+
+    def tire(self):
+        self.calls += 1
+        if self.calls > self.after:
+            raise ValueError("no more")
+
+    def victim(self, key, after):
+        self.tire()
+        return super().victim(key, after)
+
+    def hit(self, slot, key):
+        self.tire()
+        super().hit(slot, key)
+
+    def admitted(self, slot, key, evicted):
+        self.tire()
+        super().admitted(slot, key, evicted)
+
+class Nonsense(Lru):
+    answer: int = 99_999
+
+    def victim(self, key, after):
+        return self.answer
+
+class Words(Lru):
+    def victim(self, key, after):
+        return "the first"
+
+class Hangs(Lru):
+    limit_s = 0.3
+
+    def hit(self, slot, key):
+        while True:
+            pass
+
+class Insists(Lru):
+    def victim(self, key, after):
+        return 0
+
+class Bare(Replacement):
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled_policies(SOURCE, tmp_path_factory.mktemp("compiled"))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with policies, which is the working folder."""
+    shutil.copy(ROOT / "examples" / "custom_caches.py", tmp_path)
+    (tmp_path / "mine.py").write_text(CLASSES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+WORKLOAD = {
+    "arrival": {"kind": "poisson", "rate_per_s": 250.0},
+    "read_fraction": 0.6,
+    "location": {"kind": "zipf", "exponent": 1.1, "regions": 20_000},
+}
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "back": {"kind": "ram-cache", "bytes": 400 * 4096, "child": {"device": "g2", "scheduler": "sptf"}},
+    "through": {"kind": "ram-cache", "bytes": 300 * 4096, "write": "through", "child": {"device": "g2"}},
+    "mcd": {
+        "kind": "mcd",
+        "mems_bytes": 4 << 20,
+        "mems": {"device": "g2"},
+        "disk": {"device": "atlas10k"},
+        "flush": {"idle_ms": 5.0},
+    },
+}
+
+
+def ran(system: dict[str, Any], policy: object, requests: int = 1200) -> sledsim.Result:
+    scenario = {"seed": 5, "workload": WORKLOAD, "system": {**system, "policy": policy}, "run": {"requests": requests}}
+    return sledsim.run(scenario, log=True)
+
+
+def log_of(system: dict[str, Any], policy: object) -> bytes:
+    found = ran(system, policy)
+    return b"".join(name.encode() + column.tobytes() for name, column in sorted(found.log.items()))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(("name", "listed"), [("Lru", "lru"), ("Arc", "arc")])
+def test_a_rewritten_policy_gives_the_same_log(here: Path, library: Path, system: str, name: str, listed: str) -> None:
+    expected = log_of(SYSTEMS[system], listed)
+    assert log_of(SYSTEMS[system], f"custom_caches:{name}") == expected
+    assert log_of(SYSTEMS[system], {"library": str(library), "symbol": listed, **ROOM}) == expected
+    assert expected != log_of(SYSTEMS[system], "fifo")
+
+
+@pytest.fixture
+def trace(here: Path, sledsim_cli: Callable[..., Outcome]) -> Path:
+    assert sledsim_cli("example", "my-trace.gz").status == 0
+    return here / "my-trace.gz"
+
+
+def test_they_have_the_same_hit_ratios(trace: Path, library: Path) -> None:
+    functions = ctypes.CDLL(str(library))
+    for name, listed in (("Lru", "lru"), ("Arc", "arc")):
+        address = compiled(getattr(functions, listed), **ROOM)
+        own: list[Any] = [f"custom_caches:{name}", {"library": str(library), "symbol": listed, **ROOM}, address]
+        found = sledsim.hit_ratio(trace, [listed, *own], [100, 300])
+        for pages in (100, 300):
+            assert len({cache.hits for cache in found.caches if cache.pages == pages}) == 1
+    labels = [cache.label for cache in found.caches[:4]]
+    assert labels == ["arc", "custom_caches:Arc", "arc", "compiled"]
+
+
+def test_a_policy_chooses_what_comes_in(trace: Path, library: Path) -> None:
+    found = sledsim.hit_ratio(trace, ["lru", "mine:Second", "mine:Second,times=1"], 300)
+    whole, second, first = (cache.hits for cache in found.caches)
+    assert first == whole != second
+    assert [cache.label for cache in found.caches][1:] == ["mine:Second,times=2", "mine:Second,times=1"]
+    # With room for all, a page that is referenced n times is hit n - 2 times, or 1 less where all come in.
+    roomy = sledsim.hit_ratio(trace, ["lru", "mine:Second"], 20_000)
+    whole, second = (cache.hits for cache in roomy.caches)
+    distinct = roomy.references - whole
+    assert roomy.references - 2 * distinct < second < whole
+    # None of the lines that are no multiple of 1 comes in.
+    none = {"library": str(library), "symbol": "choosy", "one": 1, **ROOM}
+    assert sledsim.hit_ratio(trace, none, 300).caches[0].hits == 0
+
+
+def count(result: sledsim.Result, name: str) -> float:
+    [found] = [each["value"] for each in result.components[0]["counts"] if each["name"] == name]
+    return float(found)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_does_not_come_in_goes_past_the_cache(here: Path, library: Path, system: str) -> None:
+    none = {"library": str(library), "symbol": "choosy", "one": 1, **ROOM}
+    found = ran(SYSTEMS[system], none)
+    assert found.requests.completed == 1200
+    assert count(found, "read_hits") == count(found, "write_hits") == 0
+    second, all_ = ran(SYSTEMS[system], "mine:Second"), ran(SYSTEMS[system], "lru")
+    assert 0 < count(second, "read_hits") != count(all_, "read_hits")
+    # What was acknowledged is there after power cuts, whether it came in or not.
+    cut = {"seed": 5, "workload": WORKLOAD, "run": {"requests": 400, "power_cuts": {"random": 2}}}
+    for policy in (none, "mine:Second", "custom_caches:Arc"):
+        survived = sledsim.run({**cut, "system": {**SYSTEMS[system], "policy": policy}}, check=True)
+        assert survived.power_cuts
+        for each in survived.power_cuts:
+            assert each["written_blocks"] > 0
+            assert each["lost_durable_blocks"] == each["unreadable_blocks"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Raises", "mine:Raises.victim raised ValueError: no idea"),
+        ("Nonsense", "mine:Nonsense.victim returned 99999: expected a slot from 0 to 299"),
+        ("Words", "mine:Words.victim returned 'the first': expected a slot from 0 to 299"),
+        ("Hangs", "mine:Hangs.admitted did not return within 0.3 s"),
+        ("Bare", "mine:Bare.admitted raised NotImplementedError: Bare has no method admitted"),
+    ],
+)
+def test_what_goes_wrong_ends_the_run(here: Path, trace: Path, name: str, says: str) -> None:
+    with pytest.raises(RunError) as told:
+        ran(SYSTEMS["through"], f"mine:{name}")
+    assert says in str(told.value)
+    assert " s, with line " in str(told.value)
+    assert told.value.path == "system.policy"
+    assert told.value.result.run["end"] == "failed"
+    with pytest.raises(RunError) as told:
+        sledsim.hit_ratio(trace, f"mine:{name}", 300)
+    assert says in str(told.value)
+    assert str(told.value).startswith("with page ")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_policy_that_can_not_start_is_told_of_without_a_key(here: Path, trace: Path, system: str) -> None:
+    (here / "late.py").write_text(
+        "from custom_caches import Lru\nclass Late(Lru):\n    def started(self, slots):\n        assert slots < 0\n"
+    )
+    with pytest.raises(RunError) as told:
+        ran(SYSTEMS[system], "late:Late")
+    place = rf"system.policy at [\d.]+ s, with request {told.value.request} \("
+    assert re.match(place, str(told.value)), told.value
+    with pytest.raises(RunError, match=r"^late:Late raised AssertionError"):
+        sledsim.hit_ratio(trace, "late:Late", 300)
+
+
+def test_the_request_is_told_whenever_a_policy_fails(here: Path) -> None:
+    """Also where it is asked again, for a request that had to wait for room or for others."""
+    workload = {**WORKLOAD, "arrival": {"kind": "poisson", "rate_per_s": 5000.0}}
+    few = {"back": 8 * 4096, "through": 8 * 4096}
+    later = 0
+    for name, system in SYSTEMS.items():
+        system = {**system, "bytes": few[name]} if name in few else system
+        for after in range(5, 405, size(100, 8)):
+            scenario = {
+                "seed": 5,
+                "workload": workload,
+                "system": {**system, "policy": {"python": "mine:Tires", "after": after}},
+                "run": {"requests": 1200},
+            }
+            with pytest.raises(RunError, match=r"mine:Tires\.\w+ raised ValueError: no more") as told:
+                sledsim.run(scenario)
+            assert told.value.request is not None, (name, after, str(told.value))
+            assert f" and request {told.value.request} (" in str(told.value)
+            later += told.value.request < told.value.result.requests.submitted - 1
+    assert later > 1
+
+
+def test_a_compiled_policy_that_chooses_nonsense_ends_the_run(library: Path) -> None:
+    with pytest.raises(RunError, match="wrong returned 300: expected a slot from 0 to 299"):
+        ran(SYSTEMS["through"], {"library": str(library), "symbol": "wrong"})
+
+
+def test_a_policy_that_insists_on_what_may_not_leave_ends_the_run(here: Path) -> None:
+    with pytest.raises(RunError, match="mine:Insists chose slot 0 of 400, which can't be evicted, a second time"):
+        ran(SYSTEMS["back"], "mine:Insists")
+
+
+@pytest.mark.parametrize(
+    ("policy", "path", "says"),
+    [
+        ("mine:Secnd", "system.policy.python", "mine:Second"),
+        ("mine:Second,times=x", "system.policy", "mine"),
+        ({"python": "mine:Second", "times": "many"}, "system.policy.times", "a number"),
+        ({"python": "mine:Second", "tims": 3}, "system.policy.tims", "times"),
+        ({"python": "custom_schedulers:Fcfs"}, "system.policy.python", "no class made from sledsim.caches.Replacement"),
+        ({"library": "libmine.so", "symbol": "lru", "positioning": False}, "system.policy", "lib"),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_path(here: Path, policy: object, path: str, says: str) -> None:
+    shutil.copy(ROOT / "examples" / "custom_schedulers.py", here)
+    with pytest.raises(ScenarioError) as told:
+        ran(SYSTEMS["back"], policy)
+    assert str(told.value.path).startswith(path)
+    assert says in str(told.value)
+
+
+def test_a_class_of_caches_schedules_nothing(here: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"no class made from sledsim\.schedulers\.Policy"):
+        sledsim.run({"workload": WORKLOAD, "system": {"device": "g2", "scheduler": "custom_caches:Lru"}})
+
+
+def test_keys_of_another_role_are_refused(library: Path) -> None:
+    with pytest.raises(ScenarioError, match="compiled scheduler") as told:
+        ran(SYSTEMS["back"], {"library": str(library), "symbol": "lru", "positioning": False})
+    assert told.value.path == "system.policy.positioning"
+
+
+def test_policies_are_set_swept_and_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    base = {"workload": WORKLOAD, "system": SYSTEMS["back"], "run": {"requests": 1200}}
+    (here / "cached.json").write_text(json.dumps(base))
+    told = sledsim_cli("run", "cached.json", "--set", "system.policy=mine:Second", "--set", "policy.times=3", "--json")
+    assert told.status == 0, told.err
+    policy = json.loads(told.out)["scenario"]["system"]["policy"]
+    assert policy["python"] == "mine:Second"
+    assert policy["parameters"] == {"times": 3}
+    assert len(policy["source"]) == 64
+    report = run(Sweep(base, {"system.policy": ["lru", "custom_caches:Lru", "custom_caches:Arc"]}), here / "s.sweep")
+    assert report.done == 3
+    means = [row["metrics"]["response.mean_ms"]["mean"] for row in results(here / "s.sweep").rows(["response.mean_ms"])]
+    assert means[0] == means[1] != means[2]
+
+
+def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
+    session = sledsim.Session({**SYSTEMS["back"], "policy": "custom_caches:Arc"})
+    for number in range(900):
+        session.submit(number * 7919 % 40_000 * 8, 8, read=number % 3 > 0)
+        if number == 600:
+            session.advance(session.next_event_ns or 0)
+            snapshot = session.snapshot()
+    rest = [(done.id, done.end_ns) for done in snapshot.drain()]
+    again = sledsim.Session({**SYSTEMS["back"], "policy": "arc"})
+    for number in range(601):
+        again.submit(number * 7919 % 40_000 * 8, 8, read=number % 3 > 0)
+    again.advance(again.next_event_ns or 0)
+    assert [(done.id, done.end_ns) for done in again.drain()] == rest
+
+
+@pytest.mark.parametrize("name", ["lru", "s3-fifo", "custom_caches:Lru", "custom_caches:Arc", "mine:Second"])
+def test_policies_that_keep_to_the_contract(here: Path, name: str) -> None:
+    found = sledsim.check_policy(name, "replacement")
+    assert found.passed, found
+
+
+def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    told = sledsim_cli("check-policy", "mine:Raises", "--role", "replacement")
+    assert told.status == 2
+    assert "serves each request once: a cache that writes back" in told.err
+    assert "no idea" in told.err
+    told = sledsim_cli("check-policy", "custom_caches:Lru", "--role", "replacement", "--json")
+    assert json.loads(told.out)["replacement"] == "custom_caches:Lru"
+    with pytest.raises(ScenarioError, match="replacement"):
+        sledsim.check_policy("lru", "replacment")
+
+
+def test_a_function_that_answers_what_is_no_answer_ends_the_run() -> None:
+    nonsense = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 1 << 30)
+    policy = compiled(nonsense)
+    cache = {"kind": "ram-cache", "bytes": 8 << 10, "policy": policy, "child": "g2"}
+    scenario = {"workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "system": cache, "run": {"requests": 50}}
+    with pytest.raises(
+        RunError, match="returned 1073741824 when asked whether it refuses a key: expected 0 or 1"
+    ) as caught:
+        sledsim.run(scenario)
+    assert caught.value.path == "system.policy"
+    assert f" and request {caught.value.request} (" in str(caught.value)
+    assert caught.value.at_s is not None
+    assert not sledsim.check_policy(policy, role="replacement").passed

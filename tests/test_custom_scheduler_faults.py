@@ -1,0 +1,219 @@
+"""Failures of a custom scheduler end the run; the error has time and request, and the results until then."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from conftest import SCENARIO
+from ctrl_c import interrupted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder, which has a place for classes."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, body: str) -> str:
+    """Write a module with a class Mine."""
+    (folder / "mine.py").write_text("from sledsim.schedulers import Policy\n\n" + dedent(body))
+    return "mine:Mine"
+
+
+def scenario_with(scheduler: object, **run: Any) -> dict[str, Any]:
+    return {**SCENARIO, "system": {"device": "g2", "scheduler": scheduler}, "run": {"requests": 300, **run}}
+
+
+RAISES = """\
+    class Mine(Policy):
+        after: int = 100
+
+        def __post_init__(self):
+            self.picks = 0
+
+        def pick(self, now_ns, pending):
+            self.picks += 1
+            if self.picks > self.after:
+                return self.fail(pending)
+            return 0
+
+        def fail(self, pending):
+            {what}
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("return [][3]", "mine:Mine.pick raised IndexError: list index out of range"),
+        ("return len(pending)", "mine:Mine.pick returned 1: expected a whole number from 0 to 0"),
+        ("return -1", "mine:Mine.pick returned -1: expected"),
+        ("return None", "mine:Mine.pick returned None: expected"),
+        ("return 0.5", "mine:Mine.pick returned 0.5: expected"),
+        ("return 'x' * 1000", "mine:Mine.pick returned 'xxxxx"),
+        ("raise SystemExit(3)", "mine:Mine.pick raised SystemExit: 3"),
+    ],
+)
+def test_a_policy_that_fails_ends_the_run_and_what_was_found_is_kept(folder: Path, what: str, says: str) -> None:
+    mine = write(folder, RAISES.replace("{what}", what))
+    workload = {"arrival": {"kind": "constant", "rate_per_s": 1.0}}
+    scenario = {**scenario_with({"python": mine}), "workload": workload}
+    with pytest.raises(sledsim.RunError) as caught:
+        sledsim.run(scenario, log=True, check=True)
+    error = caught.value
+    assert (error.kind, error.path, error.request) == ("policy", "system.scheduler", 100)
+    assert says in str(error)
+    assert error.at_s == pytest.approx(101, abs=0.1)
+    assert "request 100 (" in str(error)
+    assert ("fail" in (error.traceback or "")) == ("raised" in says)
+    assert not error.result.complete
+    assert error.result.summary["run"]["end"] == "failed"
+    assert error.result.requests.completed == 100
+    assert len(error.result.log["lbn"]) == 100
+
+
+@pytest.mark.parametrize("hook", ["arrived", "completed"])
+def test_a_hook_that_fails_ends_the_run(folder: Path, hook: str) -> None:
+    body = f"""\
+        class Mine(Policy):
+            def {hook}(self, now_ns, request):
+                if request.id == 50:
+                    raise RuntimeError("enough")
+
+            def pick(self, now_ns, pending):
+                return 0
+    """
+    mine = write(folder, body)
+    with pytest.raises(sledsim.RunError, match=f"Mine.{hook} raised RuntimeError: enough") as caught:
+        sledsim.run(scenario_with({"python": mine}))
+    assert caught.value.request == 50
+    # The run stops at the device's next dispatch: a request under service is completed.
+    assert caught.value.result.requests.completed in range(49, 53)
+
+
+def test_a_fault_names_the_drive(folder: Path) -> None:
+    mine = write(folder, RAISES.replace("{what}", "return None"))
+    member = {"device": "g1", "scheduler": {"python": mine, "after": 10}}
+    system = {"kind": "stripe", "unit_bytes": 65536, "members": ["g1", member]}
+    with pytest.raises(sledsim.RunError) as caught:
+        sledsim.run({**SCENARIO, "system": system})
+    assert caught.value.path == "system.members[1].scheduler"
+
+
+HANGS = """\
+    class Mine(Policy):
+        limit_s = {limit_s}
+
+        def pick(self, now_ns, pending):
+            {before}
+            while now_ns > 5e7:
+                try:
+                    sum(range(100))
+                except Exception:
+                    pass
+            return 0
+"""
+
+
+def test_a_policy_that_hangs_ends_the_run(folder: Path) -> None:
+    mine = write(folder, HANGS.format(limit_s=0.3, before=""))
+    with pytest.raises(sledsim.RunError, match=r"Mine.pick did not return within 0.3 s") as caught:
+        sledsim.run(scenario_with({"python": mine}))
+    assert "in pick" in (caught.value.traceback or "")
+    assert caught.value.result.requests.completed > 10
+    # What was to end it comes no later.
+    for _ in range(1000):
+        sum(range(1000))
+
+
+def test_a_policy_that_hangs_in_a_thread_ends_the_run(folder: Path) -> None:
+    mine = write(folder, HANGS.format(limit_s=0.3, before=""))
+    found: list[Exception] = []
+
+    def work() -> None:
+        try:
+            sledsim.run(scenario_with({"python": mine}))
+        except sledsim.RunError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(60)
+    assert len(found) == 1
+
+
+def test_ctrl_c_ends_a_run_with_a_policy_of_ones_own(folder: Path) -> None:
+    body = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return 0\n"
+    (folder / "scenario.json").write_text(
+        json.dumps(scenario_with({"python": write(folder, body)}, requests=4_000_000_000))
+    )
+    status, out, err = interrupted("run", folder / "scenario.json", "--json")
+    assert status == 130
+    assert json.loads(out)["run"]["end"] == "interrupted"
+    assert "interrupted" in err
+
+
+def test_ctrl_c_in_a_policy_that_hangs_keeps_what_was_found(folder: Path) -> None:
+    body = """\
+        import os, signal
+
+        class Mine(Policy):
+            def pick(self, now_ns, pending):
+                if now_ns > 1e8:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    while True:
+                        pass
+                return 0
+    """
+    result = sledsim.run(scenario_with({"python": write(folder, body)}))
+    assert result.summary["run"]["end"] == "interrupted"
+    assert result.requests.completed > 10
+
+
+def test_a_failed_run_of_the_command_line_prints_what_it_found(folder: Path) -> None:
+    write(folder, RAISES.replace("{what}", "raise ValueError('nothing left')"))
+    (folder / "scenario.json").write_text(json.dumps(SCENARIO))
+    command = [sys.executable, "-c", "from sledsim.cli import main; main()", "run", "scenario.json", "--json"]
+    sets = ["--set", "scheduler.python=mine:Mine", "--set", "scheduler.after=40", "--log", "log.csv"]
+    done = subprocess.run([*command, *sets], capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["run"]["end"] == "failed"
+    assert len((folder / "log.csv").read_text().splitlines()) == 41
+    assert "mine:Mine.pick raised ValueError: nothing left" in done.stderr
+    assert f'File "{folder / "mine.py"}"' in done.stderr
+    assert "sledsim/cli" not in done.stderr
+
+
+def test_a_sweep_goes_on_where_a_policy_fails(folder: Path) -> None:
+    from sledsim.sweep import Sweep, results, run
+
+    write(folder, RAISES.replace("{what}", "raise ValueError('nothing left')"))
+    kinds = ["sptf", {"python": "mine:Mine", "after": 10}, {"python": "mine:Mine", "after": 1000}]
+    report = run(Sweep(scenario_with("fcfs"), {"scheduler": kinds}), folder / "kinds.sweep", threads=2)
+    assert report.failed == 1
+    rows = results(folder / "kinds.sweep").rows(["response.mean_ms"])
+    assert [row["metrics"]["response.mean_ms"] is None for row in rows] == [False, True, False]
+
+
+def test_a_session_ends_with_a_policy_that_fails(folder: Path) -> None:
+    mine = write(folder, RAISES.replace("{what}", "return None"))
+    session = sledsim.Session({"device": "g2", "scheduler": {"python": mine, "after": 3}})
+    for number in range(10):
+        session.submit(number * 1000)
+    with pytest.raises(sledsim.RunError, match="returned None") as caught:
+        session.drain()
+    assert (caught.value.kind, caught.value.path) == ("policy", "system.scheduler")
+    # The last may still be on its way back when the device is free for the next.
+    assert session.result().requests.completed in (2, 3)

@@ -1,0 +1,269 @@
+"""Traces as people have them: what other tools print, copy, pack and damage."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from conftest import reference
+from sledsim import TraceError, open_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+STATISTICS = """\
+CPU0 (sda):
+ Reads Queued:           1,        4KiB\t Writes Queued:           1,        8KiB
+ Read Dispatches:        1,        4KiB\t Write Dispatches:        1,        8KiB
+
+Throughput (R/W): 400KiB/s / 800KiB/s
+Events (sda): 6 entries
+Skips: 0 forward (0 -   0.0%)
+"""
+PROGRAMS = """\
+my app (101)
+ Reads Queued:           0,        0KiB\t Writes Queued:           1,        8KiB
+ Allocation wait:        0        \t Allocation wait:         0
+kworker/0:1 (102, ...)
+ Reads Queued:           1,        4KiB\t Writes Queued:           0,        0KiB
+
+"""
+EVENTS = """\
+  8,0    0        1     0.000000000   100  Q   R 2048 + 8 [app]
+  8,0    0        2     0.000003000   102  D   R 2048 + 8 [kworker/0:1]
+  8,0    0        3     0.004000000     0  C   R 2048 + 8 [0]
+  8,0    1        1     0.010000000   101  Q  WS 4096 + 16 [my app]
+  8,0    1        2     0.010003000   101  D  WS 4096 + 16 [my app]
+  8,0    1        3     0.012000000     0  C  WS 4096 + 16 [0]
+"""
+
+
+def info_of(sledsim_cli: Callable[..., Outcome], path: Path, *options: str) -> dict[str, Any]:
+    """Return what `sledsim trace info` finds in a trace."""
+    done = sledsim_cli("trace", "info", path, *options, "--json")
+    assert done.status == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def notices(count: int) -> str:
+    """Return what blkparse says of the files of so many processors."""
+    return "".join(f"Input file sda.blktrace.{number} added\n" for number in range(count))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        notices(2) + EVENTS,
+        notices(200) + EVENTS + STATISTICS,
+        EVENTS + notices(32),
+        EVENTS + PROGRAMS + STATISTICS + notices(2),
+        notices(1) + EVENTS + PROGRAMS,
+        EVENTS.replace("\n", "\r\n") + notices(2).replace("\n", "\r\n"),
+    ],
+)
+def test_notices_and_statistics_of_blkparse_are_no_records(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "events.txt"
+    path.write_bytes(content.encode())
+    for options in ([], ["--event", "dispatched"], ["--format", "blkparse"]):
+        found = info_of(sledsim_cli, path, *options)
+        assert (found["records"], found["reads"], found["total_bytes"]) == (2, 1, 4096 + 8192)
+        assert found["duration_s"] == pytest.approx(0.01)
+
+
+def test_commands_passed_through_are_no_requests(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "events.txt"
+    passed = ["I   R 96 (a1 06 20 00 ..) [smartctl]", "D   R 96 (a1 06 20 00 ..) [smartctl]", "C   R (a1 06 ..) [0]"]
+    lines = [f"  8,0 0 {number} 0.0000{number} 9  {event}\n" for number, event in enumerate(passed, 1)]
+    path.write_text("".join(lines) + "  8,0 0 4 0.001 9  D   N 0 (00 ..) [app]\n" + EVENTS.replace(" 0.0", " 1.0"))
+    assert info_of(sledsim_cli, path, "--event", "dispatched")["records"] == 2
+    assert info_of(sledsim_cli, path)["records"] == 2
+
+
+@pytest.mark.parametrize(
+    ("letter", "typed", "event", "option"),
+    [("D", [], "dispatched", "--event dispatched"), ("Q", ["--event", "dispatched"], "queued", "--event queued")],
+)
+def test_the_event_that_a_trace_has_is_named(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, letter: str, typed: list[str], event: str, option: str
+) -> None:
+    path = tmp_path / "events.txt"
+    path.write_text("".join(line for line in EVENTS.splitlines(keepends=True) if f"  {letter}  " in line))
+    done = sledsim_cli("trace", "info", path, *typed)
+    assert done.status == 2
+    assert f"but 2 among its {letter} events: give {option}" in done.err
+    assert done.err.splitlines()[-1].endswith(option)
+    assert info_of(sledsim_cli, path, "--event", event)["records"] == 2
+    with pytest.raises(TraceError, match=f'give event = "{event}"$'):
+        open_trace(path, event=typed[1] if typed else None).info()
+
+
+def test_a_trace_of_completions_alone_says_so(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "events.txt"
+    path.write_text("".join(line for line in EVENTS.splitlines(keepends=True) if "  C  " in line))
+    done = sledsim_cli("replay", path)
+    assert done.status == 2
+    assert "contains no requests among its Q events; its other events are 2 C" in done.err
+
+
+def stray(count: int, strays: dict[int, float]) -> str:
+    """Return so many reads, one each millisecond, some of them at another time, in seconds."""
+    times = [strays.get(number, number / 1000) for number in range(count)]
+    return "".join(
+        f"  8,0   0 {number + 1:8} {time:.9f}  100  Q   R {2048 + 8 * number} + 8 [app]\n"
+        for number, time in enumerate(times)
+    )
+
+
+@pytest.mark.parametrize(
+    "strays",
+    [
+        {10: 1266874889.709},
+        {0: 1266874889.709},
+        {998: 5000.0},
+        {300: 0.0},
+        {7: 2.5, 8: 2.5, 9: 2.5},
+        {40: 9e8, 900: 9e8},
+    ],
+)
+def test_a_stray_time_is_named_and_can_be_skipped(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, strays: dict[int, float]
+) -> None:
+    path = tmp_path / "events.txt"
+    path.write_text(stray(1000, strays))
+    refused = sledsim_cli("replay", path)
+    assert refused.status == 2
+    assert f"line {min(strays) + 1}: field `time`" in refused.err
+    assert f"give --skip-bad {len(strays)}, which leaves out {len(strays)} of 1000 records" in refused.err
+    # What is offered does what it says; and so does a larger number.
+    for skip_bad in (len(strays), 1000):
+        found = info_of(sledsim_cli, path, "--skip-bad", str(skip_bad))
+        assert (found["records"], found["skipped"]) == (1000 - len(strays), len(strays))
+        assert found["duration_s"] == pytest.approx(0.999, abs=0.01)
+
+
+def test_hit_ratios_depend_on_the_order_of_the_trace_alone(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "merged.spc"
+    path.write_text("0,0,4096,R,0.5\n0,8,4096,R,0.1\n0,0,4096,R,0.6\n")
+    found = json.loads(sledsim_cli("hit-ratio", path, "--pages", "10", "--json").out)
+    assert (found["references"], found["caches"][0]["hits"], found["skipped"]) == (3, 1, 0)
+    untimed = tmp_path / "pages.csv"
+    untimed.write_text("lba,size,op\n0,4096,R\n8,4096,R\n0,4096,R\n")
+    assert sledsim.hit_ratio(untimed, pages=10).caches[0].hits == 1
+    parquet = tmp_path / "merged.parquet"
+    import duckdb
+
+    rows = "(VALUES (9, 0, 4096, 'R'), (5, 4096, 4096, 'R'), (11, 0, 4096, 'R')) t(t_ns, offset_bytes, bytes, op)"
+    duckdb.execute(f"COPY (SELECT * FROM {rows}) TO '{parquet}' (FORMAT parquet)")
+    assert sledsim.hit_ratio(parquet, pages=10).caches[0].hits == 1
+    # Times do not matter either where requests are kept outstanding.
+    assert sledsim.replay(path, mode="outstanding").requests.completed == 3
+    with pytest.raises(TraceError, match="field `time`"):
+        sledsim.replay(path)
+
+
+def test_the_page_of_a_list_of_the_arc_paper_is_its_block(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "list.lis"
+    path.write_text("0 1 0 0\n1 1 0 1\n0 1 0 2\n7 2 0 3\n")
+    found = sledsim_cli("hit-ratio", path, "--pages", "10").out
+    assert "5 references to pages of 512 bytes" in found
+    assert sledsim.hit_ratio(path, pages=10).caches[0].hits == 1
+    assert sledsim.hit_ratio(path, pages=10, sector_bytes=8192).page_bytes == 8192
+    assert sledsim.hit_ratio(path, pages=10, page_bytes=4096).caches[0].hits == 3
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_tar_archive_is_named(sledsim_cli: Callable[..., Outcome], tmp_path: Path, mode: str, files: int) -> None:
+    path = tmp_path / "hour.tgz"
+    records = "".join(f"{1538323200 + number},{8 * number},8,0,7\n" for number in range(200)).encode()
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for number in range(files):
+            member = tarfile.TarInfo(f"cbs/hour-{number}.csv")
+            member.size = len(records)
+            archive.addfile(member, io.BytesIO(records))
+    for words in (["trace", "info", path], ["replay", path, "--format", "tencent", "--skip-bad", "2"]):
+        done = sledsim_cli(*words)
+        assert done.status == 2
+        assert f"this is a tar archive, not a trace: unpack it with `tar -xf {path}`" in done.err
+
+
+def test_a_zip_archive_is_named(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    import zipfile
+
+    path = tmp_path / "hour.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hour.csv", "0,8,4096,R,0.5\n")
+    assert "a ZIP archive, not a trace: unpack it with `unzip" in sledsim_cli("trace", "info", path).err
+
+
+def test_numbers_of_msr_traces_may_be_floats(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "web.csv"
+    # As pandas writes columns in which a cell was missing; times above 2^53 may have an exponent.
+    path.write_text(
+        "128166372003061629.0,web,0,Read,383496192.0,32768.0,113736.0\n"
+        "1.2816637201685377e+17,web,0,Write,310378496.0,4096.0,\n"
+    )
+    found = info_of(sledsim_cli, path)
+    assert (found["format"], found["records"], found["total_bytes"]) == ("msr", 2, 32768 + 4096)
+    assert found["duration_s"] == pytest.approx(1.3792141)
+
+
+def test_a_table_that_is_not_recognised_is_to_be_mapped(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("when,what,where,much\n1,r,8,8\n2,w,16,8\n")
+    done = sledsim_cli("trace", "info", path)
+    assert done.status == 2
+    words = [f"--column {key}=VALUE" for key in ("time", "offset", "bytes", "op")]
+    assert "say which of its columns is which with " + ", ".join(words[:3]) + f" and {words[3]}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "expected"),
+    [
+        ("blkparse-input-lines/first.txt", [], {"records": 2, "duration_s": 0.01, "total_bytes": 12288}),
+        ("blkparse-input-lines/many.txt", [], {"records": 2, "duration_s": 0.01, "total_bytes": 12288}),
+        ("blkparse-input-lines/quiet.txt", [], {"records": 2, "duration_s": 0.01, "total_bytes": 12288}),
+        ("blkparse-passthrough/trace.txt", ["--event", "dispatched"], {"records": 1, "reads": 1, "total_bytes": 4096}),
+        ("dispatched-only/trace.txt", ["--event", "dispatched"], {"records": 2}),
+        ("msr-floats/trace.csv", ["--format", "msr"], {"records": 2, "total_bytes": 36864}),
+        ("msr-floats/trace.csv", [], {"records": 2, "total_bytes": 36864}),
+        ("stray-time/trace.txt", ["--skip-bad", "1000"], {"records": 999, "skipped": 1, "duration_s": 0.999}),
+    ],
+)
+def test_recorded_traces_are_read(
+    sledsim_cli: Callable[..., Outcome], case: str, options: list[str], expected: dict[str, float]
+) -> None:
+    found = info_of(sledsim_cli, reference(f"cases/{case}"), *options)
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("dispatched-only/trace.txt", "but 2 among its D events: give --event dispatched"),
+        ("stray-time/trace.txt", "line 11: field `time`: expected a time between those of the records around it"),
+        ("stray-time/trace.txt", "give --skip-bad 1, which leaves out 1 of 1000 records"),
+        ("tar-as-trace/hour.tgz", "this is a tar archive"),
+    ],
+)
+def test_what_is_wrong_with_recorded_traces_is_said(sledsim_cli: Callable[..., Outcome], case: str, said: str) -> None:
+    done = sledsim_cli("trace", "info", reference(f"cases/{case}"))
+    assert done.status == 2
+    assert said in done.err
+
+
+def test_the_hits_of_a_recorded_trace_out_of_order(sledsim_cli: Callable[..., Outcome]) -> None:
+    done = sledsim_cli("hit-ratio", reference("cases/hit-ratio-order/trace.spc"), "--pages", "10", "--json")
+    found = json.loads(done.out)
+    assert (found["references"], found["caches"][0]["hits"]) == (3, 1)
