@@ -100,7 +100,7 @@ fn its_keys_are_checked_as_those_of_other_kinds() {
         (json!({"kind": "shorter", "child": "g2"}), Kind::UnknownName, "system.kind"),
     ] {
         let faults = resolved(&system).expect_err(&system.to_string());
-        assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (kind, path), "{faults}");
+        assert_eq!((faults[0].kind, faults[0].location.path.to_string().as_str()), (kind, path), "{faults}");
     }
     let faults = resolved(&json!({"kind": "shorter", "child": "g2"})).expect_err("no such kind");
     assert_eq!(faults[0].suggestion.as_deref(), Some("shorten"));

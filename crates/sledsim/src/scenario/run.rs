@@ -206,7 +206,7 @@ fn livelock_in(assembly: &Assembly) -> Option<(Livelock, &[AssembledComponent])>
 pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> Fault {
     if let Some((livelock, components)) = livelock {
         let whose = components.iter().find(|each| each.ids.contains(&livelock.component));
-        fault.path = whose.map_or(fault.path.clone(), |each| each.path.as_str().into());
+        fault.location.path = whose.map_or(fault.location.path.clone(), |each| each.path.as_str().into());
     }
     fault
 }

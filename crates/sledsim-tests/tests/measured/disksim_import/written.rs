@@ -155,7 +155,7 @@ fn generators_become_one_workload() {
     let text = import.scenario_toml().expect("asked for");
     let refused =
         resolve(&text, Notation::Toml, "test", &[], &Catalog::default(), Path::new("")).expect_err("not accepted");
-    assert_eq!((refused[0].kind, refused[0].path.to_string().as_str()), (Kind::Unsupported, "missing"));
+    assert_eq!((refused[0].kind, refused[0].location.path.to_string().as_str()), (Kind::Unsupported, "missing"));
     assert!(refused.to_string().contains("Probability of time-critical request = 0.3"), "{refused}");
     let scenario = resolved(&text, Path::new(""));
     let output = run(&scenario, Vec::new(), false, &mut |_| true).expect("it runs");

@@ -88,7 +88,7 @@ fn faults_have_the_paths_of_the_parameters() {
         (json!({"name": "row", "parameters": 3}), Kind::WrongType, "system.scheduler.parameters"),
     ] {
         let faults = resolve(&scheduler, Some(PLUGINS), &[]).expect_err(&scheduler.to_string());
-        assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (kind, path), "{faults}");
+        assert_eq!((faults[0].kind, faults[0].location.path.to_string().as_str()), (kind, path), "{faults}");
     }
     let faults = resolve(&json!({"rust": "row"}), Some(RustPlugins::default()), &[]).expect_err("there are none");
     assert!(faults.to_string().contains("no crate with plugins is installed"), "{faults}");

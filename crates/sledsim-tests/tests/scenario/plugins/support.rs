@@ -407,7 +407,7 @@ impl Case {
         let Err(RunError::Policy(stopped)) = self.run() else { panic!("{} does not fail", self.system) };
         assert_eq!(stopped.so_far.expect("there are results").report.run.end, "failed");
         assert_eq!(stopped.fault.kind, Kind::Policy);
-        assert!(stopped.fault.raised.as_ref().is_some_and(|raised| raised.at_ns > 0), "{}", stopped.fault);
+        assert!(stopped.fault.policy_error.as_ref().is_some_and(|raised| raised.at_ns > 0), "{}", stopped.fault);
         stopped.fault
     }
 }

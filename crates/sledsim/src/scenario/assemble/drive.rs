@@ -276,7 +276,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         }
         DeviceSpec::Custom(parameters) => {
             // A fault of no single parameter is one of the whole plugin.
-            let with_key = |fault: Fault| match fault.path.is_empty() {
+            let with_key = |fault: Fault| match fault.location.path.is_empty() {
                 true => fault.of_key(parameters.plugin.location_key()),
                 false => fault,
             };

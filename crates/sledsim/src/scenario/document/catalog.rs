@@ -133,8 +133,8 @@ pub(crate) fn is_file(name: &str) -> bool {
 /// Reads the file of an entry, which something calls `name`.
 fn open(path: &Path, name: &str) -> Result<ReadText, Fault> {
     document::open(path, name, SourceKind::Entry).map_err(|mut fault| {
-        if fault.file.is_none() {
-            fault.path = "name".into();
+        if fault.location.file.is_none() {
+            fault.location.path = "name".into();
         }
         fault
     })

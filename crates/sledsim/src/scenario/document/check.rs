@@ -225,7 +225,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         let before = self.found.len();
         self.check(value, option, trail, unit);
         if !or_words.is_empty() {
-            self.found.say_from(before, &or_words);
+            self.found.append_from(before, &or_words);
         }
     }
 

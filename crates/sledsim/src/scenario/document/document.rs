@@ -83,10 +83,10 @@ pub(in crate::scenario) fn chain(
             return Err(root.locate(Fault::wrong_type(BASE, base.to_value(), words.base)));
         };
         let below = open(&name, &from).map_err(|mut fault| {
-            if fault.file.is_some() {
+            if fault.location.file.is_some() {
                 return fault;
             }
-            fault.path = BASE.into();
+            fault.location.path = BASE.into();
             root.locate(fault)
         })?;
         let is_there = below.path.is_some() && chain.iter().any(|read| read.path == below.path);
@@ -229,12 +229,12 @@ mod tests {
         assert_eq!(document.check(&["own.run.requests=7".into()], "own.", &schema), Ok(()));
         let at = |path: &str| document.located(Fault::at(Kind::Conflict, path));
         assert_eq!(
-            (at("axes.device.bit_nm.0").line, at("run.time_s").line, at("other").line),
+            (at("axes.device.bit_nm.0").location.line, at("run.time_s").location.line, at("other").location.line),
             (Some(3), Some(4), None)
         );
-        assert_eq!(at("other").file.as_deref(), Some("a.toml"));
+        assert_eq!(at("other").location.file.as_deref(), Some("a.toml"));
         assert_eq!(
-            (at("run.requests").setting.as_deref(), at("run.requests").file.clone()),
+            (at("run.requests").location.setting.as_deref(), at("run.requests").location.file.clone()),
             (Some("own.run.requests=7"), None)
         );
         assert_eq!(document.values()["run"]["requests"], 7);
@@ -258,13 +258,22 @@ mod tests {
         assert_eq!(part.values(), json!({"workload": 1, "system": {"device": 2}, "seed": 7}));
         let at = |path: &str| part.located(Fault::at(Kind::Conflict, path).says(" and ").key("run").set("run", 1));
         let fault = at("system.device.tips");
-        assert_eq!((fault.path.to_string(), fault.line), ("scenario.system.device.tips".into(), Some(5)));
+        assert_eq!(
+            (fault.location.path.to_string(), fault.location.line),
+            ("scenario.system.device.tips".into(), Some(5))
+        );
         assert_eq!(fault.keys().map(ToString::to_string).collect::<Vec<_>>()[1..], ["scenario.run", "run"]);
-        assert_eq!((at("run").path.to_string(), at("run").line), ("scenario.run".into(), Some(2)));
+        assert_eq!((at("run").location.path.to_string(), at("run").location.line), ("scenario.run".into(), Some(2)));
         let fault = at("seed");
-        assert_eq!((fault.path.to_string(), fault.setting.as_deref()), ("seed".into(), Some("own.scenario.seed=7")));
+        assert_eq!(
+            (fault.location.path.to_string(), fault.location.setting.as_deref()),
+            ("seed".into(), Some("own.scenario.seed=7"))
+        );
         let fault = whole.part("none", Path::new(".")).expect("no base").located(Fault::missing("x"));
-        assert_eq!((fault.path.to_string(), fault.file.as_deref()), ("none.x".into(), Some("a.toml")));
+        assert_eq!(
+            (fault.location.path.to_string(), fault.location.file.as_deref()),
+            ("none.x".into(), Some("a.toml"))
+        );
     }
 
     #[test]
@@ -272,8 +281,11 @@ mod tests {
         let values = json!({"a": {"b": [1, {"c.d": 2}]}});
         let document = Document::of_values(values, "dictionary", Path::new(".")).expect("no base");
         let fault = document.located(Fault::at(Kind::Conflict, "a.b.1.c.d"));
-        assert_eq!((fault.file.as_deref(), fault.line), (Some("dictionary"), None));
+        assert_eq!((fault.location.file.as_deref(), fault.location.line), (Some("dictionary"), None));
         let wrong = Document::of_values(json!({"base": 3}), "dictionary", Path::new(".")).expect_err("no path");
-        assert_eq!((wrong.path.to_string(), wrong.file.as_deref()), ("base".into(), Some("dictionary")));
+        assert_eq!(
+            (wrong.location.path.to_string(), wrong.location.file.as_deref()),
+            ("base".into(), Some("dictionary"))
+        );
     }
 }

@@ -230,9 +230,9 @@ impl Layer {
         let mut about = Collector::default();
         Checker::new(schema, &mut about).value(&mut root, schema);
         let about = about.map(|mut fault| {
-            if is_based && fault.kind == Kind::UnknownKey && fault.path.steps().len() == 1 {
+            if is_based && fault.kind == Kind::UnknownKey && fault.location.path.steps().len() == 1 {
                 let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
-                fault = Fault::unknown_key(fault.path.clone(), known.chain(subject.keys().iter().copied()));
+                fault = Fault::unknown_key(fault.location.path.clone(), known.chain(subject.keys().iter().copied()));
             }
             root.locate(fault)
         });

@@ -149,7 +149,9 @@ impl<'a> Expansion<'a> {
         let kind = if entry.telling() == "streams" { "mix" } else { "synthetic" };
         workload.insert("kind".into(), Node::text(kind, origin.clone()));
         let requests = entry.requests();
+        let absent = place_of_absent_keys(&name, &entry);
         self.fill(workload, &name, entry);
+        node.origin.absent = absent;
         let run = top.entry("run".into()).or_insert_with(|| Node::table(origin.clone()));
         if let (Some(run), Some(requests)) = (run.as_table_mut(), requests) {
             if ["requests", "time_s"].iter().all(|end| run.get(*end).is_none_or(Node::is_null)) {
@@ -246,7 +248,7 @@ impl<'a> Expansion<'a> {
             let before = self.found.len();
             self.component(node, place);
             if let Some(hint) = hint {
-                self.found.say_from(before, &hint);
+                self.found.append_from(before, &hint);
             }
             return;
         };
@@ -325,11 +327,16 @@ impl<'a> Expansion<'a> {
         if !device.contains_key("mechanism") {
             device.insert("mechanism".into(), entry.mechanism_node());
         }
-        let absent = is_file(&name).then(|| Origin { written: Written::In("values"), ..entry.origin.clone() });
+        let absent = place_of_absent_keys(&name, &entry);
         self.fill(device, &name, entry);
-        node.origin.absent = absent.map(Box::new);
+        node.origin.absent = absent;
         Ok(())
     }
+}
+
+/// Returns the place to add keys that an entry lacks, if it is a file of the user's: its table `values`.
+fn place_of_absent_keys(name: &str, entry: &Entry) -> Option<Box<Origin>> {
+    is_file(name).then(|| Box::new(Origin { written: Written::In("values"), ..entry.origin.clone() }))
 }
 
 /// Puts the device that a drawing makes into the place of the drawing; what the scenario itself gives counts more.
@@ -344,7 +351,7 @@ fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) 
     let made = catalog
         .loader()
         .map_or_else(|| Err(Faults::from(no_drawings())), |loader| loader.device_from_drawing(&drawing, base));
-    let of_drawing = |fault: Fault| if fault.file.is_some() { fault } else { fault.of_key(&at) };
+    let of_drawing = |fault: Fault| if fault.location.file.is_some() { fault } else { fault.of_key(&at) };
     let made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Faults>())?;
     device.shift_remove(DRAWING);
     for (key, value) in made {
@@ -400,7 +407,7 @@ pub(super) fn is_child(key: &str, more: &[ComponentKind]) -> bool {
 
 /// A fault of an entry: one that has a file stays there, others are of the table at `path` that names the entry.
 fn below(fault: Fault, path: &fault::Path) -> Fault {
-    if fault.file.is_some() {
+    if fault.location.file.is_some() {
         fault
     } else {
         fault.within(path)

@@ -246,28 +246,28 @@ impl Node {
     /// Adds to a fault of this document where the reader finds it: file and line, or the setting, and paths as they are written.
     /// A fault that has a place keeps it.
     pub(crate) fn locate(&self, mut fault: Fault) -> Fault {
-        let Found { origin, written } = self.find(&fault.path);
+        let Found { origin, written } = self.find(&fault.location.path);
         let own = self.origin.source.as_deref();
-        if fault.setting.is_some() {
+        if fault.location.setting.is_some() {
             return fault;
         }
-        if fault.file.is_some() {
-            let used_by = own.filter(|own| fault.file.as_ref() != Some(&own.name)).map(|own| own.name.clone());
-            fault.used_by = fault.used_by.take().or(used_by);
+        if fault.location.file.is_some() {
+            let used_by = own.filter(|own| fault.location.file.as_ref() != Some(&own.name)).map(|own| own.name.clone());
+            fault.location.used_by = fault.location.used_by.take().or(used_by);
             return fault;
         }
         // What a reader sets, he sets from the top of this document on.
         let root = self.written();
         let settable = |written: Path| written.below(&root).map_or(written.clone(), |below| below.iter().collect());
-        fault.path = written;
+        fault.location.path = written;
         match origin.source.as_deref().or(own) {
             Some(Source { name, kind: SourceKind::Setting }) => {
-                fault.setting = Some(name.clone());
-                fault.path = settable(fault.path.clone());
+                fault.location.setting = Some(name.clone());
+                fault.location.path = settable(fault.location.path.clone());
             }
             Some(Source { name, kind }) => {
-                fault.file = Some(name.clone());
-                fault.line = Some(u64::from(origin.line)).filter(|&line| line > 0);
+                fault.location.file = Some(name.clone());
+                fault.location.line = Some(u64::from(origin.line)).filter(|&line| line > 0);
                 if let (SourceKind::Entry, Kind::UnknownKey, Some(Allowed::Names(known))) =
                     (kind, fault.kind, &mut fault.allowed)
                 {
@@ -275,11 +275,11 @@ impl Node {
                     known.retain(|key| !["kind", "mechanism", "name"].contains(&key.as_str()));
                 }
                 let used_by = own.filter(|own| *kind == SourceKind::Entry && own.name != *name);
-                fault.used_by = used_by.map(|own| own.name.clone());
+                fault.location.used_by = used_by.map(|own| own.name.clone());
             }
             None => {}
         }
-        for word in &mut fault.words {
+        for word in &mut fault.message {
             match word {
                 Word::Text(_) => {}
                 Word::Key(path, _) => *path = self.find(path).written,

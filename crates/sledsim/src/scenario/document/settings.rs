@@ -32,7 +32,7 @@ pub(super) struct Keys<'a> {
 pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys<'_>) -> Result<(), Fault> {
     let source = Source::new(given, SourceKind::Setting);
     put(document, setting, &source, keys).map_err(|mut fault| {
-        fault.setting = Some(given.to_owned());
+        fault.location.setting = Some(given.to_owned());
         fault
     })
 }
