@@ -102,7 +102,7 @@ def run(
     from sledsim.sweep import run as run_sweep
 
     report = run_sweep(
-        file, store, set=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
+        file, store, overrides=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
     )
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})

@@ -1,7 +1,7 @@
 """The outcome of a run: numbers, tables, the log of its requests, and pictures."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class Result(Section, Framed, Shown):
     ) -> None:
         super().__init__(summary)
         self._output = output
-        self._histogram: Callable[[str, str], Histogram] = output.histogram
+        self._histograms: _Histograms | None = None
         self._logged = logged
         self._timed = timed
         self._timeline: Timeline | None = None
@@ -65,7 +65,7 @@ class Result(Section, Framed, Shown):
     def __getstate__(self) -> dict[str, Any]:
         # The core's object cannot be pickled, so everything is taken out of it.
         kept = {
-            "_histogram": _Histograms(self._histogram),
+            "_histograms": self._histograms or _Histograms(self._output),
             "_log": self.log if self._logged else None,
             "_timeline": self.timeline if self._timed else None,
         }
@@ -115,7 +115,7 @@ class Result(Section, Framed, Shown):
         """
         _one_of("quantity", quantity, QUANTITIES)
         _one_of("op", op, OPERATIONS)
-        return self._histogram(quantity, op)
+        return (self._histograms or self._output).histogram(quantity, op)
 
     @property
     def log(self) -> "dict[str, NDArray[np.generic]]":
@@ -187,10 +187,11 @@ class Result(Section, Framed, Shown):
 class _Histograms:
     """Histograms by quantity and operation, as a pickled result holds them."""
 
-    def __init__(self, histogram: "Callable[[str, str], Histogram]") -> None:
-        self._found = {(quantity, op): histogram(quantity, op) for quantity in QUANTITIES for op in OPERATIONS}
+    def __init__(self, output: RunOutput) -> None:
+        self._found = {(quantity, op): output.histogram(quantity, op) for quantity in QUANTITIES for op in OPERATIONS}
 
-    def __call__(self, quantity: str, op: str) -> "Histogram":
+    def histogram(self, quantity: str, op: str) -> "Histogram":
+        """Return the histogram of a quantity and an operation."""
         return self._found[quantity, op]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.arguments import require_path
 from sledsim.show.faults import unknown_kind, wrong
 from sledsim.show.files import atomic_write, unwritable
 from sledsim.show.signals import signals_heard
@@ -195,6 +196,7 @@ def write_columns(
     metadata
         What a Parquet file is to carry beside the columns.
     """
+    path = require_path(SledsimError, "path", path)
     options = COPY_OPTIONS.get(path.suffix.lower())
     if options is None:
         raise unknown_kind(SledsimError, path, COPY_OPTIONS)
