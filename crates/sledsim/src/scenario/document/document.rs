@@ -140,11 +140,15 @@ impl Document {
         let words = ChainWords { base: "the path of a document", text: "a document" };
         let chain = chain(first, folder, &words, &|name, from| open(&from.join(name), name, SourceKind::Document))?;
         let here = folder.canonicalize().ok();
+        let is_part = chain.first().is_some_and(|first| !first.root.written().is_empty());
         let mut roots = Vec::new();
         for (place, mut read) in chain.into_iter().enumerate() {
             let from = read.path.as_deref().and_then(Path::parent).filter(|_| place > 0);
             if let Some(from) = from.filter(|from| here.as_deref().is_some_and(|here| here != *from)) {
                 start_from(&mut read.root, from, "");
+            }
+            if is_part && place > 0 {
+                keep_paths(&mut read.root, &fault::Path::default());
             }
             roots.push(read.root);
         }
@@ -201,6 +205,20 @@ pub(in crate::scenario) fn open(path: &Path, name: &str, kind: SourceKind) -> Re
     let text = text_of(path).map_err(unread)?;
     let canonical = path.canonicalize().map_err(|error| unread(fault::unread(&error)))?;
     ReadText::new(&text, notation, &Source::new(&path.display().to_string(), kind), Some(canonical))
+}
+
+/// Gives each value of a base the path in its own file, for values that become a part of another document.
+fn keep_paths(node: &mut Node, path: &fault::Path) {
+    let mut child = |step: String, item: &mut Node| {
+        let path = path.step(step);
+        keep_paths(item, &path);
+        item.origin.written = Written::At(Arc::new(path));
+    };
+    match &mut node.content {
+        Content::Table(table) => table.iter_mut().for_each(|(key, item)| child(key.clone(), item)),
+        Content::List(items) => items.iter_mut().enumerate().for_each(|(index, item)| child(index.to_string(), item)),
+        _ => {}
+    }
 }
 
 /// Has the files that a base names start from its folder: those of its `path` keys, and other documents.
