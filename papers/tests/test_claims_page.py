@@ -18,9 +18,9 @@ from conftest import SCENARIO
 from documented_claims import documented, tables
 from sledsim import __version__, machine
 from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, claims
-from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.schlosser2000 import applications
@@ -161,9 +161,11 @@ def test_the_page_says_of_a_full_run_what_is_recorded_of_one() -> None:
 
 
 def test_the_page_has_both_sides_of_what_papers_say() -> None:
-    assert f"<!-- computed: odds -->\n{claims_page.both_sides()}\n<!-- end -->" in claims_page.PAGE.read_text("utf-8")
-    [rows] = tables("odds")
-    assert [row[0] for row in rows if row[0]] == [*odds()]
+    assert f"<!-- computed: contradictions -->\n{claims_page.both_sides()}\n<!-- end -->" in claims_page.PAGE.read_text(
+        "utf-8"
+    )
+    [rows] = tables("contradictions")
+    assert [row[0] for row in rows if row[0]] == [*contradictions()]
     seek = [row[0] for row in rows].index(SEEK)
     assert [row[3] for row in rows[seek : seek + 2]] == ["2.72 ms", "2.59 ms"]
 

@@ -19,9 +19,9 @@ from sledsim.show.style import altair_library, styled, values
 from sledsim.show.tables import Table
 from sledsim.workloads import workload_entry
 from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.ledger import VERDICTS
-from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import reproduce
@@ -161,22 +161,24 @@ def test_the_states_of_a_claim_are_explained_in_a_paragraph(report: tuple[Reprod
     assert places == sorted(places)
 
 
-def test_the_sides_of_a_paper_at_odds_with_itself_are_shown(report: tuple[Reproduction, Path]) -> None:
+def test_a_contradiction_of_a_paper_is_shown(report: tuple[Reproduction, Path]) -> None:
     text = words_of(report[1] / "griffin1999.html")
     full_stroke = (
         "equations 2 and 3 with Table 1 a full stroke that settles, 2 √(100 µm / 114.8 m/s²) + 1 / (2 π 220 Hz)"
     )
-    assert f"at odds with itself: where arithmetic makes Table 2 printed 2.72 ms {full_stroke} 2.59 ms" in text
+    assert (
+        f"The paper contradicts itself: where arithmetic figure Table 2 printed 2.72 ms {full_stroke} 2.59 ms" in text
+    )
     claims = {each["name"]: each for each in json.loads((report[1] / "verdicts.json").read_text())["claims"]}
-    sides = claims["griffin1999.seek-max"]["odds"]
-    assert [side["figures"] for side in sides] == [[2.72], [pytest.approx(2.590, abs=5e-4)]]
-    assert claims["griffin1999.settle-time"]["odds"] == []
+    statements = claims["griffin1999.seek-max"]["contradictions"]
+    assert [each["figures"] for each in statements] == [[2.72], [pytest.approx(2.590, abs=5e-4)]]
+    assert claims["griffin1999.settle-time"]["contradictions"] == []
 
 
-def test_sides_differ_by_more_than_rounding() -> None:
-    assert len(odds()) >= 20
-    for name, sides in odds().items():
-        ends = [[end(side.figures) for side in sides] for end in (min, max)]
+def test_contradicting_statements_differ_by_more_than_rounding() -> None:
+    assert len(contradictions()) >= 20
+    for name, statements in contradictions().items():
+        ends = [[end(each.figures) for each in statements] for end in (min, max)]
         assert any(max(each) > 1.01 * min(each) for each in ends), name
 
 

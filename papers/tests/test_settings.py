@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-#: Side of a bit of `g2`, nm.
+#: Statement of a bit of `g2`, nm.
 CATALOGUE_NM = 40.0
 SPRINGS = "schlosser2000.spring-turnaround"
 HOW_TO, CLAIMS = "how-to/reproduce.md", "reference/claims.md"

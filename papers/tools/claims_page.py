@@ -25,8 +25,8 @@ import full_run
 from claims_notes import NOTES, Found
 from sledsim.show.progress import ProgressBar
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
+from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, figures_of, motion, title
-from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import Study
@@ -109,30 +109,30 @@ def claims_table(found: Reproduction, paper: str) -> str:
     return f"{title(paper)}\n\nSleds move by the model *{motion(paper)}*.\n\n{table(header, map(row, answers))}"
 
 
-def doubted(found: Reproduction) -> str:
+def perturbed(found: Reproduction) -> str:
     """Return what becomes of claims under the changes that contradict them, those that keep their verdict first."""
-    done = sorted((answer for answer in found.answers if answer.doubted), key=lambda answer: not answer.weak)
+    done = sorted((answer for answer in found.answers if answer.perturbed), key=lambda answer: not answer.insensitive)
     rows = [
         [
             answer.claim.name,
-            each.doubt.says,
+            each.perturbation.change,
             ours_text(answer.finding.ours, answer.finding, intervals=False),
             each.reason if each.ours is None else ours_text(each.ours, answer.finding, intervals=False),
-            f"{answer.verdict}: weak" if answer.weak else f"{answer.verdict}, then {each.verdict}",
+            f"{answer.verdict}: insensitive" if answer.insensitive else f"{answer.verdict}, then {each.verdict}",
         ]
         for answer in done
-        if (each := answer.doubted) and answer.finding
+        if (each := answer.perturbed) and answer.finding
     ]
-    weak = sum(answer.weak for answer in done)
-    said = f"{len(done)} claims, of which {weak} keep their verdict."
+    insensitive = sum(answer.insensitive for answer in done)
+    said = f"{len(done)} claims, of which {insensitive} keep their verdict."
     return f"{said}\n\n{table(['claim', 'with', 'ours', 'ours then', 'verdict'], rows)}"
 
 
 def both_sides() -> str:
     """Return what papers that are at odds with themselves say in several places, and the arithmetic of each."""
     rows = [
-        [name if side is sides[0] else "", side.where, side.arithmetic, side.makes]
-        for name, sides in odds().items()
+        [name if side is sides[0] else "", side.where, side.arithmetic, side.text]
+        for name, sides in contradictions().items()
         for side in sides
     ]
     return table(["claim", "where", "arithmetic", "makes"], rows)
@@ -219,9 +219,9 @@ def page(found: Reproduction, run: FullRun | None = None) -> str:
     blocks = {
         "totals": totals(found),
         "not_done": not_done(found),
-        "odds": both_sides(),
+        "contradictions": both_sides(),
         # Where nothing was contradicted, what became of it before stays.
-        **({"doubted": doubted(found)} if any(answer.doubted for answer in found.answers) else {}),
+        **({"perturbed": perturbed(found)} if any(answer.perturbed for answer in found.answers) else {}),
         **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
         **({"full": full(found, run or full_run.read())} if found.papers() == [*PAPERS] else {}),
         **({"robust": robust()} if "schlosser2000" in found.papers() else {}),
@@ -259,7 +259,7 @@ def main() -> int:
         return 1
     run = full_run.read(given.full)
     with ProgressBar("reproducing", "claims") as progress:
-        found = reproduce(time_optimal=True, doubt=True, seeds=given.seeds, progress=progress)
+        found = reproduce(time_optimal=True, perturb=True, seeds=given.seeds, progress=progress)
     missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
     if missing or not found.complete:
         print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The command that checks what papers say."""
+"""The command `sledsim reproduce`."""
 
 import os
 import sys
@@ -23,20 +23,20 @@ Examples:
   sledsim reproduce griffin1999.settle-time --set device.settle_constants=2
   sledsim reproduce lin2002 --report lin2002-report
   sledsim reproduce --full --report report
-  sledsim reproduce schlosser2000 --would-it-notice --seeds 5
+  sledsim reproduce schlosser2000 --perturb --seeds 5
   sledsim reproduce --json > verdicts.json
 """
 
 
 def claim_names(incomplete: str) -> list[str]:
-    """Complete the name of a paper, or of one of its claims."""
+    """Return the papers and claims whose names begin with this."""
     from sledsim_papers.harness.ledger import PAPERS, claims
 
     return [name for name in (*PAPERS, *claims()) if name.startswith(incomplete)]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to an application."""
     app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
 
 
@@ -45,7 +45,7 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="[PAPER[.CLAIM]]",
-            help="A paper, or a claim of it; all if not given.",
+            help="A paper, or one of its claims; all if not given.",
             autocompletion=claim_names,
         ),
     ] = None,
@@ -57,11 +57,13 @@ def reproduce(
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option("--seeds", metavar="N", min=1, max=100, help="Say whose verdicts depend on the seed, of so many."),
+        typer.Option(
+            "--seeds", metavar="N", min=1, max=100, help="Check with each of N seeds; list verdicts that differ."
+        ),
     ] = 1,
-    doubt: Annotated[
+    perturb: Annotated[
         bool,
-        typer.Option("--would-it-notice", help="Contradict claims by changes of the model: verdicts have to change."),
+        typer.Option("--perturb", help="Check again with a change of the model that should change the verdict."),
     ] = False,
     sets: Annotated[
         list[str] | None,
@@ -69,17 +71,17 @@ def reproduce(
             "--set",
             "-s",
             metavar="PATH=VALUE",
-            help="Check one claim without and with this value in all that is run for it. Repeatable.",
+            help="Check one claim without and with this value in all its runs. Repeatable.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what papers say of MEMS storage against our runs.
+    """Check published claims about MEMS storage with simulations.
 
-    Prints for each claim the published figure, ours and the verdict. With --set device.KEY=VALUE also what comes of a
-    claim where every device that has the key has this value, with device=NAME where that device takes the place of
-    every sled, with any other PATH where scenarios have this value. Traces that claims rest on are looked for in the
-    folder that SLEDSIM_REFERENCE names. The exit status is 0 even where claims differ, 1 where an experiment fails.
+    Prints the published figure, Sledsim's figure and the verdict for each claim. --set checks one claim twice, without
+    and with a value: device.KEY=VALUE changes every device that has the key, device=NAME replaces every sled, any other
+    PATH=VALUE changes the scenarios. Traces are read from the folder named by SLEDSIM_REFERENCE. The exit status is 0
+    even if claims differ, and 1 if an experiment fails.
     """
     from sledsim_papers.harness.registry import select
 
@@ -89,16 +91,16 @@ def reproduce(
     if sets:
         if name is None or selected != [name]:
             raise typer.BadParameter("name one claim: PAPER.CLAIM", param_hint="--set")
-        for option, given in (("--report", report), ("--seeds", seeds > 1), ("--would-it-notice", doubt)):
+        for option, given in (("--report", report), ("--seeds", seeds > 1), ("--perturb", perturb)):
             if given:
                 raise typer.BadParameter("leave out --set", param_hint=option)
         _change(name, sets, full=full, as_json=as_json)
         return
-    _reproduce(name, report, full=full, seeds=seeds, doubt=doubt, as_json=as_json)
+    _reproduce(name, report, full=full, seeds=seeds, perturb=perturb, as_json=as_json)
 
 
-def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int, doubt: bool, as_json: bool) -> None:
-    """Check claims as they are."""
+def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int, perturb: bool, as_json: bool) -> None:
+    """Check claims with the model as it is."""
     from sledsim.show import ProgressBar
     from sledsim_papers.harness import reproduction
     from sledsim_papers.harness.overview import tables
@@ -113,7 +115,7 @@ def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int,
             draw=pages is not None,
             time_optimal=pages is not None or as_json,
             seeds=seeds,
-            doubt=doubt,
+            perturb=perturb,
             study=study,
             export=pages.export if pages else None,
             progress=progress,
@@ -125,7 +127,7 @@ def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int,
 
 
 def _change(name: str, sets: list[str], *, full: bool, as_json: bool) -> None:
-    """Check a claim as it is, and with values changed."""
+    """Check one claim without and with changed values."""
     from sledsim.show import ProgressBar
     from sledsim_papers.harness.change import change
     from sledsim_papers.harness.overview import change_tables
@@ -139,14 +141,14 @@ def _change(name: str, sets: list[str], *, full: bool, as_json: bool) -> None:
 
 
 def _end(document: dict[str, Any] | None, tables: "list[Table]", *, complete: bool, failures: int) -> None:
-    """Print what was found, and end with the exit status that belongs to it."""
+    """Print the outcome; exit with a status if it is incomplete or something failed."""
     if document is None:
         print_tables(tables)
     else:
         print_json(document)
     if not complete:
-        complain("interrupted: what had not been finished is not done")
-        # An experiment may be computing in its thread; nothing that it finds is of use any more.
+        complain("interrupted: unfinished claims are listed as not done")
+        # Experiments still running in threads are abandoned.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if failures:
@@ -155,7 +157,7 @@ def _end(document: dict[str, Any] | None, tables: "list[Table]", *, complete: bo
 
 
 def _pages(folder: Path | None) -> "Pages | None":
-    """Get ready to write pages into a folder."""
+    """Return the writer of the report, if one was asked for."""
     if folder is None:
         return None
     from sledsim_papers.harness.pages import Pages

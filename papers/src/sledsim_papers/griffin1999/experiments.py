@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.runs import batched_interval
-from sledsim_papers.griffin1999 import disk, geometry, odds, scheduling, sensitivity, traces
+from sledsim_papers.griffin1999 import contradictions, disk, geometry, scheduling, sensitivity, traces
 from sledsim_papers.griffin1999.workload import DEVICE, poisson, random
 from sledsim_papers.harness.finding import Finding, Interval, Probe
 from sledsim_papers.harness.intervals import over_seeds
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from sledsim.runs import Result
 
-__all__ = ["TRANSFER", "disk", "figure_ms", "geometry", "odds", "scheduling", "sensitivity", "table_2", "traces"]
+__all__ = [
+    "TRANSFER",
+    "contradictions",
+    "disk",
+    "figure_ms",
+    "geometry",
+    "scheduling",
+    "sensitivity",
+    "table_2",
+    "traces",
+]
 
 #: As many as the paper's.
 REQUESTS = 100_000

@@ -28,7 +28,7 @@ def tables(found: Reproduction) -> list[Table]:
         for each in found.redrawn
         if each.drawn is None and each.picture.draw is not None
     ]
-    return [*by_paper, *_by_seed(found.answers), *_doubted(found.answers), _counts(found), *_missing(missing)]
+    return [*by_paper, *_by_seed(found.answers), *_perturbed(found.answers), _counts(found), *_missing(missing)]
 
 
 def _by_seed(answers: Iterable[Answer]) -> list[Table]:
@@ -43,17 +43,25 @@ def _by_seed(answers: Iterable[Answer]) -> list[Table]:
     return [Table(["claim", "verdict, seed by seed"], rows, title, left=frozenset({1}))]
 
 
-def _doubted(answers: Iterable[Answer]) -> list[Table]:
+def _perturbed(answers: Iterable[Answer]) -> list[Table]:
     """Return what comes of claims under changes that contradict them, where that was asked for."""
     rows = []
     for answer in answers:
-        doubted, finding = answer.doubted, answer.finding
-        if doubted is None or finding is None:
+        perturbed, finding = answer.perturbed, answer.finding
+        if perturbed is None or finding is None:
             continue
-        ours = doubted.reason if doubted.ours is None else ours_text(doubted.ours, finding, intervals=False)
-        rows.append([answer.claim.name, doubted.doubt.says, ours, doubted.verdict, "weak" if answer.weak else ""])
-    weak = sum(row[-1] != "" for row in rows)
-    title = f"would it notice? {len(rows)} claims with a change that contradicts them; {weak} keep their verdict"
+        ours = perturbed.reason if perturbed.ours is None else ours_text(perturbed.ours, finding, intervals=False)
+        rows.append(
+            [
+                answer.claim.name,
+                perturbed.perturbation.change,
+                ours,
+                perturbed.verdict,
+                "insensitive" if answer.insensitive else "",
+            ]
+        )
+    insensitive = sum(row[-1] != "" for row in rows)
+    title = f"{len(rows)} claims perturbed; {insensitive} keep their verdict"
     headers = ["claim", "change", "ours then", "verdict then", ""]
     return [Table(headers, rows, title, left=frozenset({1, 2, 3, 4}))] if rows else []
 

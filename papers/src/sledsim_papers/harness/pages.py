@@ -10,9 +10,9 @@ from typing import Any
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
 from sledsim.show import Table, need, write_atomically, wrong
+from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import VERDICTS, motion, title
-from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
@@ -152,7 +152,7 @@ class Pages:
             "fewer_seeds": fewer_seeds_text(answer.seeds, answer.probe_seeds),
             "finding": finding,
             "unit": claim.unit,
-            "odds": odds().get(claim.name, ()),
+            "contradictions": contradictions().get(claim.name, ()),
             "data": claim.data.partition(":")[0],
             "work": work_text(finding) if finding else "",
         }

@@ -8,36 +8,36 @@ from functools import partial
 
 from sledsim import SledsimError
 from sledsim.runs import in_threads
-from sledsim_papers.harness.doubts import Doubt, doubts
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, Claim, Verdict, claims
 from sledsim_papers.harness.motion import TIME_OPTIMAL
+from sledsim_papers.harness.perturbations import Perturbation, perturbations
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
 from sledsim_papers.harness.study import MissingRunsError, MissingTraceError, Study
 
-__all__ = ["Answer", "Doubted", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
+__all__ = ["Answer", "Perturbed", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
 
 #: Experiments at a time. Most of them wait for runs; more at a time would only keep more of them unfinished.
 THREADS = 16
 
 
 @dataclass(frozen=True)
-class Doubted:
-    """What comes of a claim under a change that contradicts it.
+class Perturbed:
+    """The outcome of a claim's experiment with a perturbation.
 
     Parameters
     ----------
-    doubt
-        The change.
+    perturbation
+        The perturbation.
     ours
-        What is found then; ``None`` where the experiment can't be done with it.
+        The figures; ``None`` if the experiment cannot run with it.
     verdict
-        How that compares with what was published.
+        The verdict on these figures.
     reason
-        Why it can't be done.
+        Why the experiment cannot run.
     """
 
-    doubt: Doubt
+    perturbation: Perturbation
     ours: Ours | None
     verdict: Verdict
     reason: str = ""
@@ -71,7 +71,7 @@ class Answer:
     by_seed
         The verdict with each of the seeds asked for by itself; empty where no more than one was asked for, nothing is
         drawn at random, or runs on whole machines were made with one.
-    doubted
+    perturbed
         What comes of it under a change that contradicts it; ``None`` where that was not asked for, or there is none.
     """
 
@@ -86,7 +86,7 @@ class Answer:
     probe_seeds: int | None = None
     time_optimal: Ours | None = None
     by_seed: tuple[Verdict, ...] = ()
-    doubted: Doubted | None = None
+    perturbed: Perturbed | None = None
 
     @property
     def unstable(self) -> bool:
@@ -94,9 +94,9 @@ class Answer:
         return len(set(self.by_seed)) > 1
 
     @property
-    def weak(self) -> bool:
-        """Whether the verdict does not notice the change that contradicts the claim."""
-        return self.doubted is not None and self.doubted.verdict == self.verdict
+    def insensitive(self) -> bool:
+        """True if the perturbation does not change the verdict."""
+        return self.perturbed is not None and self.perturbed.verdict == self.verdict
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Asked:
 
     time_optimal: bool
     seeds: int
-    doubt: bool
+    perturb: bool
 
 
 def reproduce(
@@ -187,7 +187,7 @@ def reproduce(
     draw: bool = False,
     time_optimal: bool = False,
     seeds: int = 1,
-    doubt: bool = False,
+    perturb: bool = False,
     study: Study | None = None,
     export: Callable[[Picture, Drawn], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -206,7 +206,7 @@ def reproduce(
         Whether to find, beside each figure, what it is where sleds move by that model in place of the paper's.
     seeds
         With how many seeds to do each experiment that simulates a workload; at least 1.
-    doubt
+    perturbation
         Whether to do the experiments that have one with the change that contradicts their claim too.
     study
         Makes the runs; a quick one if not given. It stays open, except after Ctrl-C.
@@ -220,7 +220,7 @@ def reproduce(
     SledsimError
         Where there is no such claim.
     """
-    names, asked = select(name), Asked(time_optimal, seeds, doubt)
+    names, asked = select(name), Asked(time_optimal, seeds, perturb)
     known, shown = experiments(), pictures_of(name) if draw else []
     with nullcontext(study) if study else Study() as runs:
         jobs: list[Callable[[], Answer | Redrawn]] = [
@@ -306,7 +306,7 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
     # Beside the verdict figures are enough.
     bare = study.unprobed()
     by_seed = _by_seed(claim, experiment, bare, asked.seeds) if finding.simulates and asked.seeds > 1 else ()
-    doubt = doubts().get(claim.name) if asked.doubt else None
+    perturbation = perturbations().get(claim.name) if asked.perturb else None
     return Answer(
         claim,
         finding,
@@ -316,7 +316,7 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
         # The verdict is that under the paper's model, whatever comes of this one.
         time_optimal=_time_optimal(experiment, bare) if asked.time_optimal else None,
         by_seed=by_seed,
-        doubted=_doubted(claim, experiment, bare, doubt) if doubt else None,
+        perturbed=_perturbed(claim, experiment, bare, perturbation) if perturbation else None,
     )
 
 
@@ -336,13 +336,13 @@ def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:
         return None
 
 
-def _doubted(claim: Claim, experiment: Experiment, study: Study, doubt: Doubt) -> Doubted:
+def _perturbed(claim: Claim, experiment: Experiment, study: Study, perturbation: Perturbation) -> Perturbed:
     """Do the experiment of a claim with the change that contradicts it; what can't be done then is noticed too."""
     try:
-        finding = experiment(study.doubted(doubt))
+        finding = experiment(study.perturbed(perturbation))
     except (SledsimError, ArithmeticError, LookupError, ValueError) as error:
-        return Doubted(doubt, None, "not done", _said(error))
-    return Doubted(doubt, finding.ours, claim.verdict(finding))
+        return Perturbed(perturbation, None, "not done", _said(error))
+    return Perturbed(perturbation, finding.ours, claim.verdict(finding))
 
 
 def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], object] | None) -> Redrawn:

@@ -15,11 +15,11 @@ from sledsim.reliability import Description, load
 from sledsim.runs import Pool, Result, in_threads, run_resolved, threads_of
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
-from sledsim.studies.design import Drawing, design
+from sledsim.studies.sled_design import Drawing, design
 from sledsim_papers.harness.averaging import SEEDS, Averaged, draws
-from sledsim_papers.harness.doubts import Doubt
 from sledsim_papers.harness.finding import Probe
 from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
+from sledsim_papers.harness.perturbations import Perturbation
 from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.tally import Tally
 
@@ -80,7 +80,7 @@ class Study:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.motion: Motion | None = None
-        self.doubt: Doubt | None = None
+        self.perturbation: Perturbation | None = None
         self.seeds: tuple[int, ...] = SEEDS
         self.averaged_over = len(SEEDS)
         self.settings: Settings | None = None
@@ -114,16 +114,16 @@ class Study:
         view.motion = motion
         return view
 
-    def doubted(self, doubt: Doubt) -> Self:
+    def perturbed(self, perturbation: Perturbation) -> Self:
         """Return this study with a change in every run and device; as for :meth:`under`.
 
         Parameters
         ----------
-        doubt
+        perturbation
             The change.
         """
         view = copy.copy(self)
-        view.doubt = doubt
+        view.perturbation = perturbation
         return view
 
     def seeded(self, seed: int) -> Self:
@@ -229,7 +229,7 @@ class Study:
     def _given(self, device: Given) -> Given:
         """Return a device as this study has it: settings count last, as they may say how it moves."""
         moved = device_moving(device, self.motion) if self.motion else device
-        made = self.doubt.of_device(moved) if self.doubt else moved
+        made = self.perturbation.of_device(moved) if self.perturbation else moved
         return self.settings.device(made) if self.settings else made
 
     def enclosure(self, tables: Mapping[str, Any]) -> Description:
@@ -243,8 +243,8 @@ class Study:
         if self.settings:
             return self.settings.enclosure(tables)
         return (
-            load(tables, overrides=self.doubt.enclosure)
-            if self.doubt and self.doubt.enclosure
+            load(tables, overrides=self.perturbation.enclosure)
+            if self.perturbation and self.perturbation.enclosure
             else Description.of(tables)
         )
 
@@ -346,7 +346,7 @@ class Study:
         make
             Makes it by the study that it is called with. It may not ask for the same key.
         """
-        view = (self.motion, self.settings, self.doubt and self.doubt.claim, self.seeds, self.probing)
+        view = (self.motion, self.settings, self.perturbation and self.perturbation.claim, self.seeds, self.probing)
         named = ("once", *view, key)
         with self._lock:
             mine = named not in self._made
@@ -383,7 +383,7 @@ class Study:
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
         moved = moving(scenario, self.motion) if self.motion else scenario
-        made = self.doubt.of_scenario(moved) if self.doubt else moved
+        made = self.perturbation.of_scenario(moved) if self.perturbation else moved
         resolved = self.settings.scenario(made, settings) if self.settings else resolve(made, settings)
         with self._lock:
             self._go_on()

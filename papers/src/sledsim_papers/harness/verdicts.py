@@ -4,16 +4,16 @@ from typing import Any
 
 from sledsim import __version__
 from sledsim_papers.harness.change import Change
+from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Ours
 from sledsim_papers.harness.ledger import PAPERS, motion, title
-from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.stand_ins import stand_ins
 
 __all__ = ["SCHEMA", "change_verdicts", "verdicts"]
 
 #: Version of the document's form; docs/how-to/reproduce.md describes it.
-SCHEMA = 2
+SCHEMA = 3
 
 
 def verdicts(found: Reproduction) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def _claim(answer: Answer) -> dict[str, Any]:
     claim, finding = answer.claim, answer.finding
     document = {"name": claim.name, **claim.model_dump(mode="json", exclude={"id"}), "verdict": answer.verdict}
     document |= {"reason": answer.reason, "failed": answer.failed, "seconds": round(answer.seconds, 3)}
-    document["odds"] = [
-        {"where": side.where, "arithmetic": side.arithmetic, "figures": list(side.figures), "unit": side.unit}
-        for side in odds().get(claim.name, ())
+    document["contradictions"] = [
+        {"where": each.where, "arithmetic": each.arithmetic, "figures": list(each.figures), "unit": each.unit}
+        for each in contradictions().get(claim.name, ())
     ]
     document |= {"seeds": answer.seeds, "probe_seeds": answer.probe_seeds}
-    document |= {"by_seed": list(answer.by_seed), "doubted": _doubted(answer)}
+    document |= {"by_seed": list(answer.by_seed), "perturbed": _perturbed(answer)}
     if finding is None:
         return document
     return document | {
@@ -86,13 +86,18 @@ def _claim(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _doubted(answer: Answer) -> dict[str, Any] | None:
-    doubted = answer.doubted
-    if doubted is None:
+def _perturbed(answer: Answer) -> dict[str, Any] | None:
+    perturbed = answer.perturbed
+    if perturbed is None:
         return None
-    ours = None if doubted.ours is None else _plain(doubted.ours)
-    said = {"change": doubted.doubt.says, "ours": ours, "verdict": doubted.verdict, "reason": doubted.reason}
-    return said | {"weak": answer.weak}
+    ours = None if perturbed.ours is None else _plain(perturbed.ours)
+    said = {
+        "change": perturbed.perturbation.change,
+        "ours": ours,
+        "verdict": perturbed.verdict,
+        "reason": perturbed.reason,
+    }
+    return said | {"insensitive": answer.insensitive}
 
 
 def _figure(redrawn: Redrawn) -> dict[str, Any]:

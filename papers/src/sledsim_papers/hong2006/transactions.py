@@ -32,7 +32,7 @@ GROWS = 1.5
 #: Intervals that are shorter by a twentieth.
 FASTER = 0.95
 #: What can fail to carry the load.
-DOUBTFUL = ("mwb", "disk")
+SATURABLE = ("mwb", "disk")
 
 
 def tpcc_streams(tables: Mapping[str, Any], rows: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -68,8 +68,8 @@ def _ordered(
     load = PROBED["tpcc"]
     chosen = {name: {**systems(load), **(changed or {})}[name] for name in names}
     found = responses(study, load, chosen, **workload)
-    doubtful = {name: chosen[name] for name in DOUBTFUL if name in chosen}
-    growth = _growth(study, load, doubtful, **workload)
+    saturable = {name: chosen[name] for name in SATURABLE if name in chosen}
+    growth = _growth(study, load, saturable, **workload)
     return order({name: each.mean_ms for name, each in found.items()}, saturated=_saturated(growth))
 
 
@@ -99,7 +99,7 @@ def _order_probes(study: Study) -> tuple[Probe, ...]:
 def tpcc_order(study: Study) -> Finding:
     """Order all architectures under TPC-C (Figure 8(b))."""
     found, load = all_responses(study, "tpcc"), LOADS["tpcc"]
-    growth = _growth(study, load, {name: systems(load)[name] for name in DOUBTFUL})
+    growth = _growth(study, load, {name: systems(load)[name] for name in SATURABLE})
     said_growth = ", ".join(f"{LABELS[name]} {ratio:.2f} times" for name, ratio in growth.items())
     return Finding(
         order({name: each.mean_ms for name, each in found.items()}, saturated=_saturated(growth)),

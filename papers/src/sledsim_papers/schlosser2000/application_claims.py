@@ -432,7 +432,7 @@ CAUSES: Mapping[str, str] = {
 
 def _as_made(work: Callable[[Study, Runs], Finding], study: Study) -> Finding:
     """Do an experiment, whose runs were made with nothing changed but the motion and devices; say whence they are."""
-    if study.doubt or study.seeds != SEEDS:
+    if study.perturbation or study.seeds != SEEDS:
         raise MissingRunsError
     settings = study.settings if study.settings and study.settings.of_devices else None
     done = work(study, Runs(study.motion or SLED["seek_model"], settings))

@@ -12,11 +12,11 @@ from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000 import (  # noqa: F401
     application_claims,
     cache,
+    contradictions,
     devices,
     drawings,
     energy,
     failures,
-    odds,
     tradeoffs,
 )
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER

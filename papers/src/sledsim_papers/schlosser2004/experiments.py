@@ -13,7 +13,7 @@ from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.experiments import reversals_ms
 
 # What registers experiments and pictures of a subject of its own.
-from sledsim_papers.schlosser2004 import bricks, contract, odds, tables  # noqa: F401
+from sledsim_papers.schlosser2004 import bricks, contract, contradictions, tables  # noqa: F401
 from sledsim_papers.schlosser2004.array import DISKSIM_OVERHEAD_MS, G2, MATCHED_OVERHEAD_MS, UBERDISK
 from sledsim_papers.schlosser2004.contract import accesses, scan_s
 
