@@ -121,7 +121,7 @@ impl LineParser for Blkparse {
         if line.iter().filter(|&&byte| byte == b']').count() > 1 {
             return Err(FieldFault::text("line", "one event", line));
         }
-        let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE, line));
+        let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE));
         unsigned("cpu", next()?)?;
         unsigned("sequence", next()?)?;
         let time_ns = time_ns("seconds", next()?, TimeUnit::S)?;

@@ -134,7 +134,11 @@ impl TraceError {
             Self::Io { file, place, action, source } => Fault::new(Kind::Unreadable)
                 .in_file(file.as_str())
                 .says(format!("cannot {action}: {source}"))
-                .says(if action.starts_with("decompress") { DAMAGED } else { "" })
+                .says(if action.starts_with("decompress") && source.kind() != io::ErrorKind::FileTooLarge {
+                    DAMAGED
+                } else {
+                    ""
+                })
                 .located(*place),
             Self::Archive { file, kind, command } => Fault::new(Kind::UnknownFormat)
                 .in_file(file.as_str())

@@ -5,7 +5,7 @@ use std::io;
 use std::str::FromStr;
 
 use super::blkparse;
-use super::error::{excerpt, TraceError, UnknownContent};
+use super::error::{TraceError, UnknownContent};
 use super::options::TraceOptions;
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::LineParser;
@@ -95,7 +95,17 @@ macro_rules! formats {
         #[allow(missing_docs)] // The module's own documentation is that of the format.
         pub enum TraceFormat { $($variant,)+ }
 
-        impl TraceFormat {
+        /// Describes content that fits no format, without repeating it: it may be any file.
+fn describe_content(bytes: &[u8]) -> String {
+    let text = match bytes {
+        [] => "nothing: it is empty",
+        bytes if bytes.iter().any(|&byte| byte < b'\t') => "these binary data",
+        _ => "this text",
+    };
+    text.to_owned()
+}
+
+impl TraceFormat {
             /// Every format. Of two that fit a content equally well the earlier one is detected.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
@@ -190,7 +200,7 @@ impl TraceFormat {
             let candidate = Self::scores(&all_lines).rev().max_by_key(|(score, _)| *score).map(|(_, format)| format);
             return Err(Box::new(TraceError::UnknownContent(UnknownContent {
                 file,
-                found: if bytes.is_empty() { "nothing: it is empty".to_owned() } else { excerpt(bytes) },
+                found: describe_content(bytes),
                 candidate,
                 nearest: None,
                 is_table: head.lines.first().is_some_and(|line| is_table_row(line)),
