@@ -279,8 +279,8 @@ def test_typed_classes_tell_all_their_faults() -> None:
         return [(fault.kind, fault.path, fault.value, fault.suggestion) for fault in caught.value.faults]
 
     assert faults_of(sledsim.Scenario, workload=3, system=4, foo=1) == [
-        ("unknown-key", "foo", None, None),
         ("wrong-type", "workload", 3, None),
+        ("unknown-key", "foo", None, None),
         ("wrong-type", "system", 4, None),
     ]
     assert faults_of(sledsim.scenario.models.SyntheticWorkload, arrival={"kind": "poison"}) == [

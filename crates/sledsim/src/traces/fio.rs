@@ -43,7 +43,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let has_times = match header.trim_ascii() {
         b"fio version 2 iolog" => false,
         b"fio version 3 iolog" => true,
-        other => {
+        _ => {
             return Err(Box::new(TraceError::BadRecord(Box::new(BadRecord {
                 file: input.name().to_owned(),
                 place: Place::Line(1),

@@ -18,6 +18,16 @@ const HEAD_LINES: usize = 16;
 /// A parser for a content, or the reason why there is none.
 pub(super) type Built = Result<Box<dyn RecordParser>, Box<TraceError>>;
 
+/// Describes content that fits no format. It may be any file, so it is not repeated.
+fn describe_content(bytes: &[u8]) -> String {
+    let text = match bytes {
+        [] => "nothing: it is empty",
+        bytes if bytes.iter().any(|&byte| byte < b'\t') => "these binary data",
+        _ => "this text",
+    };
+    text.to_owned()
+}
+
 /// The properties of a format, which its file declares.
 pub(super) struct Entry {
     /// Name in kebab-case.
@@ -95,17 +105,7 @@ macro_rules! formats {
         #[allow(missing_docs)] // The module's own documentation is that of the format.
         pub enum TraceFormat { $($variant,)+ }
 
-        /// Describes content that fits no format, without repeating it: it may be any file.
-fn describe_content(bytes: &[u8]) -> String {
-    let text = match bytes {
-        [] => "nothing: it is empty",
-        bytes if bytes.iter().any(|&byte| byte < b'\t') => "these binary data",
-        _ => "this text",
-    };
-    text.to_owned()
-}
-
-impl TraceFormat {
+        impl TraceFormat {
             /// Every format. Of two that fit a content equally well the earlier one is detected.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 

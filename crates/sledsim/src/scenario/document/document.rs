@@ -209,7 +209,7 @@ pub(in crate::scenario) fn open(path: &Path, name: &str, kind: SourceKind) -> Re
 
 /// Gives each value of a base the path in its own file, for values that become a part of another document.
 fn keep_paths(node: &mut Node, path: &fault::Path) {
-    let mut child = |step: String, item: &mut Node| {
+    let child = |step: String, item: &mut Node| {
         let path = path.step(step);
         keep_paths(item, &path);
         item.origin.written = Written::At(Arc::new(path));
