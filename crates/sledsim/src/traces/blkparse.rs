@@ -114,7 +114,11 @@ impl LineParser for Blkparse {
             Err(_) if is_notice(line) => return Ok(Step::Other),
             Err(fault) => {
                 self.in_statistics |= begins_statistics(line);
-                return if self.in_statistics { Ok(Step::Other) } else { Err(fault) };
+                if self.in_statistics {
+                    return Ok(Step::Other);
+                }
+                let count = super::text::words(line).count();
+                return Err(if count < 7 { wrong_count(count, 7, SHAPE) } else { fault });
             }
         };
         // Every event names one process or error at the most: a damaged line end would hide the record behind it.
