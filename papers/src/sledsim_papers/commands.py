@@ -30,7 +30,7 @@ Examples:
 
 def claim_names(incomplete: str) -> list[str]:
     """Return the papers and claims whose names begin with this."""
-    from sledsim_papers.harness.ledger import PAPERS, claims
+    from sledsim_papers.harness.claim import PAPERS, claims
 
     return [name for name in (*PAPERS, *claims()) if name.startswith(incomplete)]
 
