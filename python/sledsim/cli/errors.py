@@ -167,7 +167,7 @@ def _with_options_in_text(fault: "Fault", option_of: "Callable[[str], str | None
         option = option_of(".".join(path)) if path else None
         return {"text": f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"} if option else word
 
-    return replaced(fault, words=[converted(word) for word in facts_of(fault)["words"]])
+    return replaced(fault, message=[converted(word) for word in facts_of(fault)["message"]])
 
 
 def _forms(command: Any) -> dict[str, str]:
