@@ -283,7 +283,6 @@ def test_a_claim_with_a_missing_trace_is_not_done(
         (["grifin1999"], "there is no claim grifin1999; did you mean griffin1999?"),
         (["settle-time"], "did you mean griffin1999.settle-time?"),
         (["@"], "there is no claim @ (papers are griffin1999, schlosser2000"),
-        (["--quick", "--full"], "not both --quick and --full"),
     ],
 )
 def test_a_wrong_argument_is_named(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:
