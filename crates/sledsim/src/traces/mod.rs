@@ -19,7 +19,7 @@
 //! # Order
 //!
 //! Records are given in the order of the trace. One whose time is out of order is a bad record. Where bad records are skipped,
-//! [`order`] finds the fewest whose removal leaves the rest in order. [`TraceOptions::ignore_times`] accepts any order.
+//! `order` finds the fewest whose removal leaves the rest in order. `TraceOptions::ignore_times` accepts any order.
 //!
 //! # Adding a format
 //!
