@@ -236,15 +236,17 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         from sledsim._core import SledsimError
-        from sledsim.show.faults import spoken, ways_out
+        from sledsim.show.faults import format_error, suggested_settings
         from sledsim.show.fitting import folded, terminal_width
 
         try:
             return super().invoke(ctx)
         except SledsimError as error:
             words = words_of(ctx.meta[COMMAND])
-            complain(spoken(in_options(error, ctx.meta[COMMAND]), words))
-            suggest(ctx.meta[TYPED], [words(path, value) for path, value in (*ways_out(error), *_roomier(error))])
+            complain(format_error(in_options(error, ctx.meta[COMMAND]), words))
+            suggest(
+                ctx.meta[TYPED], [words(path, value) for path, value in (*suggested_settings(error), *_roomier(error))]
+            )
             raise typer.Exit(WRONG) from None
         except USAGE_ERROR as error:
             _plainly(error)

@@ -143,44 +143,46 @@ def run(
 def _asked(program: str | None, words: list[str]) -> dict[str, Any]:
     """Return what is to be run: a program with its jobs, or a command."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if program is None:
         if not words:
             says = "say what is to run: --program NAME, or -- COMMAND"
-            raise wrong(SledsimError, "missing", says, path="program")
+            raise make_error(SledsimError, "missing", says, path="program")
         return {"command": words[0] if len(words) == 1 else shlex.join(words)}
     if len(words) > 1 or (words and program != "fio"):
         taken: list[str | tuple[str]] = [("program",), f" {program} takes no further words: {shlex.join(words)}"]
-        raise wrong(SledsimError, "conflict", taken, path="program", value=program)
+        raise make_error(SledsimError, "conflict", taken, path="program", value=program)
     return {"name": program, "job": words[0] if words else None}
 
 
 def _sizes(given: list[str]) -> dict[str, int]:
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     _refuse_twice("size", [each.partition("=")[0] for each in given])
     sizes = {}
     for each in given:
         key, _, value = each.partition("=")
         if not (value.isascii() and value.isdecimal()):
-            raise wrong(SledsimError, "misfit", f"--size {each} is no KEY=N, as files=2000", path="size", value=each)
+            raise make_error(
+                SledsimError, "misfit", f"--size {each} is no KEY=N, as files=2000", path="size", value=each
+            )
         if len(value) > MOST_DIGITS:
             says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
-            raise wrong(SledsimError, "out-of-range", says, path="size", value=each)
+            raise make_error(SledsimError, "out-of-range", says, path="size", value=each)
         sizes[key] = int(value)
     return sizes
 
 
 def _refuse_twice(option: str, given: list[str]) -> None:
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     twice = [each for place, each in enumerate(given) if each in given[:place]]
     if twice:
         says = f"--{option} {twice[0]} is given twice: leave one out"
-        raise wrong(SledsimError, "conflict", says, path=option, value=twice[0])
+        raise make_error(SledsimError, "conflict", says, path=option, value=twice[0])
 
 
 def _of_devices(error: "SledsimError", devices: list[str]) -> "SledsimError":
@@ -201,8 +203,8 @@ def _lies_in(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path
 def _refuse(key: str, value: object, says: str, other: str) -> None:
     """Refuse what does not go without another option, or with it."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if value is not None:
         told: list[str | tuple[str]] = [(key,), says, (other,)]
-        raise wrong(SledsimError, "conflict", told, path=key, value=value)
+        raise make_error(SledsimError, "conflict", told, path=key, value=value)

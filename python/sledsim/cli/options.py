@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = [
     "MOST_DIGITS",
@@ -285,4 +285,4 @@ def listed(text: str | None, key: str, kind: type[Number]) -> list[Number] | Non
         return [kind(part) for part in text.split(",")]
     except ValueError:
         expected = {int: "whole numbers between commas", float: "numbers between commas"}[kind]
-        raise wrong(SledsimError, "wrong-type", path=key, value=text, allowed=expected) from None
+        raise make_error(SledsimError, "wrong-type", path=key, value=text, allowed=expected) from None

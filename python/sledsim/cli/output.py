@@ -133,7 +133,7 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
         The command that was called.
     """
     from sledsim._core import error_of
-    from sledsim.show.faults import replaced, wrong
+    from sledsim.show.faults import make_error, with_facts
 
     names = _names(command)
 
@@ -157,7 +157,7 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
         if fault.setting is None and fault.file not in (None, "scenario"):
             # What reads a trace has no file but that: how it is read the options say.
             option = option_of(fault.path) if "columns" in names else None
-            return replaced(fault, path=[option]) if option else fault
+            return with_facts(fault, path=[option]) if option else fault
         key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
         if fault.setting is not None and command.name != "replay":
             return fault
@@ -165,7 +165,7 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
         if fault.kind == "unknown-key" and (option := option_of(outer)):
             # An option that takes pairs: the first of one is not known.
             says = f": {json.dumps(last)} is not known"
-            [fault] = wrong(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
+            [fault] = make_error(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
             return fault
         option = option_of(key)
         return fault if option is None else _in_words(fault.of_option(option), option_of)
@@ -175,14 +175,14 @@ def in_options(error: "SledsimError", command: Any) -> "SledsimError":
 
 def _in_words(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Fault":
     """Return a fault that calls other keys by their options, too."""
-    from sledsim.show.faults import facts_of, replaced
+    from sledsim.show.faults import facts_of, with_facts
 
     def said(word: dict[str, Any]) -> dict[str, Any]:
         path, value = word.get("key", ([], None))
         option = option_of(".".join(path)) if path else None
         return {"text": f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"} if option else word
 
-    return replaced(fault, words=[said(word) for word in facts_of(fault)["words"]])
+    return with_facts(fault, words=[said(word) for word in facts_of(fault)["words"]])
 
 
 def _names(command: Any) -> dict[str, str]:
@@ -280,7 +280,7 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         Endings that its name may have.
     """
     from sledsim._core import SledsimError
-    from sledsim.show.faults import require_writable, wrong
+    from sledsim.show.faults import make_error, require_writable
     from sledsim.show.files import unwritable
     from sledsim.show.frames import COPY_OPTIONS, require_utf8
 
@@ -290,7 +290,7 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         if suffixes is COPY_OPTIONS:
             require_utf8(SledsimError, folder, path)
         if reason := unwritable(folder, 1):
-            raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}", file=path)
+            raise make_error(SledsimError, "unreadable", f"cannot be written: {reason}", file=path)
 
 
 def check_picture(path: Path | None) -> None:
@@ -358,13 +358,13 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
 def _require_no_store(output: str, path: Path) -> None:
     """Refuse a file to be written into a store of sweeps: whoever reads the store would take it for a part."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
     from sledsim.sweep.store import is_store
 
     for folder in Path(os.path.realpath(path)).parents:
         if is_store(folder):
             says: list[str | tuple[str]] = [(output,), f": {path} lies in the store {folder}: name a file elsewhere"]
-            raise wrong(SledsimError, "conflict", says, path=output, value=str(path))
+            raise make_error(SledsimError, "conflict", says, path=output, value=str(path))
 
 
 def require_texts(command: Any, given: Mapping[str, Any]) -> None:
@@ -379,12 +379,12 @@ def require_texts(command: Any, given: Mapping[str, Any]) -> None:
     """
     from sledsim._core import SledsimError
     from sledsim.scenario.texts import no_text
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     for key, _, one in _values(command, given):
         says = no_text(one) if isinstance(one, str) and key not in FILES else None
         if says:
-            raise wrong(SledsimError, "notation", f": {says}", path=key)
+            raise make_error(SledsimError, "notation", f": {says}", path=key)
 
 
 def require_kept(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> None:

@@ -119,9 +119,9 @@ def _check_use(files: list[str], figure: str | None, years: str | None, *, compa
         raise typer.BadParameter("shows one enclosure; it has no use for --compare", param_hint="--figure")
     if figure not in FIGURES:
         from sledsim._core import SledsimError
-        from sledsim.show.faults import wrong
+        from sledsim.show.faults import make_error
 
-        raise wrong(SledsimError, "unknown-name", path="figure", value=figure, known=FIGURES)
+        raise make_error(SledsimError, "unknown-name", path="figure", value=figure, known=FIGURES)
     if years is not None and figure in ("maintenance", "cost"):
         instead = "set cost.lifetime" if figure == "cost" else "an MTTF has no time"
         raise typer.BadParameter(f"has no use for --figure {figure}: {instead}", param_hint="--years")

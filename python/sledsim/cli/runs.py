@@ -270,7 +270,7 @@ def schema(
     It gives every key, its unit, range, default and meaning.
     """
     from sledsim import _core
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     kinds = document_kinds()
     if kind in kinds and not result:
@@ -280,7 +280,7 @@ def schema(
     elif kind in kinds:
         raise typer.BadParameter("is of what `run --json` prints: leave out the kind", param_hint="--result")
     else:
-        raise wrong(_core.SledsimError, "unknown-name", path="kind", value=kind, known=["scenario", *kinds])
+        raise make_error(_core.SledsimError, "unknown-name", path="kind", value=kind, known=["scenario", *kinds])
 
 
 def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
