@@ -38,7 +38,7 @@ def assert_refused(found: Outcome, *words: str) -> None:
         ("run.requests=many", ["run.requests", "many", "number"]),
         (f"seed={'9' * 5_000}", ["seed = ", "999…", "out of range", "whole number"]),
         ("seed=1e40", ["seed = 1e+40 is out of range"]),
-        ("workload.arrival.rate_per_s=1e400", ['"1e400" is out of range']),
+        ("workload.arrival.rate_per_s=1e400", ["1e400 is not a finite number"]),
         ("device.overhead_ms=1e400 s", ['overhead_ms = "1e400 s" is out of range']),
         ("run.requests=1.5", ["run.requests", "1.5", "whole number"]),
         ("device.bidirectional=3", ["system.device.bidirectional", "true or false"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import os
 import re
@@ -382,3 +383,25 @@ def test_a_pipe_is_refused_before_it_is_waited_for(sledsim_command: Callable[...
         done = sledsim_command(*words)
         assert done.status == 2
         assert "it is not a regular file; write what comes from a pipe to a file first" in done.err
+
+
+@pytest.mark.parametrize("format_", [None, *(each["name"] for each in sledsim.traces.trace_formats())])
+def test_a_file_that_is_no_trace_is_not_repeated(
+    tmp_path: Path, format_: str | None, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    file = tmp_path / "passwords"
+    file.write_text("root:secret:0:0:root:/root:/bin/bash\ndaemon:secret:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n" * 20)
+    named = [] if format_ is None else ["--format", format_]
+    for command in (["trace", "info", file], ["replay", file, "--device", "g2"]):
+        told = sledsim_cli(*command, *named)
+        assert told.status == 2
+        assert "secret" not in told.err
+        assert "bash" not in told.err
+
+
+def test_a_trace_that_expands_too_much_is_an_error(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    file = tmp_path / "blank.csv.bz2"
+    file.write_bytes(bz2.compress(b"t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n" + b"\n" * (80 << 20)))
+    told = sledsim_cli("trace", "info", file, "--format", "csv")
+    assert told.status == 2
+    assert "cannot decompress (bzip2): it expands to more than 1000 times its size\n" in told.err

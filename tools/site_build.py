@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -37,6 +38,8 @@ LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:|mailto:|#)(?P<target>[^)#\s
 #: What a page says of itself that is a notebook, and the title of a page.
 NOTEBOOK = "file_format: mystnb"
 TITLE = re.compile(r"^# .+\n", re.MULTILINE)
+#: The link to a page's notebook.
+DOWNLOAD = re.compile(r"^\{download\}`[^`]+`\n", re.MULTILINE)
 
 
 def main() -> int:
@@ -83,6 +86,26 @@ def build(folder: Path, *, claims: bool = True) -> None:
         f"nb_execution_cache_path={kept / 'runs'}",
     ]
     subprocess.run([*command, str(sources), str(folder)], env=environment_of_pages(), check=True)
+    _finish_downloads(folder)
+
+
+def _finish_downloads(folder: Path) -> None:
+    """Give each notebook offered for download the outputs of its page, and its links as plain text.
+
+    Parameters
+    ----------
+    folder
+        The site; MyST-NB writes executed notebooks into ``jupyter_execute`` beside it.
+    """
+    executed = {path.name: path for path in (folder.parent / "jupyter_execute").rglob("*.ipynb")}
+    for download in (folder / "_downloads").glob("*/*.ipynb"):
+        notebook = json.loads(executed[download.name].read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = DOWNLOAD.sub("", "".join(cell["source"]))
+                # Other pages do not lie beside the downloaded file.
+                cell["source"] = LINK.sub(r"\g<text>", text)
+        download.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def claims_page(kept: Path) -> str:

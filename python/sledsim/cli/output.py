@@ -182,7 +182,7 @@ def _in_words(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Faul
         option = option_of(".".join(path)) if path else None
         return {"text": f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"} if option else word
 
-    return with_facts(fault, words=[said(word) for word in facts_of(fault)["words"]])
+    return with_facts(fault, message=[said(word) for word in facts_of(fault)["message"]])
 
 
 def _names(command: Any) -> dict[str, str]:
