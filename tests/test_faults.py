@@ -300,11 +300,11 @@ def test_typed_classes_tell_all_their_faults() -> None:
         (["replay", "TRACE", "--device", "g99"], '--device "g99" is not known: did you mean'),
         (["hit-ratio", "TRACE", "--policy", "lruu", "--pages", "10"], '--policy "lruu" is not known'),
         (["cost", "--workload", "tpcc-like", "--mems-size", "1 foo"], '--mems-size "1 foo" is of the wrong type'),
-        (["seek", "g99"], 'DEVICE = "g99" is not known: did you mean'),
+        (["device", "g99"], 'NAME = "g99" is not known: did you mean'),
         (["relation", "--device", "g99"], '--device "g99" is not known: did you mean'),
-        (["specificity", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
-        (["merit", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
-        (["specificity", "sdf", "--disk", "uberdisc"], '--disk "uberdisc" is not known: did you mean'),
+        (["role-test", "specificity", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
+        (["role-test", "merit", "sdf", "--rate", "-3"], "--rate -3 is out of range"),
+        (["role-test", "specificity", "sdf", "--disk", "uberdisc"], '--disk "uberdisc" is not known: did you mean'),
     ],
 )
 def test_the_command_line_names_options(
@@ -335,9 +335,9 @@ def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outc
     assert told.err.startswith('error: --set sead=1: unknown key sead: did you mean "seed"?')
     assert 'run.requests = "many" is of the wrong type' in told.err
     trace.write_text(f"{HEADER}0,0,0,none,R\n0,0,0,512,R\n")
-    told = sledsim_cli("trace", "info", trace)
+    told = sledsim_cli("trace", trace)
     assert "give --skip-bad 1, which leaves out 1 of 2 records" in told.err
-    assert f"sledsim trace info {trace} --skip-bad 1" in told.err
+    assert f"sledsim trace {trace} --skip-bad 1" in told.err
 
 
 def test_after_50_faults_the_others_are_counted() -> None:

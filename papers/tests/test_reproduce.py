@@ -283,7 +283,6 @@ def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
         (["grifin1999"], "there is no claim grifin1999; did you mean griffin1999?"),
         (["settle-time"], "did you mean griffin1999.settle-time?"),
         (["@"], "there is no claim @ (papers are griffin1999, schlosser2000"),
-        (["--quick", "--full"], "not both --quick and --full"),
     ],
 )
 def test_what_is_wrong_is_said(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:

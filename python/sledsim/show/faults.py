@@ -395,7 +395,7 @@ def fault_of(facts: Mapping[str, Any]) -> _core.Fault:
 
 
 def with_facts(fault: _core.Fault, **facts: object) -> _core.Fault:
-    """Return a fault with other facts: ``message``, or the location's ``path`` (a list of keys), ``file`` and ``line``."""
+    """Return a fault with another ``message`` or location: ``path`` (a list of keys), ``file``, ``line``."""
     held = facts_of(fault)
     location = {name: value for name, value in facts.items() if name in held["location"]}
     others = {name: value for name, value in facts.items() if name not in location}
