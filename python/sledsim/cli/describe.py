@@ -194,7 +194,7 @@ def _show_columns(
         print_written(plot)
 
 
-#: What ``list`` prints.
+#: Catalogues that ``list`` prints.
 LISTS = ("devices", "schedulers", "workloads", "cache-policies", "formats")
 
 

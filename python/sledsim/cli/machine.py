@@ -111,8 +111,8 @@ def machine(
     options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
     given = system_of(system)
     if device:
-        _refuse("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")
-        _refuse_twice("device", device)
+        _require_absent("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")
+        _require_unique("device", device)
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
         try:
             each = run_each(dict.fromkeys(device, given), threads=threads, overrides=settings, **options)
@@ -121,7 +121,7 @@ def machine(
         print_result(each, as_json=as_json)
         statuses = [run.status for run in each.runs.values()]
     else:
-        _refuse("threads", threads, " applies to several runs: leave it out, or give ", "device")
+        _require_absent("threads", threads, " applies to several runs: leave it out, or give ", "device")
         if trace:
             require_place(SledsimError, trace)
             inputs = [
@@ -161,7 +161,7 @@ def _sizes(given: list[str]) -> dict[str, int]:
     from sledsim._core import SledsimError
     from sledsim.show.faults import make_error
 
-    _refuse_twice("size", [each.partition("=")[0] for each in given])
+    _require_unique("size", [each.partition("=")[0] for each in given])
     sizes = {}
     for each in given:
         key, _, value = each.partition("=")
@@ -176,7 +176,7 @@ def _sizes(given: list[str]) -> dict[str, int]:
     return sizes
 
 
-def _refuse_twice(option: str, given: list[str]) -> None:
+def _require_unique(option: str, given: list[str]) -> None:
     from sledsim._core import SledsimError
     from sledsim.show.faults import make_error
 
@@ -201,7 +201,7 @@ def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]
     return name, trace if inside else given
 
 
-def _refuse(key: str, value: object, says: str, other: str) -> None:
+def _require_absent(key: str, value: object, says: str, other: str) -> None:
     """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
 
