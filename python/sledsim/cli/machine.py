@@ -145,6 +145,7 @@ def machine(
 def _program(program: str | None, words: list[str]) -> dict[str, Any]:
     """Return the program and its jobs, or the command, to run."""
     from sledsim._core import SledsimError
+    from sledsim.show.faults import make_error
 
     if program is None:
         if not words:
@@ -204,6 +205,7 @@ def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]
 def _require_absent(key: str, value: object, says: str, other: str) -> None:
     """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
+    from sledsim.show.faults import make_error
 
     if value is not None:
         parts: list[str | tuple[str]] = [(key,), says, (other,)]
