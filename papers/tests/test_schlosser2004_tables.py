@@ -7,7 +7,7 @@ import pytest
 from sledsim.show.tables import Table
 from sledsim_papers.harness import Study, claims, experiments, pictures
 
-# What docs/reference/claims.md has, with the digits that it has.
+# The recorded figures, with three decimals.
 FIGURES = {
     "table-normal-layout": 4.000,
     "table-mems-layout": 1.004,
@@ -17,7 +17,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("claim", FIGURES)
-def test_the_figures_are_those_of_the_documentation(study: Study, claim: str) -> None:
+def test_scans_have_the_recorded_figures(study: Study, claim: str) -> None:
     name = f"schlosser2004.{claim}"
     found = experiments()[name](study)
     assert isinstance(found.ours, float)

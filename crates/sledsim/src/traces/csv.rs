@@ -173,12 +173,12 @@ pub(super) fn pass_header(input: &mut Input, separator: u8) -> Result<(), Box<Tr
     Ok(())
 }
 
-/// Whether no cell of a line begins with a digit.
+/// Returns true if no cell of a line begins with a digit.
 fn is_header(line: &[u8], separator: u8) -> bool {
     !line.is_empty() && !cells(line, separator).any(|cell| cell.first().is_some_and(u8::is_ascii_digit))
 }
 
-/// How many cells a line must have.
+/// The number of cells that a line must have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CellCount {
     /// So many.
@@ -187,7 +187,7 @@ pub(super) enum CellCount {
     AtLeast(usize),
 }
 
-/// Why the columns of a CSV trace cannot be resolved.
+/// The reason why the columns of a CSV trace cannot be resolved.
 #[derive(Debug)]
 enum Unresolved {
     /// These columns do not name their unit, and no option gives it.
@@ -215,7 +215,7 @@ pub(super) struct Columns {
     pub op: usize,
     /// Codes of reads and of writes; `None` for `R`, `W`, `read` and `write`.
     pub op_codes: Option<OpCodes>,
-    /// Whether an operation may be a flush, or a write that must be on the medium when it completes.
+    /// True if an operation can be a flush, or a write that must be on the medium when it completes.
     pub may_flush: bool,
     pub sector_bytes: u32,
 }
@@ -232,13 +232,13 @@ impl Columns {
         let (separator, names) = (separator(first), names_of(first));
         let has_header = map.has_named_column() || is_header(first, separator);
         let mapped =
-            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names, first)).transpose();
+            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names)).transpose();
         let find =
             |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
         let timed = |stems: &[&str]| find(&|name| unit_behind(name, stems).is_some());
         let required = |found: Option<usize>, key: &str, example: &str| {
-            found.ok_or_else(|| Unresolved::Problem(missing_column(first, has_header, key, example)))
+            found.ok_or_else(|| Unresolved::Problem(missing_column(has_header, key, example)))
         };
         let mut unknown = Vec::new();
         let header_name = |column: usize| has_header.then(|| names[column].as_str());
@@ -338,7 +338,7 @@ fn note<U>(unknown: &mut Vec<UnknownUnit>, key: &'static str, names: &[String], 
 }
 
 /// The index of a mapped column.
-fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, Unresolved> {
+fn locate(column: &ColumnRef, names: &[String]) -> Result<usize, Unresolved> {
     let problem = match column {
         ColumnRef::Index(index) if *index < names.len() => return Ok(*index),
         ColumnRef::Index(_) => format!("column {column} is beyond the {} of the first line", names.len()),
@@ -347,24 +347,22 @@ fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, U
             match (named.next(), named.next()) {
                 (Some(only), None) => return Ok(only),
                 (Some(one), Some(other)) => format!(
-                    "column {column} is in the first line {} twice: give the number of the one that is meant, {one} or \
-                     {other} (from 0)",
-                    excerpt(first)
+                    "column {column} is in the first line twice: give the number of the one that is meant, {one} or {other} \
+                     (from 0)"
                 ),
-                (None, _) => format!("column {column} is not in the first line {}", excerpt(first)),
+                (None, _) => format!("column {column} is not in the first line"),
             }
         }
     };
     Err(Unresolved::Problem(problem))
 }
 
-fn missing_column(first: &[u8], has_header: bool, key: &str, example: &str) -> String {
-    let line = excerpt(first);
+fn missing_column(has_header: bool, key: &str, example: &str) -> String {
     if has_header {
-        format!("no column of the header {line} is named as `{key}` usually is (such as {example}): map `{key}` to one")
+        format!("no column of the header is named as `{key}` usually is (such as {example}): map `{key}` to one")
     } else {
         format!(
-            "the first line {line} is no header, so every column must be mapped by its number (from 0): map `{key}`"
+            "the first line is no header, so every column must be mapped by its number (from 0): map `{key}`"
         )
     }
 }
@@ -411,7 +409,7 @@ fn unit_of_time(name: &str) -> Option<TimeUnit> {
     units.all(|other| other == first).then_some(first)
 }
 
-/// What the name of a column of offsets or lengths says about its unit.
+/// The unit that the name of a column of offsets or lengths gives.
 enum NamedLengthUnit {
     /// A word of it is a unit: `lba`, `offset_bytes`.
     Stated(LengthUnit),
@@ -451,8 +449,8 @@ impl LineParser for Columns {
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
         let (found, count) = split::<MAX_COLUMNS>(cells(line, self.separator));
         match self.count {
-            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape, line)),
-            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
+            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape)),
+            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape)),
             _ => {}
         }
         let at_ns = self.time.map_or(Ok(0), |(column, unit)| time_ns("time", found[column], unit))?;
@@ -492,7 +490,7 @@ fn unit_behind(name: &str, stems: &[&str]) -> Option<TimeUnit> {
     unit_of_time(name).filter(|_| stems.contains(&stem.concat().as_str()))
 }
 
-/// What separates the cells of a line: of comma, semicolon and tab the one that it has most of, and blanks where it has none.
+/// Returns the separator of the cells of a line: the most frequent of comma, semicolon and tab, or blanks if it has none.
 fn separator(line: &[u8]) -> u8 {
     let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count();
     // `max_by_key` returns the last of several maxima: a blank only where the others do not occur.

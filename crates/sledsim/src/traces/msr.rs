@@ -48,7 +48,7 @@ impl LineParser for Msr {
             }
             ([index, record @ .., _], 8) if is_index(index) => record,
             (_, count) => {
-                return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
+                return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response"));
             }
         };
         let time_ns = time_ns("filetime", filetime, TimeUnit::Filetime)?;
@@ -63,7 +63,7 @@ impl LineParser for Msr {
     }
 }
 
-/// Whether this numbers a record: `899`, or with the trace's name before it, `hm_0.csv_899`.
+/// Returns true for the number of a record: `899`, or with the trace's name before it, `hm_0.csv_899`.
 fn is_index(text: &[u8]) -> bool {
     let number = text.iter().rposition(|&byte| byte == b'_').map_or(text, |at| &text[at + 1..]);
     whole_number(number).is_some()

@@ -45,7 +45,7 @@ pub(super) struct Lines<P>(pub P);
 
 /// A format in which every line is a request, with offsets and lengths in sectors whose size an option may give.
 pub(super) trait SectorLine: Send + 'static {
-    /// Whether its records have times.
+    /// True if its records have times.
     const HAS_TIMES: bool = true;
 
     /// Parses a line.
@@ -167,15 +167,15 @@ pub(super) fn exact_words<'a, const N: usize>(line: &'a [u8], shape: &'static st
     if count == N {
         Ok(fields)
     } else {
-        Err(wrong_count(count, N, shape, line))
+        Err(wrong_count(count, N, shape))
     }
 }
 
 /// The fault of a line with the wrong number of fields.
 #[cold]
-pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line: &[u8]) -> Box<FieldFault> {
-    let found = format!("{count} fields in {}", super::error::excerpt(line));
-    FieldFault::new("line", format!("{wanted} fields `{shape}`"), found)
+pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str) -> Box<FieldFault> {
+    // The line may be of any file: it is not repeated.
+    FieldFault::new("line", format!("{wanted} fields `{shape}`"), format!("{count} fields"))
 }
 
 /// An unsigned integer below 2^64. It may be written as a decimal number that is whole (`512.0`, `4.096e3`), as data-frame
@@ -258,7 +258,7 @@ impl TimeUnit {
         }
     }
 
-    /// What a time in this unit should look like.
+    /// Returns the expected form of a time in this unit.
     const fn expected(self) -> &'static str {
         match self {
             Self::Ns => "a non-negative time in ns, below 584 years",
@@ -298,7 +298,7 @@ struct Decimal {
     whole: u64,
     /// The first digit behind the point.
     first_decimal: u8,
-    /// Whether a later digit is not 0.
+    /// True if a later digit is not 0.
     has_more: bool,
 }
 

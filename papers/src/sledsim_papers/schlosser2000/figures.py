@@ -7,7 +7,7 @@ from typing import Any
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim.show import COLOURS, Table, altair_library, number, values
 from sledsim_papers.harness.charts import beside, stated
-from sledsim_papers.harness.ledger import claims, figures_of
+from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS
@@ -44,7 +44,7 @@ def _stated_run(application: str, times: Mapping[str, Mapping[str, Any]]) -> lis
     return []
 
 
-#: What the text states of a figure, and how it is drawn about ours.
+#: Published points of a figure, and the mark that draws them.
 STATED = {
     "tpcd-q4": "The text has the SuperDisk about level with G1: the mark is at our G1.",
     "tpcd-q6": "By the text the run is 8 % shorter without waiting: the mark is where the processor's part would end.",

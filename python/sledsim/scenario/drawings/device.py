@@ -8,7 +8,7 @@ from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing, unknown_drawing
 from sledsim.scenario.drawings.relations import TIPS_PER_BLOCK, Relations
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import missing_file, replaced
+from sledsim.show.faults import missing_file, with_facts
 
 __all__ = ["device_of", "device_values", "require_device", "tips_of"]
 
@@ -53,13 +53,13 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
     elif isinstance(name, str) and name not in DRAWINGS:
         raise unknown_drawing(name, path=None if isinstance(written, str) else "drawing")
     try:
-        drawing, found = read_drawing(keys)
+        drawing = read_drawing(keys)
         of = Relations(drawing)
-        with found.blamed():
+        with drawing.locating():
             require_device(of)
     except ScenarioError as error:
         # What no file has, the scenario says.
-        faults = [replaced(each, file=None) if each.file == Drawing.what else each for each in error.faults]
+        faults = [with_facts(each, file=None) if each.file == Drawing.what else each for each in error.faults]
         raise error_of(ScenarioError, faults) from None
     return {"name": drawing_named(drawing.drawing)[0], **device_values(of)}
 

@@ -1,5 +1,5 @@
-//! What a run reports, in the units people read. Every key has its description here; the schema of results comes from
-//! these definitions.
+//! The report of a run, in the units people read. Every key has its description here; the schema of results comes from these
+//! definitions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,11 +32,11 @@ pub struct Report {
     /// Name of the stand-in that made the requests: a generator matched to published statistics of a workload whose trace is
     /// not public, so that figures made with it are not that workload's. None for other workloads.
     pub stand_in: Option<String>,
-    /// How the run went.
+    /// The end and the length of the run.
     pub run: RunReport,
     /// Numbers of requests.
     pub requests: Requests,
-    /// Why the system cannot keep up with its load: open arrivals come faster than they are served. None where it keeps up,
+    /// Offered and served rates of a system that cannot keep up with open arrivals. None if it keeps up,
     /// where arrivals depend on completions, and in a session.
     pub overload: Option<OverloadReport>,
     /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that arrived in
@@ -46,7 +46,7 @@ pub struct Report {
     pub wait: Option<Summary>,
     /// Time from dispatch to completion.
     pub service: Option<Summary>,
-    /// How often each time occurred, over reads and writes, in bins of a quarter of a doubling.
+    /// Histogram of reads and writes, in bins of a quarter of a doubling.
     pub histogram: Histograms,
     /// The same for reads alone; none without reads.
     pub reads: Option<ByOperation>,
@@ -55,7 +55,7 @@ pub struct Report {
     /// Flushes, which are not among the measured requests; left out where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<Flushes>,
-    /// What the same requests took where the trace was recorded; left out where it does not say.
+    /// Times of the same requests where the trace was recorded; left out if the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
@@ -81,10 +81,10 @@ pub struct Report {
     pub device: DeviceReport,
     /// The scheduler's name; `several` where a system has different ones.
     pub scheduler: String,
-    /// What each component did, each before those below it; left out where the system is a drive alone.
+    /// The work of each component, each before those below it; left out if the system is a drive alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentReport>,
-    /// What each power cut did; left out where power never failed.
+    /// The effects of each power cut; left out if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCutReport>,
     /// Works the device's values come from: keys of the catalogue's citations.
@@ -100,14 +100,14 @@ pub struct Program {
     pub version: String,
 }
 
-/// How the run went.
+/// The end and the length of the run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
+    /// The reason of its end: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
     pub end: String,
-    /// Whether it ran to its end: false when it was interrupted or failed.
+    /// True if it ran to its end; false if it was interrupted or failed.
     pub complete: bool,
-    /// Why submitted and completed requests differ, where they do; or that the run was interrupted.
+    /// The reason why submitted and completed requests differ, or that the run was interrupted.
     pub note: Option<String>,
     /// Simulated time, s.
     pub simulated_s: f64,
@@ -217,7 +217,7 @@ pub struct Flushes {
     pub response: Summary,
 }
 
-/// What a trace says that its requests took where it was recorded, from arrival to completion; of those that this run measured.
+/// Times from arrival to completion that a trace has of its requests where it was recorded; of those that this run measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordedReport {
     /// Over reads and writes.
@@ -323,14 +323,14 @@ impl Report {
     /// Puts the report together.
     pub(in crate::scenario) fn new(
         scenario: &Scenario,
-        assembly: &Assembly<'_>,
+        assembly: &Assembly,
         outcome: &Outcome,
         recorder: &Recorder,
         skipped_records: u64,
         citations: Vec<String>,
     ) -> Self {
         let mut measured = Measured::default();
-        for id in assembly.nodes.iter().flat_map(|node| node.ids.iter().copied()) {
+        for id in assembly.components.iter().flat_map(|component| component.ids.iter().copied()) {
             measured.add(&assembly.system.component(id).measured(outcome.finished));
         }
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
@@ -440,7 +440,7 @@ impl Requests {
 }
 
 impl DeviceReport {
-    fn of(name: &str, assembly: &Assembly<'_>) -> Self {
+    fn of(name: &str, assembly: &Assembly) -> Self {
         Self {
             name: name.to_owned(),
             capacity_blocks: assembly.capacity_blocks,

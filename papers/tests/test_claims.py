@@ -1,0 +1,95 @@
+"""The claims are well formed and match the reference data, in other words."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import reference
+from sledsim_papers.harness.claim import PAPERS, claims, figures_of, title
+from sledsim_papers.harness.registry import experiments, pictures
+from sledsim_papers.harness.study import TRACES
+
+if TYPE_CHECKING:
+    from sledsim_papers.harness.claim import Claim
+
+CLAIMS = 277
+#: What a claim has in common with the ledger's: all but its words.
+FACTS = ("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "inputs_from")
+
+
+def words(text: str) -> str:
+    """Return a text without what doesn't make it another one: case, marks and spaces."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def ledger(paper: str) -> dict[str, Any]:
+    return tomllib.loads(reference(f"ledger/{paper}.toml").read_text(encoding="utf-8"))
+
+
+def test_there_are_as_many_claims_as_in_the_reference() -> None:
+    assert len(claims()) == CLAIMS
+    assert sum(len(claims(paper)) for paper in PAPERS) == CLAIMS
+
+
+@pytest.mark.parametrize("claim", claims().values(), ids=lambda claim: claim.name)
+def test_a_claim_is_well_formed(claim: Claim) -> None:
+    assert claim.what
+    assert claim.where
+    figures = figures_of(claim.published)
+    if claim.kind == "value":
+        assert figures
+        assert claim.tol
+        assert claim.tol > 0
+    elif claim.kind == "range":
+        assert claim.published is None
+        assert claim.low is not None
+        assert claim.high is not None
+        assert claim.low < claim.high
+    elif claim.kind == "order":
+        assert figures is None
+        assert isinstance(claim.published, tuple)
+        assert len(claim.published) > 1
+        assert all(re.fullmatch(r"(saturated:)?\w+([+~]\w+)*", name) for name in map(str, claim.published))
+    else:
+        assert claim.published in {"+", "-", "~"}
+        assert claim.tol is None or claim.published == "~"
+    if claim.shape:
+        assert claim.stand_in
+        assert claim.kind in {"value", "range"}
+        assert not claim.inputs_from
+    assert claim.data in {"model", "stand-in", *(f"trace:{name}" for name in TRACES)}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_facts_match_the_reference_and_texts_do_not(paper: str) -> None:
+    written = ledger(paper)
+    assert title(paper) == written["title"]
+    ours = [claim.model_dump(mode="json") for claim in claims(paper).values()]
+    assert [claim["id"] for claim in ours] == [claim["id"] for claim in written["claim"]]
+    for mine, theirs in zip(ours, written["claim"], strict=True):
+        assert {key: mine[key] or None for key in FACTS} == {key: theirs.get(key) or None for key in FACTS}
+        sentences = {words(theirs[key]) for key in ("what", "note", "shape") if key in theirs}
+        for key in ("what", "note", "shape"):
+            assert words(mine[key]) not in sentences, (mine["id"], key)
+        assert bool(mine["shape"]) == ("shape" in theirs), mine["id"]
+
+
+def test_every_experiment_and_picture_is_registered() -> None:
+    assert set(experiments()) <= set(claims())
+    assert len({picture.stem for picture in pictures()}) == len(pictures())
+    for picture in pictures():
+        assert picture.paper in PAPERS
+        assert re.match(r"(Figure|Table) [\dI]+", picture.where), picture.where
+        assert picture.title
+
+
+def test_paths_of_traces() -> None:
+    if not os.environ.get("SLEDSIM_REFERENCE"):
+        reference("traces")
+    for place in TRACES.values():
+        assert reference(place).exists()
