@@ -24,7 +24,7 @@ BATCHES = 30
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and where it lies with a confidence, of 95 % where nobody asked for another.
+    """A mean, and where it lies with a confidence, 95 % by default.
 
     Parameters
     ----------

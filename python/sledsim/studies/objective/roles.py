@@ -35,7 +35,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 POLICY_BYTES, POLICY_LOAD, POLICY_REQUESTS = 8192, 0.95, 20_000
 #: What schedulers are compared with: one that knows no more than block numbers.
 USUAL_SCHEDULER = "clook"
-#: What is measured unless something else is asked for, and all of which less is better, with labels.
+#: What is measured unless something else is requested, and all of which less is better, with labels.
 RESPONSE = "response.mean_ms"
 LESS_IS_BETTER = {
     path: label for label, path in METRICS if path.split(".")[-1].endswith(("_ms", "_j", "_mj", "_w", "mean", "max"))
@@ -52,7 +52,7 @@ class Role(ABC):
     title
         What it is called.
     baseline
-        What there is without it; ``None`` where nothing is said to compare with.
+        What there is without it; ``None`` if not given to compare with.
     """
 
     def __init__(self, title: str, baseline: str | None) -> None:
@@ -96,7 +96,7 @@ class Role(ABC):
 
     @abstractmethod
     def measure(self, sampling: "RoleTest") -> str:
-        """Say what is measured, with its unit."""
+        """Return what is measured, with its unit."""
 
 
 class ScenarioRole(Role):
@@ -177,7 +177,7 @@ class ScenarioRole(Role):
         return ", ".join(part for part in parts if part)
 
     def measure(self, sampling: "RoleTest") -> str:
-        """Say what is measured, with its unit."""
+        """Return what is measured, with its unit."""
         return LESS_IS_BETTER[sampling.metric]
 
 
@@ -226,7 +226,7 @@ class LayoutRole(Role):
         return f"{BATCHES} batches of {sampling.requests or FETCHES} fetches in all"
 
     def measure(self, sampling: "RoleTest") -> str:
-        """Say what is measured, with its unit."""
+        """Return what is measured, with its unit."""
         if sampling.metric != RESPONSE:
             says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
             raise make_error(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
@@ -354,7 +354,7 @@ def _shortened(run: Mapping[str, Any], requests: int) -> dict[str, Any]:
 
 
 def _replays(workload: Mapping[str, Any]) -> bool:
-    """Tell whether a workload is a trace, in which nothing is left to chance."""
+    """Return true if a workload is a trace, in which nothing is left to chance."""
     return bool(workload["kind"] == "trace")
 
 

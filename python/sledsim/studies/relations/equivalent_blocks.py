@@ -142,7 +142,7 @@ class EquivalentBlocks(Layout):
 
     @cached_property
     def _inverted(self) -> "NDArray[np.bool_]":
-        """Tell of each cylinder and track in use whether its rows run downwards in LBN order."""
+        """Return, for each cylinder and track in use, true if its rows run downwards in LBN order."""
         import numpy as np
 
         sled = self._sled
@@ -209,7 +209,7 @@ def best_share(attributes: Sequence[int], block_bytes: int, tracks: int, blocks_
 
 
 def _packed(counts: Sequence[int], tracks: int, blocks_per_row: int) -> tuple[Segment, ...] | None:
-    """Give attributes whole tracks, and what is left over the first track with room for it, the largest first."""
+    """Assign whole tracks to attributes, and the rest to the first track with enough space, the largest first."""
     segments, track = [], 0
     for attribute, count in enumerate(counts):
         whole = count // blocks_per_row
@@ -230,6 +230,6 @@ def _packed(counts: Sequence[int], tracks: int, blocks_per_row: int) -> tuple[Se
 
 
 def _by_track(segments: Sequence[Segment]) -> list[Segment]:
-    """Put together what lies side by side on the same track."""
+    """Merge adjacent ranges on the same track."""
     ends = {each.track: each.slot + each.blocks for each in segments}
     return [Segment(-1, track, 0, end) for track, end in sorted(ends.items())]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.mems import MemsStorage
-from sledsim.show.arguments import require_several, whole_number
+from sledsim.show.arguments import require_integer, require_several
 from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
@@ -62,16 +62,18 @@ class Relation:
     page_bytes: int = 8192
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "records", whole_number(SledsimError, "records", self.records, 1, MOST_RECORDS))
+        object.__setattr__(self, "records", require_integer(SledsimError, "records", self.records, 1, MOST_RECORDS))
         given = require_several(SledsimError, "attributes", self.attributes, "bytes of each attribute, such as (8, 32)")
         for number, size in enumerate(given, 1):
             if isinstance(size, int) and size < 1:
                 says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
                 allowed: dict[str, object] = {"least": 1, "whole": True}
                 raise make_error(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
-        sizes = tuple(whole_number(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
+        sizes = tuple(require_integer(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
         object.__setattr__(self, "attributes", sizes)
-        object.__setattr__(self, "page_bytes", whole_number(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES))
+        object.__setattr__(
+            self, "page_bytes", require_integer(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES)
+        )
         if not self.attributes:
             says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
             raise make_error(SledsimError, "missing", says, path="attributes")
@@ -110,7 +112,7 @@ class Runs(NamedTuple):
     lbns, blocks
         First block and number of blocks of each.
     sizes
-        How many of them are asked for together, batch after batch; each by itself if not given.
+        How many of them are requested together, batch after batch; each by itself if not given.
     """
 
     lbns: "NDArray[np.uint64]"

@@ -17,7 +17,7 @@ __all__ = ["TwoAxes", "has_points"]
 
 
 def has_points(device: Device) -> bool:
-    """Tell whether blocks lie at points, from which the device can go on along either axis.
+    """Return true if blocks lie at points, from which the device can go on along either axis.
 
     Parameters
     ----------
