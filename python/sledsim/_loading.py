@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -70,7 +69,9 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     package
         The package's name.
     """
-    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    # `pathlib` would take a third of the time to import the package.
+    with open(f"{sys.modules[package].__file__}i", encoding="utf-8") as file:  # noqa: PTH123
+        stub = file.read()
     homes = {name: (module, original) for module, original, name in IMPORT.findall(stub)}
 
     def load(name: str) -> Any:

@@ -186,7 +186,7 @@ def compare_enclosures(
 
 
 def _said(found: ReliabilityReport | SimulatedReport) -> str:
-    """Say what an enclosure is, and why it was simulated if it was."""
+    """Return an enclosure in words, and the reason if it was simulated."""
     needed = needs_simulation(found.description)
     return said_of(found.description) + (f"; simulated ({', '.join(needed)})" if needed else "")
 

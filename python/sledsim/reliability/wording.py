@@ -81,7 +81,7 @@ def enclosure_table(description: Description, name: str | None, mttf: str | None
 
 
 def _life_rows(device: EnclosureDevice) -> list[list[str]]:
-    """Return what of a device goes beyond a constant rate of failures."""
+    """Return table rows of the failures of a device that have no constant rate."""
     rows = []
     if device.lifetime and device.lifetime.kind != "exponential":
         life = device.lifetime

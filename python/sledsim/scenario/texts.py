@@ -185,7 +185,7 @@ def _unread(name: Path | str, says: str) -> ScenarioError:
 
 
 def _detected(text: str, name: str, what: str) -> tuple[str, str]:
-    """Tell TOML, YAML and JSON apart by their first line that says something."""
+    """Return the notation, TOML, YAML or JSON, from the first line with content."""
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith("#")), None)
     if first is None:

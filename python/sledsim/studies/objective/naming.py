@@ -51,7 +51,7 @@ def wrongly_named(
     device: str | None = None,
     rate_per_s: float | None = None,
 ) -> list[Fault]:
-    """Return what is wrong with the names that a role goes by, and with what means nothing for it.
+    """Return the faults of a role's names, and of keys without effect for it.
 
     Parameters
     ----------

@@ -347,7 +347,7 @@ def _names(role: Role, change: Change) -> str:
 
 
 def _title(role: Role, change: Change) -> str:
-    """Return what is run on the devices."""
+    """Return the scenarios of the devices."""
     return role.title_on(change(role.mems_devices()[0]))
 
 

@@ -63,7 +63,7 @@ class Role(ABC):
         """Return the MEMS devices that have the role, whole, each once."""
 
     def title_on(self, device: Mapping[str, Any]) -> str:
-        """Return what is run where a device has the role.
+        """Return the scenario in which a device has the role.
 
         Parameters
         ----------
@@ -92,11 +92,11 @@ class Role(ABC):
 
     @abstractmethod
     def sampled_by(self, sampling: "RoleTest") -> str:
-        """Say what the samples are of, such as ``10 seeds``."""
+        """Return the kind and number of samples, such as ``10 seeds``."""
 
     @abstractmethod
     def measure(self, sampling: "RoleTest") -> str:
-        """Return what is measured, with its unit."""
+        """Return the label of the metric, with its unit."""
 
 
 class ScenarioRole(Role):
@@ -169,7 +169,7 @@ class ScenarioRole(Role):
         return means
 
     def sampled_by(self, sampling: "RoleTest") -> str:
-        """Say what the samples are of."""
+        """Return the kind and number of samples."""
         if _replays(self._with.values["workload"]):
             return f"{BATCHES} stretches of the trace"
         requests = sampling.requests or self._with.values["run"]["requests"]
@@ -177,7 +177,7 @@ class ScenarioRole(Role):
         return ", ".join(part for part in parts if part)
 
     def measure(self, sampling: "RoleTest") -> str:
-        """Return what is measured, with its unit."""
+        """Return the label of the metric, with its unit."""
         return LESS_IS_BETTER[sampling.metric]
 
 
@@ -222,11 +222,11 @@ class LayoutRole(Role):
         return min(found, key=sum)
 
     def sampled_by(self, sampling: "RoleTest") -> str:
-        """Say what the samples are of."""
+        """Return the kind and number of samples."""
         return f"{BATCHES} batches of {sampling.requests or FETCHES} fetches in all"
 
     def measure(self, sampling: "RoleTest") -> str:
-        """Return what is measured, with its unit."""
+        """Return the label of the metric, with its unit."""
         if sampling.metric != RESPONSE:
             says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
             raise make_error(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
@@ -347,7 +347,7 @@ def _changed(drive: dict[str, Any], change: Change) -> dict[str, Any]:
 
 
 def _shortened(run: Mapping[str, Any], requests: int) -> dict[str, Any]:
-    """Return what is measured with so many requests; what is left out at the start stays the same share of them."""
+    """Return run keys with a number of requests; the warm-up stays the same share of them."""
     before = run["requests"]
     warmup = run["warmup_requests"] * requests // before if before else run["warmup_requests"]
     return {**run, "requests": requests, "warmup_requests": warmup}

@@ -90,13 +90,13 @@ class EquivalentBlocks(Layout):
         return self._cylinders * self._sled.tracks * self._sled.rows * self._sled.blocks_per_row
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: the rows of the tips that hold it, up and down in turn."""
+        """Return the accesses of a scan: the rows of the tips that hold it, up and down in turn."""
         if attribute is None:
             return self._read(_by_track(self.share.segments))
         return self._read([each for each in self.share.segments if each.attribute == attribute])
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
         import numpy as np
 
         sled, size = self._sled, self.device.block_bytes

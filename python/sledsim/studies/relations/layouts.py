@@ -195,7 +195,7 @@ class Layout(ABC):
 
     @abstractmethod
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value.
+        """Return the accesses of a scan.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Layout(ABC):
 
     @abstractmethod
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows.
+        """Return the accesses that fetch single rows.
 
         Parameters
         ----------
@@ -242,11 +242,11 @@ class RowMajor(Layout):
         return self._pages * self._per_page
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: every page, whatever is wanted."""
+        """Return the accesses of a scan: every page, whatever is wanted."""
         return _one_run(0, self.blocks)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: a page for each."""
+        """Return the accesses that fetch single rows: a page for each."""
         import numpy as np
 
         pages = records // np.uint64(self.relation.records_per_page)
@@ -273,13 +273,13 @@ class ColumnMajor(Layout):
         return self._starts[-1]
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: the pages of the attributes wanted."""
+        """Return the accesses of a scan: the pages of the attributes wanted."""
         if attribute is None:
             return _one_run(0, self.blocks)
         return _one_run(self._starts[attribute], self._starts[attribute + 1] - self._starts[attribute])
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: a page of every attribute."""
+        """Return the accesses that fetch single rows: a page of every attribute."""
         import numpy as np
 
         lbns = np.stack(
@@ -322,7 +322,7 @@ class TipSubset(Layout):
         return self._stripes * sum(self._tracks) * self._track_blocks
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: in each stripe the tracks of the attributes wanted, whole."""
+        """Return the accesses of a scan: in each stripe the tracks of the attributes wanted, whole."""
         import numpy as np
 
         if attribute is None:
@@ -333,7 +333,7 @@ class TipSubset(Layout):
         return Runs(tracks * np.uint64(self._track_blocks), blocks)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
         import numpy as np
 
         size = np.uint64(self.device.block_bytes)
