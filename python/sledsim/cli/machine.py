@@ -145,46 +145,46 @@ def machine(
 def _program(program: str | None, words: list[str]) -> dict[str, Any]:
     """Return the program and its jobs, or the command, to run."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if program is None:
         if not words:
             says = "name a program with --program NAME, or give a command after --"
-            raise wrong(SledsimError, "missing", says, path="program")
+            raise make_error(SledsimError, "missing", says, path="program")
         return {"command": words[0] if len(words) == 1 else shlex.join(words)}
     if len(words) > 1 or (words and program != "fio"):
         parts: list[str | tuple[str]] = [("program",), f" {program} takes no further arguments: {shlex.join(words)}"]
-        raise wrong(SledsimError, "conflict", parts, path="program", value=program)
+        raise make_error(SledsimError, "conflict", parts, path="program", value=program)
     return {"name": program, "job": words[0] if words else None}
 
 
 def _sizes(given: list[str]) -> dict[str, int]:
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     _require_unique("size", [each.partition("=")[0] for each in given])
     sizes = {}
     for each in given:
         key, _, value = each.partition("=")
         if not (value.isascii() and value.isdecimal()):
-            raise wrong(
+            raise make_error(
                 SledsimError, "misfit", f"--size {each}: expected KEY=N, such as files=2000", path="size", value=each
             )
         if len(value) > MOST_DIGITS:
             says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
-            raise wrong(SledsimError, "out-of-range", says, path="size", value=each)
+            raise make_error(SledsimError, "out-of-range", says, path="size", value=each)
         sizes[key] = int(value)
     return sizes
 
 
 def _require_unique(option: str, given: list[str]) -> None:
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     twice = [each for place, each in enumerate(given) if each in given[:place]]
     if twice:
         says = f"--{option} {twice[0]} is given twice: leave one out"
-        raise wrong(SledsimError, "conflict", says, path=option, value=twice[0])
+        raise make_error(SledsimError, "conflict", says, path=option, value=twice[0])
 
 
 def _with_device_option(error: "SledsimError", devices: list[str]) -> "SledsimError":
@@ -205,8 +205,8 @@ def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]
 def _require_absent(key: str, value: object, says: str, other: str) -> None:
     """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if value is not None:
         parts: list[str | tuple[str]] = [(key,), says, (other,)]
-        raise wrong(SledsimError, "conflict", parts, path=key, value=value)
+        raise make_error(SledsimError, "conflict", parts, path=key, value=value)
