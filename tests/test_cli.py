@@ -271,7 +271,9 @@ def test_device_seeks_are_printed_drawn_and_written(sledsim_cli: Callable[..., O
     assert len(surface["seek_ms"]) == len(surface["x_um"]) > 1000
 
 
-def test_trace_summarises_prints_and_converts(sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path) -> None:
+def test_trace_summarises_prints_and_converts(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path
+) -> None:
     assert json.loads(sledsim_cli("trace", trace_file, "--json").out)["records"] == 50
     assert "records" in sledsim_cli("trace", trace_file).out
     lines = sledsim_cli("trace", trace_file, "--head", "3").out.splitlines()
