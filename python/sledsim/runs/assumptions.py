@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sledsim.show.naming import counted
+
 __all__ = ["replay_assumptions"]
 
 #: The treatment of addresses, by the key ``fit``.
 FITS = {"error": "addresses unchanged", "wrap": "addresses wrapped", "scale": "addresses scaled"}
+
+
+#: Keys of units that a user can set, and their names.
+UNITS = {"sector_bytes": "bytes of a sector", "time_unit": "time unit"}
 
 
 def replay_assumptions(summary: Mapping[str, Any]) -> str:
@@ -18,15 +24,13 @@ def replay_assumptions(summary: Mapping[str, Any]) -> str:
         The summary of a run of a trace.
     """
     workload = summary["scenario"]["workload"]
-    trace = summary.get("trace") or {}
-    parts = [trace[key] for key in ("format", "times", "addresses") if trace.get(key)]
-    parts.append(FITS[workload["fit"]])
+    replay = summary["replay"]
+    units = [workload[key] and f"{name} {workload[key]}" for key, name in UNITS.items()]
     scale = workload["time_scale"]
-    modes = {
-        "open": "arrivals as recorded" if scale == 1 else f"arrivals as recorded, times × {scale:g}",
-        "closed": "closed loop with recorded gaps",
-        "outstanding": f"{workload['outstanding']} outstanding",
-        "auto": "arrivals as recorded" if scale == 1 else f"arrivals as recorded, times × {scale:g}",
+    arrivals = {
+        "open": "open: arrivals as recorded" + (f", times × {scale:g}" if scale != 1 else ""),
+        "closed": "closed: gaps as recorded",
+        "outstanding": f"closed: {counted(workload['outstanding'], 'request')} outstanding",
     }
-    parts.append(trace.get("mode") or modes[workload["mode"]])
-    return "assumed: " + ", ".join(parts)
+    parts = [f"format {replay['format']} ({replay['detected_by']})", *units, FITS[workload["fit"]]]
+    return ", ".join([*filter(None, parts), arrivals[replay["mode"]]])

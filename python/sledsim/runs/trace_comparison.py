@@ -26,7 +26,7 @@ __all__ = ["DEFAULT_DEVICES", "Combination", "TraceComparison", "compare_on_trac
 #: The devices of a comparison without a choice: two generations of MEMS storage and two disks whose energy is modelled.
 DEFAULT_DEVICES = ("g2", "g3", "travelstar", "ultrastar36z15")
 
-HEADERS = ["device", "scheduler", "keeps up", "mean (ms)", "p99 (ms)", "busy (%)", "mJ/request", "requests/s"]
+HEADERS = ["device, scheduler", "keeps up", "mean (ms)", "p99 (ms)", "busy (%)", "mJ/request", "requests/s"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Combination:
     @property
     def name(self) -> str:
         """Device and scheduler."""
-        return f"{self.device} {self.scheduler}"
+        return f"{self.device}, {self.scheduler}"
 
     @property
     def keeps_up(self) -> bool:
@@ -67,12 +67,11 @@ class Combination:
     def row(self) -> list[str]:
         """Return the row of the table."""
         if self.result is None:
-            return [self.device, self.scheduler, "failed", *["–"] * (len(HEADERS) - 3)]
+            return [self.name, "failed", *["–"] * (len(HEADERS) - 2)]
         found = self.result
         response, energy, busy = found["response"] or {}, found["energy"], found["utilisation"]["fraction"]
         return [
-            self.device,
-            self.scheduler,
+            self.name,
             "yes" if self.keeps_up else "no",
             number(response.get("mean_ms")),
             number(response.get("p99_ms")),
@@ -139,8 +138,7 @@ class TraceComparison(OneTable, Shown):
         best = self.best
         if best is None or best.result is None or other.result is None:
             return None
-        mean, low, high = other.result.response_difference(best.result)
-        return None if low is None or high is None else Interval(mean, low, high)
+        return other.result.response_difference(best.result)
 
     def verdict(self) -> str:
         """Return the best combination and its margin over the second best, in one sentence."""
@@ -157,7 +155,7 @@ class TraceComparison(OneTable, Shown):
             return f"{text}; the trace is too short for a confidence interval of its margin over {second.name}"
         if margin.low <= 0:
             return f"{text}; its margin over {second.name} may be chance: {_interval(margin)}"
-        return f"{text}, {_interval(margin)} below {second.name}"
+        return f"{text}: {_interval(margin)} below {second.name}"
 
     def table(self) -> Table:
         """Return a row per combination, with the best one and the assumptions below."""
@@ -171,7 +169,7 @@ class TraceComparison(OneTable, Shown):
         if unpowered:
             notes.append(f"energy is not modelled: {', '.join(dict.fromkeys(unpowered))}")
         if replayed is not None:
-            notes.append(replay_assumptions(replayed.summary))
+            notes.append(f"assumed: {replay_assumptions(replayed.summary)}")
         title = f"trace {Path(self.trace).name}{requests}"
         return Table(HEADERS, [each.row() for each in self.combinations], title=title, notes=notes)
 
