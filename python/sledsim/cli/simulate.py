@@ -133,14 +133,16 @@ def replay(
         typer.Option(
             "--device",
             "-d",
-            metavar="NAME,…",
-            help="Devices of the catalogue, or device files (default: a comparison of g2, g3 and two disks).",
+            metavar="NAME",
+            help="Device of the catalogue, or a device file; several with commas (default: g2, g3 and two disks).",
             autocompletion=device_names,
         ),
     ] = None,
     scheduler: Annotated[
         list[str] | None,
-        typer.Option("--scheduler", metavar="NAME,…", help="Schedulers.", autocompletion=scheduler_names),
+        typer.Option(
+            "--scheduler", metavar="NAME", help="Scheduler; several with commas.", autocompletion=scheduler_names
+        ),
     ] = None,
     time_scale: Annotated[
         float | None, typer.Option(metavar="X", help="Multiply the times between arrivals by X.")
@@ -223,12 +225,20 @@ def _compare_on_trace(
     trace: Path, devices: list[str], schedulers: list[str], overrides: list[str], *, as_json: bool, plot: Path | None
 ) -> None:
     """Print a comparison of devices and schedulers on a trace."""
-    from sledsim.runs.trace_comparison import compare_on_trace
+    from sledsim.runs.replaying import replay_scenario, require_effect
+    from sledsim.runs.running import run_resolved
+    from sledsim.runs.trace_comparison import compare_combinations
+    from sledsim.scenario.reading import resolve, set_list
 
     check_chart(plot)
-    comparison = compare_on_trace(
-        trace, devices or None, schedulers or None, overrides=overrides, log=plot is not None, progress=True
-    )
+
+    def run_one(device: str, scheduler: str) -> "Result":
+        given = set_list({"device": device, "scheduler": scheduler})
+        scenario = resolve(replay_scenario(trace, device), [*given, *overrides])
+        require_effect(scenario)
+        return run_resolved(scenario, log=plot is not None, progress=True)
+
+    comparison = compare_combinations(trace.name, devices or None, schedulers or None, run_one)
     print_result(comparison, as_json=as_json)
     if not comparison.complete:
         print_error(f"interrupted: the results are those so far{not_drawn(plot)}")

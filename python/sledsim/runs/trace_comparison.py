@@ -1,6 +1,6 @@
 """One trace replayed on several devices and schedulers: which keep up, and which is fastest."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from sledsim.show.tables import Table, number
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["DEFAULT_DEVICES", "Combination", "TraceComparison", "compare_on_trace"]
+__all__ = ["DEFAULT_DEVICES", "Combination", "TraceComparison", "compare_combinations", "compare_on_trace"]
 
 #: The devices of a comparison without a choice: two generations of MEMS storage and two disks whose energy is modelled.
 DEFAULT_DEVICES = ("g2", "g3", "travelstar", "ultrastar36z15")
@@ -67,7 +67,7 @@ class Combination:
     def row(self) -> list[str]:
         """Return the row of the table."""
         if self.result is None:
-            return [self.name, "failed", *["–"] * (len(HEADERS) - 2)]
+            return [self.name, "too small", *["–"] * (len(HEADERS) - 2)]
         found = self.result
         response, energy, busy = found["response"] or {}, found["energy"], found["utilisation"]["fraction"]
         return [
@@ -233,32 +233,59 @@ def compare_on_trace(
     Returns
     -------
     TraceComparison
-        A combination whose replay failed, such as on a device that is too small, has its error.
+        A combination whose device is too small for the trace has the error.
 
     Raises
     ------
     SledsimError
-        If every replay failed: the error of the first.
+        If the trace, a name or a key is invalid, or every device is too small.
     """
-    names = _names("devices", DEFAULT_DEVICES if devices is None else devices)
-    policies = _names("schedulers", ("fcfs",) if schedulers is None else schedulers)
     sets = overrides if isinstance(overrides, Mapping | str) else list(overrides)
+
+    def run_one(device: str, scheduler: str) -> Result:
+        return replay(trace, device, scheduler=scheduler, overrides=sets, log=log, progress=progress, **workload)
+
+    return compare_combinations(str(trace), devices, schedulers, run_one)
+
+
+def compare_combinations(
+    trace: str,
+    devices: Iterable[str] | str | None,
+    schedulers: Iterable[str] | str | None,
+    run_one: Callable[[str, str], Result],
+) -> TraceComparison:
+    """Compare the results of a function for every combination of devices and schedulers.
+
+    Parameters
+    ----------
+    trace
+        The name of the trace.
+    devices, schedulers
+        As for :func:`compare_on_trace`.
+    run_one
+        Replays the trace on a device with a scheduler.
+
+    Raises
+    ------
+    SledsimError
+        An error other than a device that is too small; or the first one, if every device is too small.
+    """
     found: list[Combination] = []
-    for device in names:
-        for scheduler in policies:
+    for device in _names("devices", DEFAULT_DEVICES if devices is None else devices):
+        for scheduler in _names("schedulers", ("fcfs",) if schedulers is None else schedulers):
             try:
-                result = replay(
-                    trace, device, scheduler=scheduler, overrides=sets, log=log, progress=progress, **workload
-                )
+                result = run_one(device, scheduler)
             except SledsimError as error:
+                if any(fault.kind != "misfit" for fault in error.faults):
+                    raise
                 found.append(Combination(label_of(device), scheduler, None, error))
                 continue
             found.append(Combination(label_of(device), scheduler, result))
             if not result.complete:
-                return TraceComparison(str(trace), found)
+                return TraceComparison(trace, found)
     if all(each.result is None for each in found):
         raise next(each.error for each in found if each.error is not None)
-    return TraceComparison(str(trace), found)
+    return TraceComparison(trace, found)
 
 
 def _names(argument: str, given: Iterable[str] | str) -> list[str]:
