@@ -165,7 +165,7 @@ def missing_scipy() -> ReliabilityError:
 
 
 def _checked(start: object, end: object, rate: float) -> float:
-    """Refuse what is no rate."""
+    """Raise for a value that is no rate."""
     if start is LOSS:
         says = f"transition from {start!r} to {end!r}: lost data does not come back"
         raise make_error(ReliabilityError, "conflict", says, value=end)
@@ -191,7 +191,7 @@ def _reached(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float
 
 
 def _require_loss(states: list[Hashable], leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> None:
-    """Refuse a chain with a state from which data is never lost."""
+    """Raise for a chain with a state from which data is never lost."""
     leads: set[Hashable] = {LOSS}
     entering: dict[Hashable, list[Hashable]] = {}
     for a in states:

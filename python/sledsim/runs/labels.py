@@ -1,4 +1,4 @@
-"""What to call runs."""
+"""Labels of runs."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -102,7 +102,7 @@ class Role:
     systems
         Components that ask one; the first is tried most.
     waits
-        Whether requests wait for it, so that one may starve.
+        True if requests wait for it, so that one may starve.
     apart_ns
         How long one burst of requests comes after another, ns: some of a burst still wait then, or none any more.
     alone_ns
@@ -149,7 +149,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether it did."""
+        """True if it did."""
         return not self.fault
 
 
@@ -173,7 +173,7 @@ class PolicyCheck(OneTable, Plain):
 
     @property
     def passed(self) -> bool:
-        """Whether it keeps to the contract, as far as this is tried."""
+        """True if it keeps to the contract, as far as this is tried."""
         return all(verdict.passed for verdict in self.verdicts)
 
     def table(self) -> Table:
@@ -303,7 +303,7 @@ class Asking(Policy):
 
 
 class Twice(Replacement):
-    """Another policy, whose choices are asked for once more than they count."""
+    """Another policy, whose choices are requested once more than they count."""
 
     of: dict[str, Any]
 

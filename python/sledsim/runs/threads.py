@@ -9,7 +9,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, overload
 
 from sledsim import _core
-from sledsim.show.faults import make_error, most_of, require_whole
+from sledsim.show.arguments import require_integer
+from sledsim.show.faults import make_error, most_of
 
 __all__ = ["Pool", "in_threads", "processors", "threads_of"]
 
@@ -25,7 +26,7 @@ def processors() -> int:
 
 
 def threads_of(given: int | None, path: str = "threads") -> int:
-    """Return how many threads are to share out work: as many as there are processors where nothing is said.
+    """Return how many threads are to share out work: as many as there are processors if not given.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def threads_of(given: int | None, path: str = "threads") -> int:
     """
     if given is None:
         return processors()
-    require_whole(_core.SledsimError, path, given, 1, MOST_THREADS)
+    require_integer(_core.SledsimError, path, given, 1, MOST_THREADS)
     return given
 
 
@@ -94,7 +95,7 @@ class Pool:
         Parameters
         ----------
         join
-            Whether to wait for those that have been begun.
+            True to wait for those that have been begun.
         """
         with suppress(Empty):
             while True:
@@ -140,7 +141,7 @@ def in_threads(
 ) -> "Generator[tuple[int, Future[Found]] | None]":
     """Apply a function to items at the same time, and yield the outcomes as they come.
 
-    Once nobody asks for more, as after Ctrl-C, no further item is begun. The threads are daemons: what they are at then
+    Once no more is requested, as after Ctrl-C, no further item is begun. The threads are daemons: what they are at then
     does not keep the program from ending.
 
     Parameters
@@ -154,9 +155,9 @@ def in_threads(
     tick_s
         How often to yield ``None`` while there is no outcome, s; never if not given.
     join
-        Whether to wait at the end for what has been begun.
+        True to wait at the end for what has been begun.
     over
-        Set once nobody asks for more, before it is waited for: what takes long may look at it, and end.
+        Set once no more is requested, before it is waited for: what takes long may look at it, and end.
 
     Yields
     ------

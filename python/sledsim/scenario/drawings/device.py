@@ -110,7 +110,7 @@ def tips_of(of: Relations) -> tuple[int, int, int]:
 
 
 def require_device(of: Relations) -> None:
-    """Refuse a drawing of which no device can be made.
+    """Raise for a drawing of which no device can be made.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def matched_disk(
 
 
 def require_size(path: str, size_bytes: object) -> None:
-    """Refuse a size of the reads to compare that takes longer to read than any seek could be told by.
+    """Raise for a size of the reads to compare that takes longer to read than any seek could be told by.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
 
 
 def _require(mems: Device, disk: Device) -> None:
-    """Refuse devices that can't stand for each other."""
+    """Raise for devices of different block sizes or too small a capacity."""
     if mems.parameters["mechanism"] != "mems":
         says = f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2"
         raise make_error(SledsimError, "unsupported", says, path="device", value=mems.label)

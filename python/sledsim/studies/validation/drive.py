@@ -403,7 +403,7 @@ def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
 
 
 def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np.generic]]", trace: str | Path) -> None:
-    """Refuse a trace that reaches beyond the drive: it is another drive's."""
+    """Raise for a trace that reaches beyond the drive: it is another drive's."""
     import numpy as np
 
     made = _core.Device(dict(device))
