@@ -1,4 +1,4 @@
-"""Pieces of work shared out among threads, the outcomes as they come."""
+"""Functions run on threads, with their results in order of completion."""
 
 import os
 import threading
@@ -21,12 +21,12 @@ Found = TypeVar("Found")
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads_of(given: int | None, path: str = "threads") -> int:
-    """Return how many threads are to share out work: as many as there are processors if not given.
+    """Return the number of threads; the number of processors if not given.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def threads_of(given: int | None, path: str = "threads") -> int:
 
 
 class Pool:
-    """Threads that take up calls in the order in which they are handed in.
+    """A pool of threads that runs calls in order of submission.
 
     They are daemons: what they are at does not keep the program from ending.
 
@@ -63,7 +63,7 @@ class Pool:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
 
     def submit(self, call: Callable[[], Found]) -> "Future[Found]":
-        """Have a function called; what it returns or raises stands in the outcome.
+        """Submit a call; the future has its result or exception.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class Pool:
         return future
 
     def _begin(self) -> None:
-        """Begin one more thread, or leave it at those that there are."""
+        """Start one more thread, unless the system cannot."""
         thread = threading.Thread(target=self._work, daemon=True, name="sledsim")
         try:
             thread.start()
@@ -90,7 +90,7 @@ class Pool:
             self._threads.append(thread)
 
     def stop(self, *, join: bool = False) -> None:
-        """Begin no further call: those that wait are cancelled.
+        """Start no further call, and cancel those that wait.
 
         Parameters
         ----------

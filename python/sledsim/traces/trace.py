@@ -212,7 +212,7 @@ class Trace:
         return count
 
     def _require_data(self, chosen: str, path: Path) -> None:
-        """Raise for to write what consists of flushes alone in a format that has none."""
+        """Raise if a trace of flushes alone is written in a format without flushes."""
         is_empty = True
         for batch in self:
             if not batch["flush"].all():

@@ -1,4 +1,4 @@
-"""Names of roles: which there are, and what goes with a role of each kind."""
+"""Names of roles and the options of each kind of role."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

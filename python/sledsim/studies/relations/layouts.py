@@ -158,7 +158,7 @@ class Pieces(NamedTuple):
 
 
 class Layout(ABC):
-    """Where the values of a relation lie on a device.
+    """The placement of a relation's values on a device.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Layout(ABC):
 
     @abstractmethod
     def _arrange(self) -> None:
-        """Work out where things lie."""
+        """Compute the placement."""
 
     def _page_blocks(self) -> int:
         """Return the blocks of a page."""
@@ -352,7 +352,7 @@ class TipSubset(Layout):
 
 
 def mems_storage(device: Device, layout: str) -> MemsStorage:
-    """Return the device as MEMS storage, or say why the layout needs one.
+    """Return the device as MEMS storage; raise if it is another device.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def layout_named(name: str) -> type[Layout]:
 
 
 def merged(lbns: "NDArray[np.int64]", blocks: "NDArray[np.int64]") -> Runs:
-    """Return runs of blocks with those put together that follow each other.
+    """Return runs of blocks with adjacent runs merged.
 
     Parameters
     ----------
