@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sledsim::devices::disk::{DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
+use sledsim::devices::disk::{BlockRange, DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
 use sledsim::scenario::DeviceSpec;
 use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
@@ -171,7 +171,7 @@ proptest! {
     #![proptest_config(cases(size(1000, 3000)))]
 
     #[test]
-    fn every_lbn_lies_where_its_scheme_puts_it(p in designs()) {
+    fn lbns_follow_the_sparing_scheme(p in designs()) {
         let layout = Layout::new(&p).expect("holds together");
         let lbns = written_out(&p);
         prop_assert_eq!(layout.capacity_blocks(), lbns.len() as u64);
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn runs_are_as_long_as_they_can_be(p in designs()) {
+    fn runs_are_of_maximum_length(p in designs()) {
         let layout = Layout::new(&p).expect("holds together");
         let lbns = written_out(&p);
         let after = |place: Place, sectors: u32| Place { sector: place.sector + sectors, ..place };
@@ -206,13 +206,14 @@ proptest! {
     }
 
     #[test]
-    fn tracks_and_cylinders_know_their_lbns(p in designs()) {
+    fn lbns_of_tracks_and_cylinders(p in designs()) {
         let layout = Layout::new(&p).expect("holds together");
         let (mut tracks, mut cylinders) = (BTreeMap::new(), BTreeMap::new());
         let lbns = written_out(&p);
         for (lbn, (_, regular)) in (0u64..).zip(&lbns) {
-            tracks.entry((regular.cylinder, regular.head)).or_insert((lbn, lbn)).1 = lbn;
-            cylinders.entry(regular.cylinder).or_insert((lbn, lbn)).1 = lbn;
+            let block = BlockRange { first: lbn, end: lbn + 1 };
+            tracks.entry((regular.cylinder, regular.head)).or_insert(block).end = block.end;
+            cylinders.entry(regular.cylinder).or_insert(block).end = block.end;
         }
         for (lbn, (_, regular)) in (0u64..).zip(&lbns) {
             prop_assert_eq!(layout.track_of(lbn), tracks[&(regular.cylinder, regular.head)]);
@@ -313,7 +314,7 @@ fn follow(p: &DiskParameters, layout: &Layout) {
     while lbn < layout.mapped_blocks() {
         let run = layout.run(lbn);
         let zone = run.zone as usize;
-        let turn = layout.turn(zone, run.place.cylinder, run.place.head);
+        let turn = layout.track_index(zone, run.place.cylinder, run.place.head);
         let order = (run.place.cylinder, turn, run.place.sector);
         assert!(behind < Some(order), "{}: LBN {lbn} lies at {:?}", p.name, run.place);
         let last = Place { sector: run.place.sector + run.blocks as u32 - 1, ..run.place };

@@ -44,7 +44,7 @@ impl<'a> Platter<'a> {
         let parts = |sectors: f64| (sectors * f64::from(SECTOR_PARTS).exp2()).round() as u128;
         let cylinders = u128::from(place.cylinder - z.first_cylinder);
         let surfaces = u128::from(self.drive.surfaces);
-        let turn = u128::from(self.layout.turn(zone, place.cylinder, place.head));
+        let turn = u128::from(self.layout.track_index(zone, place.cylinder, place.head));
         let tracks = cylinders * (surfaces - 1) + turn;
         let sectors = u128::from(place.sector) + u128::from(self.slips_before(zone, cylinders * surfaces, turn));
         let whole = parts(z.first_sector_offset)

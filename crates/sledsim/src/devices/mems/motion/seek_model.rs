@@ -6,24 +6,24 @@ use core::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the time of a Y seek is modelled.
+/// Model of the time of a Y seek.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeekModel {
     /// No springs: constant acceleration, and `2v/a` for each reversal (Griffin et al. 1999, equations 4 and 5).
     FirstOrder,
-    /// Springs, as DiskSim 4.0 computes: a move in pieces of constant force between reversals at constant force.
+    /// Springs as in DiskSim 4.0: a move in pieces of constant force, between reversals at constant force.
     Decomposed,
-    /// Springs: the least time any force within the actuator's bound takes.
+    /// Springs: the shortest time of any force within the actuator's bound.
     #[default]
     TimeOptimal,
 }
 
 impl SeekModel {
-    /// Every model, in the order of rising detail.
+    /// All models, in the order of increasing detail.
     pub const ALL: [Self; 3] = [Self::FirstOrder, Self::Decomposed, Self::TimeOptimal];
 
-    /// The name used in scenarios.
+    /// Returns the name in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl fmt::Display for SeekModel {
     }
 }
 
-/// A name that is none of [`SeekModel`]'s.
+/// A name that is not a [`SeekModel`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown seek model `{0}`: expected first-order, decomposed or time-optimal")]
 pub struct UnknownSeekModel(pub String);
