@@ -232,7 +232,7 @@ fn gap_sectors(mechanics: &Mechanics, sectors: u64, lbn: u64) -> u64 {
 }
 
 #[test]
-fn skews_part_tracks_and_cylinders() {
+fn skews_separate_tracks_and_cylinders() {
     for mapping in [Mapping::Cylinder, Mapping::SerpentineByZone, Mapping::Serpentine] {
         let p = DiskParameters { mapping, ..drive(3, &json!([zone(0, 4, 10), zone(5, 9, 10)])) };
         let mechanics = Mechanics::new(&p).expect("a drive");
@@ -260,7 +260,7 @@ fn zones_begin_at_their_offset() {
 }
 
 #[test]
-fn slips_beside_their_spares_turn_what_follows() {
+fn slips_with_near_spares_shift_following_tracks() {
     let slipped = |sparing| {
         let mut zone = zone(0, 4, 10);
         zone["spares"] = 1.into();
@@ -293,7 +293,7 @@ const DRIVES: [(&str, u64, u64); 6] = [
 ];
 
 #[test]
-fn real_drives_hold_what_they_are_sold_with() {
+fn real_drives_have_their_nominal_capacity() {
     for (name, counted, sold) in DRIVES {
         let Some(path) = reference(&format!("drives/{name}/{name}.diskspecs")) else { return };
         let DeviceSpec::Disk(p) =
@@ -307,7 +307,7 @@ fn real_drives_hold_what_they_are_sold_with() {
     }
 }
 
-/// Goes through all LBNs, run by run: each lies behind the one before on the medium, and is found again.
+/// Checks all LBNs, run by run: each comes after the previous one on the medium, and the map is invertible.
 fn follow(p: &DiskParameters, layout: &Layout) {
     let mut behind = None;
     let mut lbn = 0;
@@ -337,7 +337,7 @@ fn refusal(p: &DiskParameters) -> String {
 }
 
 #[test]
-fn contradictions_are_named() {
+fn contradictory_layouts_are_rejected() {
     let with = |key: &str, value: Value| {
         let mut second = zone(5, 9, 10);
         second[key] = value;
@@ -371,7 +371,7 @@ fn contradictions_are_named() {
 }
 
 #[test]
-fn the_largest_drive_is_placed_in_no_time_and_room() {
+fn largest_layout_is_fast_and_small() {
     // The ends of the parameters' ranges.
     let mut whole = zone(0, 99_999_999, 1_000_000);
     whole["spares"] = 7.into();

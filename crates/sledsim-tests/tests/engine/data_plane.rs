@@ -45,7 +45,7 @@ fn systems() -> Vec<System> {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn reads_return_written_data() {
     for (index, system) in systems().into_iter().chain([sleds(SpreadLayout::Split)]).enumerate() {
         let mut ground = Ground::new(system, index as u64);
         let span_blocks = ground.capacity_blocks().min(LOAD.span_blocks);
@@ -58,7 +58,7 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
-fn after_a_cut_media_hold_what_they_promised_or_something_newer() {
+fn media_hold_acknowledged_or_newer_data_after_a_power_cut() {
     for (index, system) in systems().into_iter().enumerate() {
         let mut ground = Ground::new(system, index as u64);
         // The atlas10k reports writes that only its buffer has.
@@ -89,7 +89,7 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
 }
 
 #[test]
-fn writes_acknowledged_too_early_are_found() {
+fn early_acknowledgements_are_detected() {
     let mut system = drive("g2", fcfs::POLICY.default, false);
     let child = system.root();
     Planted::over(&mut system, child, Bug::EarlyAcknowledge);

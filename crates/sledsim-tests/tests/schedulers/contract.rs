@@ -1,4 +1,4 @@
-//! What every policy of the registry keeps to, and every policy against an exhaustive search.
+//! Contract of all policies of the registry, and each against an exhaustive search.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use sledsim::time::Time;
 use sledsim_testing::sled::{read, Sled};
 use sledsim_testing::tiers::{cases, size};
 
-/// What is done to a scheduler.
+/// An operation on a scheduler.
 #[derive(Clone, Debug)]
 enum Step {
     /// Time passes and a request becomes ready.
@@ -201,7 +201,7 @@ fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>
 proptest! {
     #![proptest_config(cases(size(600, 4_000)))]
     #[test]
-    fn every_policy_decides_as_its_definition(
+    fn every_policy_equals_its_reference(
         spec in any_spec(),
         sled in any_sled(),
         steps in prop::collection::vec(step(), 1..120),
@@ -213,7 +213,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(60))]
     #[test]
-    fn long_queues_are_decided_the_same(
+    fn long_queues_equal_the_reference(
         spec in any_spec(),
         sled in any_sled(),
         lbns in prop::collection::vec(any::<u64>(), 300..600),
@@ -257,7 +257,7 @@ fn each_request_is_served_exactly_once() {
 }
 
 #[test]
-fn an_empty_scheduler_gives_nothing() {
+fn empty_scheduler_returns_none() {
     for policy in POLICIES {
         let sled = Sled::mems();
         let mut scheduler = build(&policy.default, &sled);
@@ -291,7 +291,7 @@ fn the_same_requests_are_served_in_the_same_order() {
 }
 
 #[test]
-fn what_is_taken_is_gone_and_the_rest_stays() {
+fn take_removes_only_the_taken_request() {
     for policy in POLICIES {
         let mut sled = Sled::mems();
         let mut scheduler = build(&policy.default, &sled);
@@ -339,7 +339,7 @@ fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
 fn fair_policies_do_not_starve_and_greedy_ones_do() {
     let waits = wait_at_the_far_end;
     assert_eq!(waits(fcfs::POLICY.default), Some(1));
-    // A sweep passes each of the 500 LBNs near the start at most a few times before it goes on.
+    // A sweep serves each of the 500 LBNs near the start at most a few times before it leaves them.
     for spec in [look::POLICY.default, clook::POLICY.default, SchedulerSpec::Vscan(vscan::Spec { r: 1.0 })] {
         assert!(waits(spec).is_some_and(|it| it < 1_000), "{spec:?}");
     }
@@ -390,7 +390,7 @@ fn long_queues_are_not_searched_exhaustively() {
 }
 
 #[test]
-fn a_million_cylinders_are_fine() {
+fn a_million_cylinders() {
     let mut sled = Sled { cylinders: 1_000_000, ..Sled::mems() };
     for policy in POLICIES {
         let mut scheduler = build(&policy.default, &sled);

@@ -81,7 +81,7 @@ fn check(Case { name, document }: &Case) {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn reads_return_written_data() {
     cases().par_iter().for_each(check);
 }
 
