@@ -6,9 +6,8 @@ use serde_json::{json, Value};
 use sledsim::schedulers::{asptf, vscan, zsptf, SchedulerSpec, POLICIES};
 
 #[test]
-fn names_and_titles_are_unique() {
+fn names_are_unique() {
     let names: Vec<&str> = POLICIES.iter().map(|it| it.name).collect();
-    assert_eq!(names, ["fcfs", "look", "clook", "vscan", "sstf_lbn", "sptf", "asptf", "sdf", "zsptf"]);
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     for policy in POLICIES {
         assert_eq!(policy.default.name(), policy.name);
