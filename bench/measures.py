@@ -148,7 +148,7 @@ def timed(scenario: Scenario) -> Found:
     """Run a scenario, after a short run of it: the processor time of a request."""
     import sledsim
 
-    sledsim.run(scenario, set={"run.requests": 100})
+    sledsim.run(scenario, overrides={"run.requests": 100})
     start = time.process_time()
     done = sledsim.run(scenario).requests.completed
     return {"each_s": (time.process_time() - start) / done}
@@ -252,7 +252,7 @@ def count_hits(way: str, _: float, folder: Path) -> Found:
         library = compiled("custom_cache", folder)
         policies["compiled"] = {"library": library, "symbol": "lru", "state_bytes": 16, "slot_bytes": 8}
     start = time.process_time()
-    found = sledsim.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
+    found = sledsim.studies.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
     assert found.references > found.requests > 0, found
     return {"each_s": (time.process_time() - start) / found.references}
 
@@ -268,13 +268,13 @@ def draw_figure_4(_: float, __: Path) -> Found:
     from sledsim.reliability import Description, mttf_h
 
     # What is loaded when it is first needed is counted with `import`.
-    mttf_h(Description.of(enclosure_tables(1, 0)))
+    mttf_h(Description.load(enclosure_tables(1, 0)))
     start = time.process_time()
     for strategy in ("preventive", "mandatory"):
         for repair in ("1 day", "1 week", "2 weeks", "1 month", "3 months"):
             for spares in range(6):
                 tables = enclosure_tables(1, spares, **{"strategy": strategy, strategy: repair})
-                assert mttf_h(Description.of(tables)) > 0
+                assert mttf_h(Description.load(tables)) > 0
     return {"each_s": time.process_time() - start}
 
 

@@ -151,7 +151,7 @@ def test_the_result_names_the_mechanism_and_the_hash_of_its_source(folder: Path)
     assert (device["source"], device["folder"]) == (source, str(folder.resolve()))
     assert device["parameters"] == {**SLED, "settle_ms": 0.4}
     assert sledsim.run(result.summary["scenario"]).response == result.response
-    slower = sledsim.run(result.summary["scenario"], set={"device.settle_ms": 2.0})
+    slower = sledsim.run(result.summary["scenario"], overrides={"device.settle_ms": 2.0})
     assert slower.response.mean_ms > result.response.mean_ms
 
 
@@ -174,7 +174,7 @@ def test_what_is_written_and_what_is_set_comes_to_the_same() -> None:
     other = pickle.loads(pickle.dumps(whole))
     assert other == whole
     assert sledsim.run(other).response == sledsim.run(whole).response
-    typed = sledsim.scenario.CustomDevice(python="custom_mechanism:Sled", parameters={"settle_ms": 0.4})
+    typed = sledsim.scenario.models.CustomDevice(python="custom_mechanism:Sled", parameters={"settle_ms": 0.4})
     assert sledsim.Scenario(**scenario_with(typed)).resolve() == whole.values
 
 
@@ -385,7 +385,7 @@ FORGETS = """\
 )
 def test_the_contract_is_tried(folder: Path, given: dict[str, str], rule: str, says: str) -> None:
     mine = write(folder, FORGETS.format(**{"blocks": "6_750_000", "asked": "pass", "served": "pass", **given}))
-    found = sledsim.check_policy(mine, role="device")
+    found = sledsim.runs.check_policy(mine, role="device")
     assert found.passed == (not rule)
     first = next((verdict for verdict in found.verdicts if not verdict.passed), None)
     assert ("" if first is None else first.rule) == rule
@@ -396,7 +396,7 @@ def test_the_contract_is_tried(folder: Path, given: dict[str, str], rule: str, s
 def test_a_device_by_itself_has_it(library: Path) -> None:
     own = sledsim.Device("custom_mechanism:Sled", settle_ms=0.4)
     function = sledsim.Device(compiled(library, "sled", 16, {**SLED, "settle_ms": 0.4}))
-    assert (type(own).__name__, own.capacity_blocks, own.block_bytes) == ("CustomDevice", 2500 * 2700, 512)
+    assert (type(own).__name__, own.capacity_blocks, own.block_bytes) == ("PluginDevice", 2500 * 2700, 512)
     places = np.arange(0, own.capacity_blocks, 99_991)
     assert (own.positioning_ms(places) == function.positioning_ms(places)).all()
     one, other = (device.serve(places, 8) for device in (own, function))
@@ -427,7 +427,7 @@ def test_a_class_may_be_given_itself() -> None:
     result = sledsim.run(scenario_with({"python": Same}))
     assert result.summary["scenario"]["system"]["device"]["name"].endswith(":Same")
     assert sledsim.Device(Same).capacity_bytes == 4_096_000
-    assert sledsim.check_policy(Same, role="device").passed
+    assert sledsim.runs.check_policy(Same, role="device").passed
 
 
 def test_a_function_of_this_process_may_be_given() -> None:
@@ -453,12 +453,16 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     import subprocess
     import sys
 
-    page = (ROOT / "docs" / "how-to" / "custom-mechanism.md").read_text()
-    module, program = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
+    module, program = [
+        block
+        for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+        if "my_drum" in block or "Drum" in block
+    ]
     (folder / "my_drum.py").write_text(module)
     # As many runs, and shorter ones.
     (folder / "program.py").write_text(program.replace("5_000", "300").replace("500", "50"))
     done = subprocess.run([sys.executable, "program.py"], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "sptf" in done.stdout
-    assert sledsim.check_policy("my_drum:Drum", role="device").passed
+    assert sledsim.runs.check_policy("my_drum:Drum", role="device").passed

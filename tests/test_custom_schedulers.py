@@ -271,7 +271,7 @@ def test_hooks_hear_of_every_request(folder: Path, system: dict[str, Any]) -> No
     mine = write(folder, HOOKED)
     rate = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
     scenario = {**SCENARIO, "workload": rate, "system": {**system, "scheduler": {"python": mine}}}
-    assert sledsim.run(scenario, set={"run.requests": 1000}).complete
+    assert sledsim.run(scenario, overrides={"run.requests": 1000}).complete
 
 
 def test_the_command_line_takes_a_policy_over_any_other(
@@ -309,15 +309,15 @@ def test_sweeps_take_it(folder: Path) -> None:
     assert len(rows) == 4
     for row in rows:
         weight, device = float(row["values"]["scheduler.weight"]), row["values"]["device"]
-        built_in = sledsim.run(scenario_with({"name": "asptf", "weight": weight}), set={"device": device})
+        built_in = sledsim.run(scenario_with({"name": "asptf", "weight": weight}), overrides={"device": device})
         assert row["metrics"]["response.mean_ms"]["mean"] == built_in.response.mean_ms
 
 
 @pytest.mark.usefixtures("folder")
 def test_objective_tests_take_it() -> None:
-    sampling = sledsim.Sampling(requests=300, replications=2)
+    sampling: dict[str, Any] = {"requests": 300, "replications": 2}
     own, built_in = (
-        sledsim.merit(name, rate_per_s=900, sampling=sampling) for name in ("custom_schedulers:Sptf", "sptf")
+        sledsim.studies.merit(name, rate_per_s=900, **sampling) for name in ("custom_schedulers:Sptf", "sptf")
     )
     assert own.to_dict()["decisive"] == built_in.to_dict()["decisive"]
 
@@ -361,7 +361,7 @@ def test_a_class_may_be_given_itself() -> None:
 @pytest.mark.usefixtures("folder")
 def test_typed_scenarios_take_it() -> None:
     flat = sledsim.Scenario(**scenario_with({"python": "custom_schedulers:AgedSptf", "weight": 2}))
-    own = sledsim.scenario.CustomPolicy(python="custom_schedulers:AgedSptf", parameters={"weight": 2})
+    own = sledsim.scenario.models.CustomPolicy(python="custom_schedulers:AgedSptf", parameters={"weight": 2})
     typed = sledsim.Scenario(**scenario_with(own))
     assert flat.resolve() == typed.resolve()
     assert sledsim.Scenario.load(flat).resolve() == typed.resolve()
@@ -370,7 +370,7 @@ def test_typed_scenarios_take_it() -> None:
 def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     import re
 
-    page = (ROOT / "docs" / "how-to" / "custom-policies.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     module, program, *_ = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
     assert len([line for line in (module + program).splitlines() if line.strip()]) <= 32
     (folder / "my_policy.py").write_text(module)
@@ -380,4 +380,4 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     for workload in ("cello-like", "snake-like", "tpcc-like", "tpcd-like", "all points"):
         assert workload in done.stdout
-    assert sledsim.check_policy("my_policy:ReadsFirst").passed
+    assert sledsim.runs.check_policy("my_policy:ReadsFirst").passed

@@ -61,8 +61,7 @@ def test_the_order_of_keys_and_the_notation_are_of_no_account(numbers: range, tm
         notation = NOTATIONS[scene.number % len(NOTATIONS)]
         path = tmp_path / f"document.{notation}"
         text = written_as(notation, shuffled(scene.random, document))
-        # Paths of a document start from its folder, those of a table from where one stands.
-        path.write_text(text.replace("examples/", f"{random_scenarios.__file__.rpartition('tools')[0]}examples/"))
+        path.write_text(text)
         said = found(path)
         assert json.loads(said)["response"] == json.loads(expected)["response"], (scene.number, notation)
 
@@ -85,7 +84,7 @@ def sweep_of(numbers: range, folder: Path) -> sledsim.sweep.Sweep:
     """Return a sweep whose points are random scenarios, by their workload and their system."""
     documents = [short(scene) for scene in scenes(numbers, folder)]
     together = {key: [each[key] for each in documents] for key in ("workload", "system", "seed")}
-    return sledsim.sweep.Sweep({**documents[0], "run": {"requests": 60}}, zipped=[together])
+    return sledsim.sweep.Sweep({**documents[0], "run": {"requests": 60}}, zip=[together])
 
 
 def rows_of(store: Path) -> dict[str, dict[tuple[int, int], float]]:

@@ -32,23 +32,23 @@ ALL_ON = ["system.spin_down=immediate", "system.merge={}", "system.subsector=tru
 
 
 @pytest.fixture(scope="module")
-def strategies() -> sledsim.PowerComparison:
-    return sledsim.power(SCENARIO, set=BUSY)
+def strategies() -> sledsim.studies.PowerComparison:
+    return sledsim.power(SCENARIO, overrides=BUSY)
 
 
 @pytest.fixture(scope="module")
-def policies() -> sledsim.PowerComparison:
+def policies() -> sledsim.studies.PowerComparison:
     return sledsim.power(SCENARIO, policies=True)
 
 
-def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.PowerComparison) -> None:
+def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.studies.PowerComparison) -> None:
     assert list(strategies.results) == STRATEGIES
     for name, settings in zip(STRATEGIES, [[], *([each] for each in ALL_ON), ALL_ON], strict=True):
-        alone = sledsim.run(SCENARIO, set=[*BUSY, *settings])
+        alone = sledsim.run(SCENARIO, overrides=[*BUSY, *settings])
         assert strategies[name].to_json() == alone.to_json(), name
 
 
-def test_every_strategy_saves_what_it_can(strategies: sledsim.PowerComparison) -> None:
+def test_every_strategy_saves_what_it_can(strategies: sledsim.studies.PowerComparison) -> None:
     rows = {row["name"]: row for row in strategies.rows()}
     for name in ("spin-down", "subsector"):
         assert rows[name]["saved_share"] > 0.05, name
@@ -63,7 +63,7 @@ def test_every_strategy_saves_what_it_can(strategies: sledsim.PowerComparison) -
     assert rows["spin-down"]["response_ratio"] > 1
 
 
-def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.PowerComparison) -> None:
+def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.studies.PowerComparison) -> None:
     rows = {row["name"]: row for row in strategies.rows()}
     # A seeking sled takes the power of an idle one, and the tips have the same bits to read: only time is saved.
     assert rows["merging"]["saved_share"] == pytest.approx(0, abs=1e-9)
@@ -71,7 +71,7 @@ def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.
     assert "with spin-down it counts" in strategies.notes[0]
 
 
-def test_rows_are_ratios_to_the_base(strategies: sledsim.PowerComparison) -> None:
+def test_rows_are_ratios_to_the_base(strategies: sledsim.studies.PowerComparison) -> None:
     base, *others = strategies.rows()
     assert (base["saved_share"], base["response_ratio"], base["throughput_ratio"]) == (None, None, None)
     for row in others:
@@ -92,7 +92,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
         "system.delayed_startup": {"requests": 3, "wait_ms": 2.0},
         "run.requests": 200,
     }
-    found = sledsim.power(SCENARIO, set=sets)
+    found = sledsim.power(SCENARIO, overrides=sets)
     systems = {name: result.summary["scenario"]["system"] for name, result in found.results.items()}
     for name, system in systems.items():
         stops, merges = name in ("spin-down", "together"), name in ("merging", "together")
@@ -136,7 +136,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
     ],
 )
 def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str]) -> None:
-    found = sledsim.power(SCENARIO, set=["run.requests=500", *sets])
+    found = sledsim.power(SCENARIO, overrides=["run.requests=500", *sets])
     notes = "\n".join(found.notes)
     for word in words:
         assert word in notes, f"{word!r} in {notes!r}"
@@ -160,7 +160,7 @@ def test_a_trace_is_given_only_what_it_can_have(tmp_path: Path, mode: str, remed
     # All at once on a queue: they wait together, but apart from each other.
     apart = ["1,0,0,4096,R", "1,0,8192,4096,R", "1,0,81920,4096,R"]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *apart]) + "\n")
-    notes = "\n".join(sledsim.power(scenario, set=["workload.mode=open"]).notes)
+    notes = "\n".join(sledsim.power(scenario, overrides=["workload.mode=open"]).notes)
     assert "the rule of Lin et al." in notes
     assert "sequential runs" not in notes
 
@@ -177,14 +177,14 @@ def test_what_does_nothing_is_explained_for_several_streams_too() -> None:
     notes = "\n".join(sledsim.power(scenario).notes)
     assert "raise the load (workload.time_scale below 1)" in notes
     assert 'set workload.streams.0.last_block = "uniform"' in notes
-    notes = "\n".join(sledsim.power(scenario, set=["workload.streams.0.metadata.share=0"]).notes)
+    notes = "\n".join(sledsim.power(scenario, overrides=["workload.streams.0.metadata.share=0"]).notes)
     assert "none of the requests is metadata" in notes
-    notes = "\n".join(sledsim.power(scenario, set=["workload.streams.0.metadata.share=1"]).notes)
+    notes = "\n".join(sledsim.power(scenario, overrides=["workload.streams.0.metadata.share=1"]).notes)
     assert "subsector" not in notes
 
 
 def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
-    found = sledsim.power(SCENARIO, set=["run.time_s=1e-9"])
+    found = sledsim.power(SCENARIO, overrides=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
     assert "–" in str(found)
     assert [note.partition(",")[0] for note in found.notes] == ["no request was completed in the measurement window"]
@@ -192,7 +192,7 @@ def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     assert found.plot().to_dict()["title"]
 
 
-def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerComparison) -> None:
+def test_policies_are_compared_with_staying_ready(policies: sledsim.studies.PowerComparison) -> None:
     names = list(policies.results)
     assert names[0] == "never"
     # 0.5 ms: the break-even time of g2 over a fixed span.
@@ -207,7 +207,7 @@ def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerCompari
     assert "hindsight" in str(policies)
 
 
-def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: sledsim.PowerComparison) -> None:
+def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: sledsim.studies.PowerComparison) -> None:
     least_w = 0.05
     row = next(row for row in policies.rows() if row["name"] == "timeout 500 µs")
     window_s = policies["timeout 500 µs"].run.measured_s
@@ -224,7 +224,7 @@ def test_policies_keep_what_else_the_scenario_sets() -> None:
         "system.delayed_startup": {"requests": 2, "wait_ms": 1.0},
         "device.inactive_after_ms": 20.0,
     }
-    found = sledsim.power(SCENARIO, set=sets, policies=True)
+    found = sledsim.power(SCENARIO, overrides=sets, policies=True)
     assert list(found.results)[:2] == ["never", "device's own"]
     assert "timeout 7 ms" in found.results
     for name, result in found.results.items():
@@ -243,8 +243,8 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
         result.summary["run"]["complete"] = len(ran) < 2
         return result
 
-    monkeypatch.setattr("sledsim.studies.power.strategies.run_resolved", second_is_interrupted)
-    found = sledsim.power(SCENARIO, set=["run.requests=100"])
+    monkeypatch.setattr("sledsim.studies.power_saving.strategies.run_resolved", second_is_interrupted)
+    found = sledsim.power(SCENARIO, overrides=["run.requests=100"])
     assert list(found.results) == STRATEGIES[:2]
     assert not found.complete
     assert found.rows()[1]["saved_share"] is None
@@ -260,7 +260,7 @@ def test_what_was_interrupted_is_not_drawn(
         result.summary["run"]["complete"] = False
         return result
 
-    for module in ("sledsim.studies.power.strategies", "sledsim.runs.running"):
+    for module in ("sledsim.studies.power_saving.strategies", "sledsim.runs.running"):
         monkeypatch.setattr(f"{module}.run_resolved", is_interrupted)
     picture, table = tmp_path / "picture.svg", tmp_path / "timeline.csv"
     for command in (["power"], ["power", "--policies"], ["compare"], ["run", "--timeline", table]):
@@ -272,7 +272,7 @@ def test_what_was_interrupted_is_not_drawn(
     assert table.exists()
 
 
-def test_bars_are_as_long_as_their_energies(strategies: sledsim.PowerComparison) -> None:
+def test_bars_are_as_long_as_their_energies(strategies: sledsim.studies.PowerComparison) -> None:
     rows = strategies.rows()
     [bars] = [table for table in strategies.tables() if table.headers[0] == "energy by state"]
     most = max(row["total_j"] for row in rows)
@@ -284,13 +284,13 @@ def test_the_command_prints_what_python_finds(sledsim_cli: Callable[..., Outcome
     sets = ["--set", "run.requests=500"]
     found = sledsim_cli("power", scenario_file, *sets)
     assert (found.status, found.err) == (0, "")
-    assert found.out == str(sledsim.power(scenario_file, set=["run.requests=500"])) + "\n"
+    assert found.out == str(sledsim.power(scenario_file, overrides=["run.requests=500"])) + "\n"
     # Notes are sentences: a terminal folds them.
     assert max(map(len, found.out.partition("notes\n")[0].splitlines())) <= 80
     given = scenario_file.read_text()
     assert sledsim_cli("power", "-", *sets, given=given).out == found.out
     listed = sledsim_cli("power", scenario_file, *sets, "--policies").out
-    assert listed == str(sledsim.power(scenario_file, set=["run.requests=500"], policies=True)) + "\n"
+    assert listed == str(sledsim.power(scenario_file, overrides=["run.requests=500"], policies=True)) + "\n"
 
 
 def test_the_command_prints_json_and_nothing_else(
@@ -402,7 +402,7 @@ def test_a_return_that_draws_less_than_rest_costs_nothing_over_a_fixed_span() ->
 
 @pytest.mark.parametrize(("kilo", "format_"), [(1, None), (1000, "~s")])
 def test_large_figures_have_short_labels(monkeypatch: pytest.MonkeyPatch, kilo: int, format_: str | None) -> None:
-    found = sledsim.power(SCENARIO, set=["run.requests=50"])
+    found = sledsim.power(SCENARIO, overrides=["run.requests=50"])
     rows = [{**row, "total_j": 99.0 * kilo} for row in found.rows()]
     monkeypatch.setattr(found, "rows", lambda: rows)
     energy = found.plot().to_dict()["hconcat"][0]["layer"][0]

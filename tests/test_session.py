@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_a_snapshot_goes_its_own_way() -> None:
 
 def test_the_result_names_what_drove_it() -> None:
     scenario = {"workload": {"arrival": ARRIVAL}, "system": DRIVE, "title": "driven"}
-    session = sledsim.Session(scenario, set=["device.settle_constants=0"])
+    session = sledsim.Session(scenario, overrides=["device.settle_constants=0"])
     session.serve([7], 8)
     result = session.result()
     assert result.title == "driven"
@@ -121,8 +121,8 @@ def test_the_result_names_what_drove_it() -> None:
 
 
 def test_a_file_gives_its_system() -> None:
-    session = sledsim.Session(ROOT / "examples" / "first.toml")
-    assert session.capacity_blocks == sledsim.Session(str(ROOT / "examples" / "first.toml")).capacity_blocks > 0
+    session = sledsim.Session(EXAMPLES / "first.toml")
+    assert session.capacity_blocks == sledsim.Session(str(EXAMPLES / "first.toml")).capacity_blocks > 0
     assert session.block_bytes == 512
 
 
@@ -201,7 +201,7 @@ def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None
     for name in ("log", "check"):
         with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected true or false"):
             sledsim.Session("g2", **{name: value})
-    for call in (session.restore, sledsim.Session, sledsim.check_policy):
+    for call in (session.restore, sledsim.Session, sledsim.runs.check_policy):
         with pytest.raises(sledsim.SledsimError):
             call(value)
     assert (session.under_way, session.now_ns) == (0, 0)
@@ -220,7 +220,7 @@ def test_what_is_wrong_with_columns_is_told() -> None:
         with pytest.raises(sledsim.SledsimError, match=says):
             session.submit_all(**{**COLUMNS, **changed})
     with pytest.raises(sledsim.ScenarioError, match="expected texts PATH=VALUE, or values by path, not int 3"):
-        sledsim.Session("g2", set=3)
+        sledsim.Session("g2", overrides=3)
     session.submit(0, read=0)  # type: ignore[arg-type]
     assert [done.status for done in session.drain()] == ["served"]
 

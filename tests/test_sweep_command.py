@@ -13,12 +13,12 @@ import duckdb
 import pytest
 from scipy import stats
 
-from conftest import ROOT, TOML
+from conftest import TOML, examples_of
 from sledsim import SledsimError
-from sledsim.sweep import Results, Store, Sweep, compare, results, run
+from sledsim.sweep import Results, Store, Sweep, compare_pairs, results, run
 from sledsim.sweep.paired import Difference
 from sledsim.sweep.parts import manifest_path
-from sledsim.sweep.results import estimate as confidence_of
+from sledsim.sweep.result_set import estimate as confidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ RATE = "workload.arrival.rate_per_s"
 SWEEP = """
 scenario = "base.toml"
 replications = 6
-set = { "run.requests" = 400 }
+overrides = { "run.requests" = 400 }
 [axes]
 scheduler = ["fcfs", "sptf"]
 workload.arrival.rate_per_s = { from = 400, to = 1200, step = 400 }
@@ -165,7 +165,7 @@ def test_export_of_some_metrics_and_of_tables(
 
 
 def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> None:
-    comparison = compare(found, axis=("scheduler", "fcfs", "sptf"))
+    comparison = compare_pairs(found, axis=("scheduler", "fcfs", "sptf"))
     values = found.values("response.mean_ms")
     by_point = {found.points[point][RATE]: {} for point in found.points}  # type: ignore[var-annotated]
     for (point, replication), value in values.items():
@@ -205,11 +205,11 @@ def test_diff_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> N
 def test_diff_of_two_stores_and_of_two_sweeps_of_one(
     folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    other = Sweep.load(folder / "rates.toml", set=["device=g3"])
+    other = Sweep.load(folder / "rates.toml", overrides=["device=g3"])
     run(other, tmp_path / "s")
     told = sledsim_cli("sweep", "compare", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
     assert told.out.count("B is lower") == 7
-    second = Sweep(other.scenario, other.axes, replications=6, set=other.set, name="g3")
+    second = Sweep(other.scenario, other.axes, replications=6, overrides=other.overrides, name="g3")
     run(second, tmp_path / "s")
     told = sledsim_cli(
         "sweep", "compare", tmp_path / "s", "--sweep", "rates", "--sweep", "g3", "-m", "response.mean_ms"
@@ -220,14 +220,19 @@ def test_diff_of_two_stores_and_of_two_sweeps_of_one(
 def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path) -> None:
     base = Sweep.load(folder / "rates.toml")
     independent = Sweep(
-        base.scenario, base.axes, replications=6, random_numbers="independent", set=base.set, name="independent"
+        base.scenario,
+        base.axes,
+        replications=6,
+        random_numbers="independent",
+        overrides=base.overrides,
+        name="independent",
     )
     run(independent, tmp_path / "s")
     found = results(tmp_path / "s")
     with pytest.raises(SledsimError, match="have no seeds in common"):
-        compare(found, axis=("scheduler", "fcfs", "sptf"))
+        compare_pairs(found, axis=("scheduler", "fcfs", "sptf"))
     with pytest.raises(SledsimError, match="have no seeds in common"):
-        compare(results(folder / "s"), found)
+        compare_pairs(results(folder / "s"), found)
 
 
 @pytest.mark.parametrize(
@@ -303,17 +308,22 @@ def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
     assert [row["overload"] is not None for row in found.to_dict()["points"]] == [
         point in overloaded for point in sorted(found.points)
     ]
-    differences = compare(found, axis=("scheduler", "fcfs", "look")).differences(["response.mean_ms"])
+    differences = compare_pairs(found, axis=("scheduler", "fcfs", "look")).differences(["response.mean_ms"])
     verdicts = {(each.values or {}).get(RATE): each.verdict for each in differences}
     assert verdicts.pop("500") in ("may be chance", "B is lower", "B is higher")
     assert verdicts == {"4000": "A and B cannot keep up", None: "A and B cannot keep up"}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", examples_of("sweep"), ids=lambda path: path.stem)
 def test_examples_run(path: Path, tmp_path: Path) -> None:
-    sweep = Sweep.load(path, set=["run.requests=50", "run.warmup_requests=0"])
+    sweep = Sweep.load(path, overrides=["run.requests=50", "run.warmup_requests=0"])
     short = Sweep(
-        sweep.scenario, sweep.axes, zipped=sweep.zipped, samples=sweep.samples, set=sweep.set, name=sweep.name
+        sweep.scenario,
+        sweep.axes,
+        zip=sweep.zip,
+        samples=sweep.sample,
+        overrides=sweep.overrides,
+        name=sweep.name,
     )
     report = run(short, tmp_path / "s")
     assert (report.done, report.failed) == (len(short), 0)

@@ -18,7 +18,7 @@ import pytest
 
 import sledsim
 from conftest import size
-from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare, results, run
+from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare_pairs, results, run
 from sledsim.sweep import status as status_of
 from sledsim.sweep.store import MANY_BATCHES
 from sledsim.sweep.tables import COLUMNS
@@ -58,7 +58,7 @@ def test_a_store_has_what_single_runs_find(tmp_path: Path) -> None:
     )
     ((key,),) = place
     seed = [task.seed for task in SWEEP.tasks()][4]
-    single = sledsim.run(BASE, set={"scheduler": "fcfs", RATE: 900, "seed": seed})
+    single = sledsim.run(BASE, overrides={"scheduler": "fcfs", RATE: 900, "seed": seed})
     metrics = dict(store.rows("SELECT metric, value FROM metrics WHERE key = ?", [key]))
     assert metrics["response.mean_ms"] == single.response.mean_ms
     assert metrics["energy.states.seek.energy_j"] == next(
@@ -115,7 +115,7 @@ def test_a_rerun_skips_what_is_there(tmp_path: Path) -> None:
 def test_another_seed_scenario_or_version_is_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(SWEEP, tmp_path / "s")
     assert run(Sweep(BASE, SWEEP.axes, replications=3, seed=4), tmp_path / "s").skipped == 0
-    assert run(Sweep(BASE, SWEEP.axes, replications=3, set=["run.requests=51"]), tmp_path / "s").skipped == 0
+    assert run(Sweep(BASE, SWEEP.axes, replications=3, overrides=["run.requests=51"]), tmp_path / "s").skipped == 0
     monkeypatch.setattr("sledsim._core.__version__", "99.0")
     monkeypatch.setattr("sledsim.sweep.recording.__version__", "99.0")
     monkeypatch.setattr("sledsim.sweep.running.__version__", "99.0")
@@ -176,7 +176,7 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     assert told.out.count(distinct) == 2
     assert "workload.fit = error, scheduler = sptf" in told.out
     with pytest.raises(StoreError, match="no two runs that make a pair have both been done"):
-        compare(results(store), axis=("workload.fit", "error", "wrap")).table()
+        compare_pairs(results(store), axis=("workload.fit", "error", "wrap")).table()
     again = run(sweep, store, retry_failed=True)
     assert (again.failed, again.skipped) == (2, 2)
     assert len(everything(store)["runs"]) == 4
@@ -191,7 +191,7 @@ def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
     # The trace is not there at first, so nothing can be run; its key cannot be known either.
     trace = tmp_path / "late.csv"
     base = {"workload": {"path": str(trace)}, "system": {"device": "g2"}}
-    sweep = Sweep(BASE, zipped=[{"scheduler": ["fcfs", "look"]}], name="late")
+    sweep = Sweep(BASE, zip=[{"scheduler": ["fcfs", "look"]}], name="late")
     run(sweep, tmp_path / "s")
     with Evaluation(base, tmp_path / "s", name="late-trace") as evaluation:
         assert evaluation.evaluate([{"scheduler": "fcfs"}])[0][0].error == f"{trace}: No such file or directory"
@@ -382,7 +382,7 @@ def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) ->
 
 @pytest.mark.slow
 def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
-    sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), set=["run.requests=60000"])
+    sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), overrides=["run.requests=60000"])
     lags = []
 
     def look(progress: Progress) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import sledsim
 from sledsim import RunError, ScenarioError, _core
-from sledsim.scenario import DriveSystem, Member, PartitionSystem, Scenario, VolumesSystem, resolve
+from sledsim.scenario import Scenario, resolve
+from sledsim.scenario.models import DriveSystem, Member, PartitionSystem, VolumesSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ def test_what_is_written_suits_the_schema_for_editors() -> None:
 
 
 def test_an_explanation_draws_the_tree(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
-    found = sledsim.explain(SCENARIO)
+    found = sledsim.scenario.explain(SCENARIO)
     drawn = str(found)
     for text in ("volumes shelf", "├─ members[0..1]: 2 × drive", "└─ members[2]: partition", "   └─ child: drive"):
         assert text in drawn
@@ -124,7 +125,7 @@ def test_what_needs_one_drive_says_so() -> None:
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
         sledsim.power(SCENARIO)
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
-        sledsim.device("g2", set={"system": {"kind": "partition", "child": "g2", "bytes": 512}})
+        sledsim.device("g2", overrides={"system": {"kind": "partition", "child": "g2", "bytes": 512}})
     disks = {**SCENARIO, "system": {"kind": "volumes", "members": ["g2", "atlas10k"]}}
     with pytest.raises(RunError, match="the powers of atlas10k are not known"):
         sledsim.run(disks, timeline=True)

@@ -144,7 +144,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         "sledsim.run",
         (RUNS,),
         {
-            "set": SETS,
+            "overrides": SETS,
             "log": TRUTHS,
             "timeline": ("True", "(0.0, 1.0)", "(1, 0)"),
             "check": TRUTHS,
@@ -154,10 +154,10 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "compare": (
         "sledsim.compare",
         ((f"[{SCENARIO}, {SCENARIO}]", f"{{'a': {SCENARIO}}}", "[result]", "[]"),),
-        {"set": SETS},
+        {"overrides": SETS},
     ),
-    "load": ("sledsim.Scenario.load", (RUNS,), {"set": SETS}),
-    "explain": ("sledsim.explain", (RUNS,), {"set": SETS}),
+    "load": ("sledsim.Scenario.load", (RUNS,), {"overrides": SETS}),
+    "explain": ("sledsim.scenario.explain", (RUNS,), {"overrides": SETS}),
     "histogram": ("result.histogram", (("'response'", "'wait'"), ("'all'", "'reads'")), {}),
     "frame": (
         "result.write_log",
@@ -167,7 +167,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "plot": ("result.plot", (("'response'", "'phases'", "'energy'", "'timeline'"),), {}),
     "device_plot": ("device.plot", (("'seek'", "'zones'", "'seek-surface'"),), {}),
     "hit_ratio": (
-        "sledsim.hit_ratio",
+        "sledsim.studies.hit_ratio",
         (
             ("'examples/office.csv'",),
             ("'lru'", "['arc', 'lru']", "'2q:in_share=0.3'", "{'name': 'lru'}"),
@@ -181,11 +181,11 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         },
     ),
     "open_trace": (
-        "sledsim.open_trace",
+        "sledsim.traces.open_trace",
         (("'examples/office.csv'", "Path('examples')"),),
         {"format": ("'csv'",), "skip_bad": ("0",), "columns": ("{'time': 't_ns'}",)},
     ),
-    "head": ("sledsim.open_trace('examples/office.csv').head", (("1", "5", "10**9"),), {}),
+    "head": ("sledsim.traces.open_trace('examples/office.csv').head", (("1", "5", "10**9"),), {}),
     "sweep": (
         "sledsim.sweep.Sweep",
         (
@@ -197,7 +197,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
             "seed": ("1", "0"),
             "random_numbers": ("'common'",),
             "name": ("'a'",),
-            "zipped": ("()", "[{'a': [1]}]"),
+            "zip": ("()", "[{'a': [1]}]"),
         },
     ),
     "range": (
@@ -209,12 +209,12 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "at_most": ("sledsim.reliability.failures_at_most", (("1", "3"), ("20",), ("1e5",), ("9.0", "'1 year'")), {}),
     "mttf": (
         "sledsim.reliability.mttf_h",
-        (("Path('examples/enclosures/hong2006.toml')",),),
-        {"set": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")},
+        (("Path('examples/hong2006.toml')",),),
+        {"overrides": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")},
     ),
     "lifetimes": (
         "sledsim.reliability.simulate",
-        (("Path('examples/enclosures/raid6.toml')",),),
+        (("Path('examples/raid6.toml')",),),
         {
             "years": ("(1.0,)", "[1, 3]", "()"),
             "lifetimes": ("1000", "2000"),
@@ -227,8 +227,8 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         },
     ),
     "relation": (
-        "sledsim.relation",
-        (("'g2'", "'hong2006'"), ("sledsim.Relation()", "None")),
+        "sledsim.studies.relation_times",
+        (("'g2'", "'hong2006'"), ("sledsim.studies.Relation()", "None")),
         {"fetches": ("3", "10"), "seed": ("1",), "layouts": ("['row']", "[]")},
     ),
     "replay": (
@@ -236,11 +236,15 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (("'examples/office.csv'", "Path('examples/office.csv')"),),
         {"device": ("'g2'",), "fit": ("'wrap'", "'scale'"), "scheduler": ("'sptf'",), "log": TRUTHS},
     ),
-    "matched": ("sledsim.matched_disk", (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")), {"bytes": ("4096", "512")}),
+    "matched": (
+        "sledsim.studies.matched_disk",
+        (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")),
+        {"bytes": ("4096", "512")},
+    ),
     "catalogue": ("sledsim.device", (("'g2'", "'cheetah73'"),), {}),
     "workload": ("sledsim.workloads.catalog", (), {}),
-    "power": ("sledsim.power", (RUNS,), {"set": SETS, "progress": ("stop",)}),
-    "session": ("sledsim.Session", (RUNS,), {"set": SETS, "log": TRUTHS, "timeline": ("True", "(0.0, 1.0)")}),
+    "power": ("sledsim.power", (RUNS,), {"overrides": SETS, "progress": ("stop",)}),
+    "session": ("sledsim.Session", (RUNS,), {"overrides": SETS, "log": TRUTHS, "timeline": ("True", "(0.0, 1.0)")}),
     "submit": (f"{SESSION}.submit", (("0", "5"), ("1", "8")), {"read": TRUTHS, "fua": TRUTHS, "at_ns": INSTANTS}),
     "flush": (f"{SESSION}.flush", (), {"at_ns": INSTANTS}),
     "advance": (f"{SESSION}.advance", (INSTANTS,), {}),
@@ -249,16 +253,16 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (LBNS, COUNTS),
         {"read": TRUTHS, "fua": TRUTHS, "flush": TRUTHS, "at_ns": INSTANTS, "until_ns": INSTANTS},
     ),
-    "design": ("sledsim.design", (DRAWINGS,), {"set": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
+    "design": ("sledsim.studies.design", (DRAWINGS,), {"overrides": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
     "drawn": (
         "sledsim.run",
         ((SCENARIO,),),
-        {"set": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")},
+        {"overrides": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")},
     ),
     "connect": (
         "connect",
         (("Path(folder, 'a.db')", "'/nowhere/a.db'", "folder"), ("'g2'", "scenario", SESSION)),
-        {"set": SETS, "cache_kib": ("2000", "1", "0")},
+        {"overrides": SETS, "cache_kib": ("2000", "1", "0")},
     ),
     "execute": (
         f"{DATABASE}.execute",
@@ -274,14 +278,14 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
             "files": ("[folder]", "['examples', 'docs']", "('examples/office.csv',)"),
             "sizes": ("{'files': 5}", "{'pages': 10}", "{'files': 2.5}"),
             "guest": ("machine.Guest(cpu=2)",),
-            "set": SETS,
+            "overrides": SETS,
             "limit_s": ("5",),
         },
     ),
     "machines": (
         f"partial(machine.run_each, {NO_MACHINE})",
         (("{'a': 'g2'}", "{'a': 'g2', 'b': scenario}"), ("'command'", "'link'")),
-        {"command": ("'ls'",), "set": ("{'a': ['device=g3']}",), "threads": ("1", "2"), "limit_s": ("5",)},
+        {"command": ("'ls'",), "overrides": ("{'a': ['device=g3']}",), "threads": ("1", "2"), "limit_s": ("5",)},
     ),
     "guest": (
         "machine.Guest",
@@ -296,10 +300,10 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         },
     ),
     "served": (
-        "partial(sledsim.serve, socket=Path(folder, 'none', 'socket'))",
+        "partial(sledsim.runs.serve, socket=Path(folder, 'none', 'socket'))",
         (RUNS,),
         {
-            "set": SETS,
+            "overrides": SETS,
             "tcp": ("0", "'127.0.0.1:1'"),
             "once": ("True",),
         },

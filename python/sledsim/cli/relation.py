@@ -56,13 +56,13 @@ def relation(
     The relation is that of Schlosser and Ganger 2004, section 6.1.1, unless other sizes are given. Rows are fetched one
     at a time; their mean has a 95 % confidence interval.
     """
-    from sledsim.studies.relation.access import relation as timed
-    from sledsim.studies.relation.layouts import Relation
+    from sledsim.studies.relations.access import relation_times as timed
+    from sledsim.studies.relations.layouts import Relation
 
     check_picture(plot)
     sizes = listed(attributes, "attributes", int) or []
     laid = Relation(records, tuple(sizes), page_bytes)
-    times = timed(device, laid, layouts=layout or [], fetches=fetches, seed=seed, set=sets or [])
+    times = timed(device, laid, layouts=layout or [], fetches=fetches, seed=seed, overrides=sets or [])
     print_found(times, as_json=as_json)
     if plot:
         times.save_plot(plot)

@@ -201,7 +201,7 @@ def compare(
 
     check_picture(plot)
     require_metric(metric)
-    comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
+    comparison = compare_runs([from_argument(file) for file in files], overrides=sets or [], progress=True)
     print_found(comparison, as_json=as_json)
     if not comparison.complete:
         done = len(comparison)
@@ -245,19 +245,18 @@ def explain(
     from sledsim.scenario.explanation import explain as explained
     from sledsim.scenario.reading import from_argument
 
-    found = explained(from_argument(file), set=sets or [])
+    found = explained(from_argument(file), overrides=sets or [])
     print_found(found, as_json=as_json)
 
 
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the documents beside scenarios by what their files describe."""
     from sledsim.reliability.description import Description
-    from sledsim.studies.cost import CostFile
-    from sledsim.studies.objective import RoleFile
-    from sledsim.sweep.description import SweepFile
-    from sledsim.sweep.search import SearchFile
+    from sledsim.studies.cache_cost import CostStudy
+    from sledsim.studies.objective import RoleTest
+    from sledsim.sweep import Search, Sweep
 
-    return {"sweep": SweepFile, "search": SearchFile, "enclosure": Description, "cost": CostFile, "role": RoleFile}
+    return {"sweep": Sweep, "search": Search, "enclosure": Description, "cost": CostStudy, "role": RoleTest}
 
 
 def schema(

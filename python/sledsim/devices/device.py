@@ -36,16 +36,16 @@ class Device:
     """A device by itself: geometry, positioning and service times, without a workload.
 
     What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive`, :class:`SimpleDevice` or
-    :class:`CustomDevice`, which know more than what stands here.
+    :class:`PluginDevice`, which know more than what stands here.
 
     Parameters
     ----------
     name
         An entry of the catalogue, the path of a device file, a whole device such as ``import_disksim`` gives, or a
         custom mechanism: its class, or ``"my_module:MyDevice"``.
-    set
+    overrides
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
-    **overrides
+    **keys
         Values that replace those of the entry, such as ``settle_constants=0``.
 
     Attributes
@@ -77,18 +77,20 @@ class Device:
     capacity_bytes: int
     cylinders: int
 
-    def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
+    def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> Self:
         """Make a device of the kind that its mechanism asks for."""
         given = (
             name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
         )
-        chosen = {**given, **overrides}
+        chosen = {**given, **keys}
         # A custom mechanism is identified by its name or class, at another key.
-        own = {} if isinstance(name, Mapping) or "python" in overrides else {"system.device.python": "name"}
+        own = {} if isinstance(name, Mapping) or "python" in keys else {"system.device.python": "name"}
         with by_arguments({"system.device": "", **own}):
-            core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here(), policies=load)
+            core = _core.Device(
+                chosen, sets=from_here(overrides), catalog=catalog_folders(), base_dir=here(), policies=load
+            )
         parameters = core.parameters
-        kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
+        kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
             says = f"{name} is {kind.KIND}, not {cls.KIND}"
             raise wrong(SledsimError, "unsupported", says, path="name", value=name, allowed=cls.KIND)
@@ -96,7 +98,7 @@ class Device:
         made.parameters, made._core = parameters, core
         return made
 
-    def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+    def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> None:
         self.name = self.parameters["name"] if isinstance(name, Mapping | type) else str(name)
         self.capacity_blocks = self._core.capacity_blocks
         self.block_bytes = self._core.block_bytes
@@ -105,7 +107,7 @@ class Device:
 
     def __getattr__(self, name: str) -> Any:
         """Say whose the attribute is that this device does not have."""
-        for kind in () if name.startswith("_") else _kinds(Device):
+        for kind in () if name.startswith("_") else _kinds():
             if name in kind.__annotations__ or name in vars(kind):
                 says = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
                 raise wrong(WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND)
@@ -315,9 +317,15 @@ class Device:
         return f"<{type(self).__name__} {self.name}: {self.capacity_bytes / 1e9:.3f} GB>"
 
 
-def _kinds(kind: type[Device]) -> list[type[Device]]:
-    """List the kinds of device there are."""
-    return kind.__subclasses__()
+def _kinds() -> list[type[Device]]:
+    """Return the classes of devices."""
+    # They derive from the class in this module.
+    from sledsim.devices.custom import PluginDevice
+    from sledsim.devices.disk import DiskDrive
+    from sledsim.devices.mems import MemsStorage
+    from sledsim.devices.simple import SimpleDevice
+
+    return [PluginDevice, DiskDrive, MemsStorage, SimpleDevice]
 
 
 def _to_each(first: "NDArray[np.uint64]", **arrays: "NDArray[Any]") -> "list[NDArray[Any]]":

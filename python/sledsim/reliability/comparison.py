@@ -19,7 +19,7 @@ from sledsim.show.tables import Table, number
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["ReliabilityComparison", "compare"]
+__all__ = ["ReliabilityComparison", "compare_enclosures"]
 
 #: What is compared at every time, by its key in a report's rows.
 COUNTED = {"loss": "loss of data", "repairs": "repairs, mean", "replaced": "devices replaced, mean"}
@@ -120,11 +120,11 @@ class ReliabilityComparison(Shown):
         return f"<ReliabilityComparison of {', '.join(self.names)}>"
 
 
-def compare(
+def compare_enclosures(
     sources: Iterable[DescriptionLike] | Mapping[str, DescriptionLike],
     *,
     years: Sequence[float] = YEARS,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     lifetimes: int | None = None,
     precision: float | None = None,
     seed: int = 1,
@@ -138,7 +138,7 @@ def compare(
         As for :func:`sledsim.reliability.load`; a dictionary names them.
     years
         Times to look at, above 0.
-    set
+    overrides
         Values that replace those of every description.
     lifetimes, precision, seed, progress
         As for :func:`sledsim.reliability.simulate`, for enclosures that chains cannot say.
@@ -156,7 +156,7 @@ def compare(
     ...     "rebuild": {"time": "15 min"},
     ... }
     >>> spared = {**enclosure, "enclosure": {"data": 19, "parity": 1, "spares": 2}}
-    >>> found = compare({"bare": enclosure, "spared": spared})
+    >>> found = compare_enclosures({"bare": enclosure, "spared": spared})
     >>> [round(each.mttf_years, 1) for each in found.reports]
     [2.3, 4.6]
     """
@@ -166,13 +166,13 @@ def compare(
     else:
         several = require_several(ReliabilityError, "sources", sources, "enclosures, such as a list of files")
         named = ((None, each) for each in several)
-    sets = set if isinstance(set, Mapping | str) else list(set)
+    sets = overrides if isinstance(overrides, Mapping | str) else list(overrides)
     reports: list[ReliabilityReport | SimulatedReport] = []
     for name, each in named:
         found = report(
             each,
             years=years,
-            set=sets,
+            overrides=sets,
             name=name,
             lifetimes=lifetimes,
             precision=precision,

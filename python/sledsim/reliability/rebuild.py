@@ -33,7 +33,7 @@ def mean_rebuild_h(description: DescriptionLike) -> float:
 
     Examples
     --------
-    >>> description = Description.of({
+    >>> description = Description.load({
     ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
     ...     "device": {"mttf": "200000 h", "name": "g2"},
     ...     "rebuild": {"bandwidth_share": 0.05},
@@ -97,7 +97,7 @@ def _share_left(path: str, changed_ns: int, name: str) -> float:
     from sledsim import run
 
     try:
-        result = run(Path(path), set={"system.device": name})
+        result = run(Path(path), overrides={"system.device": name})
     except SledsimError as error:
         raise told_as(ReliabilityError, error, "rebuild.load") from None
     return 1.0 - float(result["utilisation"]["fraction"])

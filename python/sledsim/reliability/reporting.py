@@ -18,7 +18,7 @@ from sledsim.show.tables import Table
 if TYPE_CHECKING:
     import altair
 
-    from sledsim.reliability.cost import Design
+    from sledsim.reliability.cost import PricedDesign
     from sledsim.reliability.description import Description
 
 __all__ = ["SimulatedReport", "report"]
@@ -60,7 +60,7 @@ class SimulatedReport(Shown):
         return found["estimate"] / YEAR_H if found and found["estimate"] is not None else None
 
     @property
-    def design(self) -> "Design | None":
+    def design(self) -> "PricedDesign | None":
         """What it costs, by the chains, where prices are known."""
         return self.chain.design if self.chain else None
 
@@ -127,7 +127,7 @@ def report(
     source: DescriptionLike,
     *,
     years: Sequence[float] = YEARS,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     name: str | None = None,
     simulated: bool = False,
     lifetimes: int | None = None,
@@ -157,11 +157,11 @@ def report(
     >>> report(enclosure)
     <ReliabilityReport of 19 + 1 devices, 5 dedicated spares; no repair: MTTF 8.051 years>
     >>> weibull = {"device.lifetime": {"kind": "weibull", "shape": 0.7}}
-    >>> report(enclosure, set=weibull, years=[3], lifetimes=1000)
+    >>> report(enclosure, overrides=weibull, years=[3], lifetimes=1000)
     <SimulatedReport of 19 + 1 devices, 5 dedicated spares; no repair: 1,000 lifetimes>
     """
     require_flag(ReliabilityError, "simulated", simulated)
-    description = load(source, set=set)
+    description = load(source, overrides=overrides)
     called = name or name_of(source)
     chain = None if needs_simulation(description) else analyse(description, years=years, name=called)
     if chain and not simulated:

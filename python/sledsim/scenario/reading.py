@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.scenario.document_kinds import not_a_scenario
 from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
-from sledsim.scenario.mistaken import not_a_scenario
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of
@@ -40,7 +40,7 @@ class Scenario(ScenarioModel):
 
     Examples
     --------
-    >>> from sledsim.scenario import AsptfScheduler, DriveSystem, PoissonArrival, Run, SyntheticWorkload
+    >>> from sledsim.scenario.models import AsptfScheduler, DriveSystem, PoissonArrival, Run, SyntheticWorkload
     >>> scenario = Scenario(
     ...     workload=SyntheticWorkload(arrival=PoissonArrival(rate_per_s=500.0), read_fraction=0.67),
     ...     system=DriveSystem(device="g2", scheduler=AsptfScheduler(weight=0.01)),
@@ -51,7 +51,7 @@ class Scenario(ScenarioModel):
     """
 
     @classmethod
-    def load(cls, source: "ScenarioLike", *, set: "Sets" = ()) -> Self:  # noqa: A002  as on the command line
+    def load(cls, source: "ScenarioLike", *, overrides: "Sets" = ()) -> Self:
         """Read a scenario and fill in every default.
 
         Parameters
@@ -59,7 +59,7 @@ class Scenario(ScenarioModel):
         source
             A file (TOML, YAML or JSON), ``"-"`` for standard input, a text of several lines, a dictionary,
             or another scenario.
-        set
+        overrides
             Values that replace those of the scenario: ``["device.settle_constants=0"]`` or a dictionary.
 
         Raises
@@ -67,11 +67,11 @@ class Scenario(ScenarioModel):
         ScenarioError
             Where the scenario is wrong: names the file, the key, the value and what is allowed.
         """
-        return cls(**resolve(source, set).values)
+        return cls(**resolve(source, overrides).values)
 
-    def resolve(self, *, set: "Sets" = ()) -> dict[str, Any]:  # noqa: A002
+    def resolve(self, *, overrides: "Sets" = ()) -> dict[str, Any]:
         """Return the scenario with every key explicit; running that gives the same result."""
-        return resolve(self, set).values
+        return resolve(self, overrides).values
 
     def to_json(self) -> str:
         """Return the keys that were given, as JSON."""
@@ -213,8 +213,10 @@ def set_list(sets: Sets) -> list[str]:
         try:
             settings = list(sets)
         except TypeError:
-            says = f"set: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
-            raise wrong(ScenarioError, "wrong-type", says, path="set") from None
+            says = (
+                f"overrides: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
+            )
+            raise wrong(ScenarioError, "wrong-type", says, path="overrides") from None
     require_text(*settings)
     return settings
 
