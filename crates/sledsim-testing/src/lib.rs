@@ -1,18 +1,18 @@
 //! Shared code of tests and benchmarks: random designs and loads, a test bed with faulty components, the catalogue, and the reference
 //! data.
 
+pub mod buggy_component;
 pub mod disk_designs;
-pub mod ground;
 pub mod kinds;
 pub mod mems_designs;
 pub mod merging;
 pub mod options;
-pub mod planted;
 pub mod powers;
 pub mod replacement;
 pub mod scenario_runs;
 pub mod scenarios;
 pub mod sled;
+pub mod test_bed;
 pub mod tiers;
 
 use std::path::{Path, PathBuf};

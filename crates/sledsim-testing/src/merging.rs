@@ -17,9 +17,9 @@ use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
 
 /// A list of requests.
-pub struct Listed(pub VecDeque<Request>);
+pub struct RequestList(pub VecDeque<Request>);
 
-impl Workload for Listed {
+impl Workload for RequestList {
     fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.0.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
     }
@@ -33,9 +33,9 @@ impl Workload for Listed {
 
 /// Records services.
 #[derive(Default)]
-pub struct Heard(pub Vec<(Request, Service)>);
+pub struct ServiceLog(pub Vec<(Request, Service)>);
 
-impl Observer for Heard {
+impl Observer for ServiceLog {
     fn served(&mut self, request: &Request, service: &Service) {
         self.0.push((*request, *service));
     }
@@ -59,21 +59,21 @@ pub type Dispatches = Arc<Mutex<Vec<Dispatch>>>;
 
 /// A device that records its services.
 #[derive(Clone)]
-pub struct Witness {
+pub struct RecordingDevice {
     /// The actual device.
     pub inner: Box<dyn Mechanism>,
     /// Its record.
     pub dispatches: Dispatches,
 }
 
-impl Witness {
+impl RecordingDevice {
     fn note(&self, now: Time, requests: &[Request], merged: bool, plan: Option<&Plan>) {
         let dispatch = Dispatch { now, requests: requests.to_vec(), merged, plan: plan.cloned() };
         self.dispatches.lock().expect("one thread").push(dispatch);
     }
 }
 
-impl Mechanism for Witness {
+impl Mechanism for RecordingDevice {
     fn dimensions(&self) -> Dimensions {
         self.inner.dimensions()
     }
@@ -154,7 +154,7 @@ pub fn run_drive(
     requests: &[Request],
 ) -> Ran {
     let dispatches = Dispatches::default();
-    let device: Box<dyn Mechanism> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
+    let device: Box<dyn Mechanism> = Box::new(RecordingDevice { inner: device, dispatches: dispatches.clone() });
     let scheduler = build(&scheduler, device.as_ref());
     let drive = match grouping {
         Grouping::Not => Drive::new(device, scheduler, 1),
@@ -163,8 +163,8 @@ pub fn run_drive(
     };
     let mut system = System::default();
     system.add(Box::new(drive), &[]);
-    let mut heard = Heard::default();
-    let mut workload = Listed(requests.iter().copied().collect());
+    let mut heard = ServiceLog::default();
+    let mut workload = RequestList(requests.iter().copied().collect());
     let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true);
     let finished = outcome.expect("it runs").finished;
     let measured = system.component(ComponentId(0)).measured(finished);

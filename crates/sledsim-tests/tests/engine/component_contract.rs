@@ -31,9 +31,9 @@ type Entry = (Request, Service);
 
 /// Hears completions.
 #[derive(Default)]
-struct Heard(Vec<Entry>);
+struct ServiceLog(Vec<Entry>);
 
-impl Observer for Heard {
+impl Observer for ServiceLog {
     fn served(&mut self, request: &Request, service: &Service) {
         self.0.push((*request, *service));
     }
@@ -349,7 +349,7 @@ fn requests_complete_once_in_time_order() {
         let capacity = capacity(&system);
         let mut workload =
             Listed { requests: requests(count, capacity, 700_000, false), capacity, ..Listed::default() };
-        let mut heard = Heard::default();
+        let mut heard = ServiceLog::default();
         let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         assert_eq!((outcome.submitted, outcome.completed, outcome.failed), (count, count, 0));
         assert_eq!(outcome.end, EndReason::WorkloadEnded);
@@ -369,7 +369,7 @@ fn requests_beyond_the_capacity_fail_alone() {
         let mut system = builder(spec);
         let capacity = capacity(&system);
         let mut workload = Listed { requests: requests(600, capacity, 900_000, true), capacity, ..Listed::default() };
-        let mut heard = Heard::default();
+        let mut heard = ServiceLog::default();
         let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         assert_eq!(outcome.submitted, 600);
         assert_eq!(outcome.completed + outcome.failed, 600);
@@ -386,7 +386,7 @@ fn time_and_energy_are_accounted_for() {
         let capacity = capacity(&system);
         let mut workload =
             Listed { requests: requests(size(300, 800), capacity, 4_000_000, false), capacity, ..Listed::default() };
-        let mut heard = Heard::default();
+        let mut heard = ServiceLog::default();
         let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         let measured = measured(&system, outcome.finished);
         let elapsed_ns = outcome.finished.ns() * u64::from(measured.mechanisms);
@@ -406,7 +406,7 @@ fn run_in_two_parts_equals_the_whole() {
         let serve = |cuts: &[u64]| {
             let mut system = builder(spec);
             let mut workload = Listed { requests: all.clone(), capacity, ..Listed::default() };
-            let mut heard = Heard::default();
+            let mut heard = ServiceLog::default();
             let mut counts = (0, 0);
             for &cut_ns in cuts {
                 let limits = RunLimits { until: Some(Time::from_ns(cut_ns)), ..RunLimits::default() };
@@ -436,7 +436,7 @@ fn run_in_two_parts_equals_the_whole() {
 fn serve_one(mut system: System, request: Request) -> Service {
     let capacity = capacity(&system);
     let mut workload = Listed { requests: [request].into(), capacity, ..Listed::default() };
-    let mut heard = Heard::default();
+    let mut heard = ServiceLog::default();
     run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
     heard.0[0].1
 }

@@ -11,9 +11,9 @@ use sledsim::request::{Flags, Op};
 use sledsim::scenario::explain;
 use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::scenarios;
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 /// Size of a block.
@@ -69,8 +69,8 @@ fn counted(system: &System, name: &str) -> Option<f64> {
     details.counts.iter().find(|count| count.name == name).map(|count| count.value)
 }
 
-fn count(ground: &Ground, name: &str) -> u64 {
-    counted(&ground.system, name).unwrap_or_else(|| panic!("no {name}")) as u64
+fn count(bed: &TestBed, name: &str) -> u64 {
+    counted(&bed.system, name).unwrap_or_else(|| panic!("no {name}")) as u64
 }
 
 /// Each chunk is read and then written, and takes at least as long as its bytes have at that rate.
@@ -82,14 +82,14 @@ fn a_move_with_nothing_else_to_do_takes_as_long_as_chunks_and_their_rate_say() {
         let mut system = system(vec![step("a", 1, 0.002, chunk, mb_per_s)]);
         system.start_measuring();
         // A request to another drive, which begins it all.
-        let mut ground = Ground::new(system, 1);
-        ground.submit(Time::ZERO, Op::Read, 120, 1, Flags::NONE);
-        ground.settle();
-        while ground.step() {}
+        let mut bed = TestBed::new(system, 1);
+        bed.submit(Time::ZERO, Op::Read, 120, 1, Flags::NONE);
+        bed.settle();
+        while bed.step() {}
         let (whole, rest) = (50 / chunk, 50 % chunk);
         let of_rest_ns = if rest > 0 { (period_ns * rest / chunk).max(2 * T_NS) } else { 0 };
         let expected = whole * period_ns.max(2 * T_NS) + of_rest_ns;
-        let (began, ended) = (counted(&ground.system, "move_began"), counted(&ground.system, "move_ended"));
+        let (began, ended) = (counted(&bed.system, "move_began"), counted(&bed.system, "move_ended"));
         let took = ended.expect("it ended") - began.expect("it began");
         assert_eq!(began, Some(0.002));
         // To a nanosecond a chunk: the time of its bytes is rounded up.
@@ -97,8 +97,8 @@ fn a_move_with_nothing_else_to_do_takes_as_long_as_chunks_and_their_rate_say() {
             (took * 1e9 - expected as f64).abs() <= (whole + 1) as f64,
             "{chunk} blocks: {took} s, not {expected} ns"
         );
-        assert_eq!((count(&ground, "moves"), count(&ground, "moved_bytes")), (1, bytes(50) as u64));
-        assert_eq!((count(&ground, "requests_during_moves"), count(&ground, "failed_moves")), (0, 0));
+        assert_eq!((count(&bed, "moves"), count(&bed, "moved_bytes")), (1, bytes(50) as u64));
+        assert_eq!((count(&bed, "requests_during_moves"), count(&bed, "failed_moves")), (0, 0));
     }
 }
 
@@ -123,8 +123,8 @@ fn any_moves(count: usize, seed: u64) -> Vec<MoveSpec> {
     moves
 }
 
-fn assert_right(ground: &Ground, what: &str) {
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?} {:?}", ground.wrong.first(), ground.lost);
+fn assert_right(bed: &TestBed, what: &str) {
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{what}: {:?} {:?}", bed.wrong.first(), bed.lost);
 }
 
 #[test]
@@ -132,13 +132,13 @@ fn what_is_read_through_moves_is_what_was_written() {
     let mut sums = [0; 3];
     let seeds = size(5, 50);
     for seed in 0..seeds {
-        let mut ground = Ground::new(system(any_moves(20, seed)), seed);
-        ground.operate(20_000, &Load { gap_ns: 50_000 + 5_000 * seed, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (20, 0), "{seed}");
-        let meanwhile = ["requests_during_moves", "write_waits", "doubled_writes"].map(|name| count(&ground, name));
+        let mut bed = TestBed::new(system(any_moves(20, seed)), seed);
+        bed.operate(20_000, &Load { gap_ns: 50_000 + 5_000 * seed, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (20, 0), "{seed}");
+        let meanwhile = ["requests_during_moves", "write_waits", "doubled_writes"].map(|name| count(&bed, name));
         sums.iter_mut().zip(meanwhile).for_each(|(sum, count)| *sum += count);
     }
     assert!(sums.iter().all(|&sum| sum > 100 * seeds), "{sums:?}");
@@ -148,15 +148,15 @@ fn what_is_read_through_moves_is_what_was_written() {
 #[test]
 fn moves_outlive_power_cuts() {
     for seed in 0..size(5, 20) {
-        let mut ground = Ground::new(system(any_moves(10, seed)), seed);
+        let mut bed = TestBed::new(system(any_moves(10, seed)), seed);
         for cut in 0..40 {
-            ground.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
+            bed.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
         }
-        ground.operate(10_000, &LOAD);
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (10, 0), "{seed}");
+        bed.operate(10_000, &LOAD);
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (10, 0), "{seed}");
     }
 }
 
@@ -178,14 +178,14 @@ fn a_move_to_a_member_that_fails_costs_nothing() {
     for seed in 0..20 {
         // Of 6,400 bytes in a second 3,200 take half a second: it fails in the midst of it.
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("a", 2, 0.3, 10, None)];
-        let mut ground = Ground::new(failing(1, moves), seed);
+        let mut bed = TestBed::new(failing(1, moves), seed);
         // Volumes a and, beyond b which is lost, c.
-        ground.operate(5_000, &Load { span_blocks: 50, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (1, 1), "{seed}");
-        let doubled = count(&ground, "doubled_writes");
+        bed.operate(5_000, &Load { span_blocks: 50, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (1, 1), "{seed}");
+        let doubled = count(&bed, "doubled_writes");
         assert!(doubled > 10, "{seed}: {doubled}");
     }
 }
@@ -194,12 +194,12 @@ fn a_move_to_a_member_that_fails_costs_nothing() {
 fn a_move_from_a_member_that_fails_ends_and_nothing_wrong_is_read() {
     for seed in 0..20 {
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("b", 2, 0.3, 10, None)];
-        let mut ground = Ground::new(failing(0, moves), seed);
-        ground.operate(5_000, &LOAD);
-        ground.settle();
-        assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
-        assert!(ground.lost.keys().eq([&Status::Failed]), "{:?}", ground.lost);
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (1, 1), "{seed}");
+        let mut bed = TestBed::new(failing(0, moves), seed);
+        bed.operate(5_000, &LOAD);
+        bed.settle();
+        assert!(bed.wrong.is_empty(), "{:?}", bed.wrong.first());
+        assert!(bed.lost.keys().eq([&Status::Failed]), "{:?}", bed.lost);
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (1, 1), "{seed}");
     }
 }
 
@@ -208,16 +208,16 @@ fn a_move_from_a_member_that_fails_ends_and_nothing_wrong_is_read() {
 fn writes_lost_at_the_new_place_are_found() {
     let lossy = |moves| {
         over(moves, |system, number, drive| match number {
-            1 => Planted::over(system, drive, Bug::LoseWrites { every: 20 }),
+            1 => BuggyComponent::over(system, drive, Bug::LoseWrites { every: 20 }),
             _ => drive,
         })
     };
     for (moves, finds) in [(vec![], false), (vec![step("a", 1, 0.1, 5, None)], true)] {
-        let mut ground = Ground::new(lossy(moves), 3);
-        ground.operate(3_000, &Load { span_blocks: 50, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_eq!(!ground.wrong.is_empty(), finds);
+        let mut bed = TestBed::new(lossy(moves), 3);
+        bed.operate(3_000, &Load { span_blocks: 50, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_eq!(!bed.wrong.is_empty(), finds);
     }
 }
 
