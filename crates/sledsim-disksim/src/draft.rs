@@ -225,7 +225,7 @@ pub(super) fn table(values: &[Draft]) -> Map<String, Json> {
 
 /// Returns a fault of the scenario's keys at the parameter that the key comes from.
 pub(super) fn fault_at_source(values: &[Draft], fault: fault::Fault, otherwise: Place) -> Fault {
-    let mut steps = fault.path.steps().iter();
+    let mut steps = fault.location.path.steps().iter();
     let key = steps.next();
     // The sources of the zones are the list, then each zone.
     let index = steps.next().and_then(|entry| entry.parse::<usize>().ok()).map_or(0, |index| index + 1);

@@ -165,7 +165,8 @@ fn table(
 /// Returns a fault of a field on a line of a table.
 fn record(place: Place, field: &str, allowed: impl Into<Allowed>, found: &str) -> Fault {
     let mut what = fault::Fault::new(Kind::Record);
-    (what.field, what.value, what.allowed) = (Some(field.into()), Some(printable(found).into()), Some(allowed.into()));
+    (what.location.field, what.value, what.allowed) =
+        (Some(field.into()), Some(printable(found).into()), Some(allowed.into()));
     Fault::of(place, what)
 }
 

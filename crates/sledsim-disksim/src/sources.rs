@@ -94,7 +94,7 @@ impl Sources {
     /// Returns the faults in printable form, with the names of their files.
     pub fn faults(&self, refusal: Refusal) -> Faults {
         let named = |Fault { place, mut what }: Fault| {
-            for word in &mut what.words {
+            for word in &mut what.message {
                 if let Word::Text(text) = word {
                     *text = printable(text);
                 }

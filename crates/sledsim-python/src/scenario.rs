@@ -135,7 +135,7 @@ impl Scenario {
     }
 
     fn text(&self) -> &str {
-        self.canonical.get_or_init(|| canonical(to_value(&self.resolved.scenario)))
+        self.canonical.get_or_init(|| canonical(to_value(self.resolved.scenario())))
     }
 }
 
@@ -144,32 +144,32 @@ impl Scenario {
     /// All keys, as new dictionaries and lists.
     #[getter]
     fn values<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, &to_value(&self.resolved.scenario))
+        to_python(python, &to_value(self.resolved.scenario()))
     }
 
     /// Seed of every random stream of the run.
     #[getter]
     fn seed(&self) -> u64 {
-        self.resolved.scenario.seed
+        self.resolved.scenario().seed
     }
 
     /// Citation keys of the sources of the devices' and the workload's values.
     #[getter]
     fn citations(&self) -> Vec<String> {
-        self.resolved.citations.clone()
+        self.resolved.citations().to_vec()
     }
 
     /// Names of the devices with unknown powers.
     #[getter]
     fn unpowered(&self) -> Vec<String> {
-        let drives = self.resolved.scenario.system.drives();
+        let drives = self.resolved.scenario().system.drives();
         drives.iter().filter(|drive| !drive.device.has_powers()).map(|drive| drive.device.name().to_owned()).collect()
     }
 
     /// The file and the columns of the replayed trace, if there is one.
     #[getter]
     fn trace(&self) -> Option<(PathBuf, Option<BTreeMap<String, String>>)> {
-        match &self.resolved.scenario.workload {
+        match &self.resolved.scenario().workload {
             WorkloadSpec::Trace(trace) => Some((trace.path.clone().into(), trace.columns.clone())),
             _ => None,
         }
@@ -177,18 +177,18 @@ impl Scenario {
 
     /// Returns the scenario with another file of the same trace, in a format.
     fn with_trace(&self, python: Python<'_>, path: String, format: String) -> Self {
-        let mut resolved = self.resolved.clone();
-        if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
+        let mut scenario = self.resolved.scenario().clone();
+        if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
             (trace.path, trace.format) = (path, format);
         }
-        Self { policies: self.loader(python), ..resolved.into() }
+        Self { policies: self.loader(python), ..Resolved::new(scenario, self.citations()).into() }
     }
 
     /// Returns the canonical JSON text, which is equal for equal scenarios. `trace`, a name and a digest, replaces the path of the trace.
     #[pyo3(signature = (trace = None))]
     fn canonical(&self, trace: Option<(String, String)>) -> String {
         let Some((name, digest)) = trace else { return self.text().to_owned() };
-        let mut values = to_value(&self.resolved.scenario);
+        let mut values = to_value(self.resolved.scenario());
         if let Some(path) = values.pointer_mut("/workload/path") {
             *path = json!([name, digest]);
         }
@@ -197,7 +197,7 @@ impl Scenario {
 
     /// Returns the tree of components.
     fn explain<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let system = &self.resolved.scenario.system;
+        let system = &self.resolved.scenario().system;
         let explained = errors::catch_panic(|| scenario::explain(system))?.map_err(errors::scenario)?;
         to_python(python, &to_value(&explained))
     }
@@ -213,7 +213,7 @@ impl Scenario {
     }
 
     fn __repr__(&self) -> String {
-        let scenario = &self.resolved.scenario;
+        let scenario = self.resolved.scenario();
         let kind = to_value(&scenario.workload).get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         let workload = scenario.workload.stand_in().unwrap_or(&kind);
         format!("<Scenario: {workload} on {}, seed {}>", scenario.system.title(), scenario.seed)

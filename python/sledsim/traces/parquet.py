@@ -124,13 +124,13 @@ def told_of(path: Path, copy: Path) -> Iterator[None]:
 
 def _of_parquet(fault: _core.Fault, path: Path) -> _core.Fault:
     """Return a fault of a CSV as one of the Parquet trace that it is a copy of: of a record instead of a line."""
-    words = facts_of(fault)["words"]
+    words = facts_of(fault)["message"]
     if fault.kind == "record" and fault.line is not None:
         # The first line is the header.
         words = [{"text": f", in record {fault.line - 1} (from 1); "}, *words[1:]]
     elif fault.kind == "missing" and fault.line is None:
         words = [{"text": "the trace contains no records: give one that has some"}]
-    return replaced(fault, file=str(path), line=None, byte=None, words=words)
+    return replaced(fault, file=str(path), line=None, byte=None, message=words)
 
 
 def _wanted(connection: "duckdb.DuckDBPyConnection", source: str, columns: Mapping[str, str] | None) -> str:

@@ -280,7 +280,7 @@ def open_trace(
     path
         The trace.
     format
-        Its format (``sledsim trace formats`` lists them); recognised by its content when not given.
+        Its format (``sledsim list formats`` lists them); recognised by its content when not given.
     skip_bad
         Malformed records to pass over; one more is an error.
     sector_bytes

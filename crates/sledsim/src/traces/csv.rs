@@ -232,13 +232,13 @@ impl Columns {
         let (separator, names) = (separator(first), names_of(first));
         let has_header = map.has_named_column() || is_header(first, separator);
         let mapped =
-            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names, first)).transpose();
+            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names)).transpose();
         let find =
             |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
         let timed = |stems: &[&str]| find(&|name| unit_behind(name, stems).is_some());
         let required = |found: Option<usize>, key: &str, example: &str| {
-            found.ok_or_else(|| Unresolved::Problem(missing_column(first, has_header, key, example)))
+            found.ok_or_else(|| Unresolved::Problem(missing_column(has_header, key, example)))
         };
         let mut unknown = Vec::new();
         let header_name = |column: usize| has_header.then(|| names[column].as_str());
@@ -338,7 +338,7 @@ fn note<U>(unknown: &mut Vec<UnknownUnit>, key: &'static str, names: &[String], 
 }
 
 /// The index of a mapped column.
-fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, Unresolved> {
+fn locate(column: &ColumnRef, names: &[String]) -> Result<usize, Unresolved> {
     let problem = match column {
         ColumnRef::Index(index) if *index < names.len() => return Ok(*index),
         ColumnRef::Index(_) => format!("column {column} is beyond the {} of the first line", names.len()),
@@ -347,24 +347,22 @@ fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, U
             match (named.next(), named.next()) {
                 (Some(only), None) => return Ok(only),
                 (Some(one), Some(other)) => format!(
-                    "column {column} is in the first line {} twice: give the number of the one that is meant, {one} or \
-                     {other} (from 0)",
-                    excerpt(first)
+                    "column {column} is in the first line twice: give the number of the one that is meant, {one} or {other} \
+                     (from 0)"
                 ),
-                (None, _) => format!("column {column} is not in the first line {}", excerpt(first)),
+                (None, _) => format!("column {column} is not in the first line"),
             }
         }
     };
     Err(Unresolved::Problem(problem))
 }
 
-fn missing_column(first: &[u8], has_header: bool, key: &str, example: &str) -> String {
-    let line = excerpt(first);
+fn missing_column(has_header: bool, key: &str, example: &str) -> String {
     if has_header {
-        format!("no column of the header {line} is named as `{key}` usually is (such as {example}): map `{key}` to one")
+        format!("no column of the header is named as `{key}` usually is (such as {example}): map `{key}` to one")
     } else {
         format!(
-            "the first line {line} is no header, so every column must be mapped by its number (from 0): map `{key}`"
+            "the first line is no header, so every column must be mapped by its number (from 0): map `{key}`"
         )
     }
 }
@@ -451,8 +449,8 @@ impl LineParser for Columns {
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
         let (found, count) = split::<MAX_COLUMNS>(cells(line, self.separator));
         match self.count {
-            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape, line)),
-            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
+            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape)),
+            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape)),
             _ => {}
         }
         let at_ns = self.time.map_or(Ok(0), |(column, unit)| time_ns("time", found[column], unit))?;

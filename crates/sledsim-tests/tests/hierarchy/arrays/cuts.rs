@@ -10,7 +10,7 @@ use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::building::{array, array_over, constant, units, Built};
-use super::contents::{load, on_ground, small, BLOCK};
+use super::contents::{load, on_test_bed, small, BLOCK};
 
 /// Blocks of a member.
 const BLOCKS: u64 = 40;

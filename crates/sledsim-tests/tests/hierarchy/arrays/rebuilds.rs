@@ -11,7 +11,7 @@ use sledsim_testing::test_bed::TestBed;
 use sledsim_testing::tiers::size;
 
 use super::building::*;
-use super::contents::{assert_right, load, on_ground, small, BLOCK};
+use super::contents::{assert_right, load, on_test_bed, small, BLOCK};
 
 const UNIT: u64 = 8;
 const ROWS: u64 = 50;
