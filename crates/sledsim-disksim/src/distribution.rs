@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn steps_keep_the_mean() {
         // 400 steps of a normal of deviation 10, hardly cut off at 0: the mean to a thousandth of the deviation.
-        let (times, in_steps) = Shape::Normal { mean: 50.0, deviation: 10.0 }.times_ms(1.0);
+        let Times { distribution: times, in_steps } = Shape::Normal { mean: 50.0, deviation: 10.0 }.times_ms(1.0);
         let points = times["points"].as_array().expect("a list");
         let mean = points.iter().filter_map(|point| point["value"].as_f64()).sum::<f64>() / points.len() as f64;
         assert!(in_steps && (mean - 50.0).abs() < 0.01, "{mean}");
-        let (times, in_steps) = Shape::Exponential { base: 0.0, mean: 5.0 }.times_ms(2.0);
+        let Times { distribution: times, in_steps } = Shape::Exponential { base: 0.0, mean: 5.0 }.times_ms(2.0);
         assert_eq!((times, in_steps), (json!({"kind": "exponential", "mean": 10.0}), false));
         assert!((poisson_below(3.0, 2.0) - 5.0 * (-2.0_f64).exp()).abs() < 1e-12);
     }
