@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import brief, wrong
+from sledsim.show.faults import brief, make_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ def refuse(name: str, value: Any, expected: str, bounds: dict[str, object] | Non
     shown, is_whole = brief(value)
     says = f"{name} = {shown}: expected {expected}"
     held = value if is_whole else shown
-    return wrong(SledsimError, "out-of-range", says, path=name, value=held, allowed=bounds or expected)
+    return make_error(SledsimError, "out-of-range", says, path=name, value=held, allowed=bounds or expected)
 
 
 def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
-from sledsim.show.faults import facts_of, replaced, retold, wrong
+from sledsim.show.faults import facts_of, make_error, with_facts, with_faults
 from sledsim.show.files import unwritable
 from sledsim.show.frames import COPY_OPTIONS, connected, parquet_rows, quoted, require_utf8
 from sledsim.show.signals import signals_heard
@@ -43,7 +43,7 @@ def require_other(format_name: str | None) -> None:
     """
     if format_name == "parquet":
         says = ": Parquet files are told by their content, whatever their name: leave it out"
-        raise wrong(TraceError, "conflict", says, path="format", value=format_name)
+        raise make_error(TraceError, "conflict", says, path="format", value=format_name)
 
 
 @contextmanager
@@ -92,13 +92,13 @@ def copied(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -
             wanted = _wanted(connection, source, columns)
             connection.execute(f"COPY (SELECT {wanted} FROM {source}) TO {quoted(str(copy))} ({COPY_OPTIONS['.csv']})")
     except (MemoryError, duckdb.OutOfMemoryException):
-        raise wrong(TraceError, "unreadable", "there is not enough memory to read it", file=path) from None
+        raise make_error(TraceError, "unreadable", "there is not enough memory to read it", file=path) from None
     except duckdb.Error:
         if reason := unwritable(folder):
             says = f"it is copied to be read, and nothing can be written in {folder}: {reason}"
         else:
             says = "it begins as Parquet does, but is damaged, or not whole: fetch it, or write it, once more"
-        raise wrong(TraceError, "unreadable", says, file=path) from None
+        raise make_error(TraceError, "unreadable", says, file=path) from None
     return copy
 
 
@@ -119,7 +119,7 @@ def told_of(path: Path, copy: Path) -> Iterator[None]:
         told = [_of_parquet(fault, path) if fault.file == str(copy) else fault for fault in error.faults]
         if tuple(told) == error.faults:
             raise
-        raise retold(error, told) from error.__cause__
+        raise with_faults(error, told) from error.__cause__
 
 
 def _of_parquet(fault: _core.Fault, path: Path) -> _core.Fault:
@@ -130,7 +130,7 @@ def _of_parquet(fault: _core.Fault, path: Path) -> _core.Fault:
         words = [{"text": f", in record {fault.line - 1} (from 1); "}, *words[1:]]
     elif fault.kind == "missing" and fault.line is None:
         words = [{"text": "the trace contains no records: give one that has some"}]
-    return replaced(fault, file=str(path), line=None, byte=None, message=words)
+    return with_facts(fault, file=str(path), line=None, byte=None, message=words)
 
 
 def _wanted(connection: "duckdb.DuckDBPyConnection", source: str, columns: Mapping[str, str] | None) -> str:
