@@ -13,7 +13,7 @@ __all__ = ["brief_table", "headline"]
 
 #: A mean that is known to this share of itself, at 95 %, is known well enough for a table of four digits to be read.
 LONG_ENOUGH = 0.05
-#: So many phases are told, those that take longest; the others stand in the full tables.
+#: Number of phases in the table, the longest first; the full tables have all.
 MOST_PHASES = 3
 COLUMNS = ("mean_ms", "p50_ms", "p99_ms", "max_ms")
 
@@ -110,7 +110,7 @@ def _counted_requests(summary: Mapping[str, Any]) -> str:
 
 
 def _length(summary: Mapping[str, Any]) -> str:
-    """Say whether a run was long enough for its mean, or that the system cannot keep up with its load."""
+    """Return true if a run was long enough for its mean, or that the system cannot keep up with its load."""
     response, overload = summary["response"], summary["overload"]
     if overload:
         return str(overload["note"])
@@ -123,7 +123,7 @@ def _length(summary: Mapping[str, Any]) -> str:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    """Say what a reader has to know beside the figures."""
+    """Return what a reader has to know beside the figures."""
     requests, run = summary["requests"], summary["run"]
     counts = (
         ("failed", "request", "failed"),

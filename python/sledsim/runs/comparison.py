@@ -35,7 +35,7 @@ class Comparison(OneTable, Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether every run came to its end."""
+        """True if every run came to its end."""
         return all(result.complete for result in self.results.values())
 
     def metrics(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What to call runs."""
+"""Labels of runs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from sledsim.show.naming import label_of
 
 __all__ = ["label_of_run", "workload_of_run"]
 
-#: What a replay did with addresses, by the fit that was asked for.
+#: What a replay did with addresses, by the fit that was requested.
 FITS = {"error": "as recorded", "wrap": "wrapped", "scale": "scaled"}
 
 

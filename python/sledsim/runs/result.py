@@ -46,9 +46,9 @@ class Result(Section, Framed, Shown):
     output
         The core's account of the run, for histograms and the log.
     logged
-        Whether the run kept a row per request.
+        True if the run kept a row per request.
     timed
-        Whether the run kept what its mechanisms did along time.
+        True if the run kept what its mechanisms did along time.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Result(Section, Framed, Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end; false when it was interrupted."""
+        """True if the run came to its end; false when it was interrupted."""
         return bool(self["run"]["complete"])
 
     def tables(self) -> "list[Table]":
