@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sledsim.runs.assumptions import replay_assumptions
 from sledsim.runs.labels import workload_of_run
 from sledsim.runs.phases import phases_of
 from sledsim.runs.summary_tables import ENDS, measured_notes, recorded_rows
@@ -138,7 +139,10 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     notes += measured_notes(summary)
     response = summary["response"]
     if not summary["overload"] and response and not response["ci95_note"] and _length(summary) != "long enough":
-        notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; a longer run would tell")
+        ended = "the trace is too short for that" if summary.get("replay") else "a longer run would tell"
+        notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; {ended}")
+    if summary.get("replay"):
+        notes.append(f"assumed: {replay_assumptions(summary)}")
     return notes
 
 
