@@ -81,13 +81,13 @@ fn check(Case { name, document }: &Case) {
 }
 
 #[test]
-fn reads_return_written_data() {
+fn every_component_returns_written_data() {
     cases().par_iter().for_each(check);
 }
 
 /// Every drive loses one write in a hundred: wherever it is, it is found.
 #[test]
-fn writes_that_drives_lose_are_found() {
+fn writes_lost_by_drives_are_detected() {
     cases().par_iter().for_each(|Case { name, document }| {
         let mut bed = bed(document, &mut |system, id, _| {
             let is_drive = system.children(id).next().is_none();
