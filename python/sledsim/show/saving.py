@@ -22,15 +22,18 @@ PPI = 144
 
 
 def require_libraries(path: Path) -> None:
-    """Refuse to draw, before anything is run for it, where a library for that is missing.
+    """Raise if a library for drawing is missing, before anything is run.
 
     Parameters
     ----------
     path
-        The file that the chart would go to.
+        The file to which the chart is to be written.
     """
     need("altair", "plots")
-    if path.suffix.lower() != ".json":
+    kind = path.suffix.lower()
+    if kind == ".html":
+        need("jinja2", "plots")
+    if kind != ".json":
         need("vl_convert", "plots")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.running import readable
-from sledsim.scenario.reading import Resolved, Written
+from sledsim.scenario.reading import Resolved, Setting, Written
 from sledsim.show.faults import CanFail, facts_of, make_error
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ KEY_DIGITS = 32
 DONE, FAILED = "done", "failed"
 
 
-class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody asked for it
+class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody requested it
     """The sweep ends before this run is over."""
 
 
@@ -132,7 +132,7 @@ def canonical(values: Any) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def prepared(base: Written, sets: Sequence[str]) -> Prepared:
+def prepared(base: Written, sets: Sequence[Setting]) -> Prepared:
     """Resolve a run and give it its key; where it can't be resolved, say why in its place.
 
     Parameters

@@ -34,7 +34,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def require_other(format_name: str | None) -> None:
-    """Refuse Parquet as the name of the format to read a trace in: its files are known without it.
+    """Raise for Parquet as the name of the format to read a trace in: its files are known without it.
 
     Parameters
     ----------

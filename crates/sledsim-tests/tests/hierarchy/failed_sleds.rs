@@ -3,8 +3,8 @@
 use serde_json::{json, Value};
 use sledsim::engine::{Status, System};
 use sledsim::scenario::testing::assemble;
-use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{resolve, resolved, run};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 /// A small device: 60 columns of 12 rows under 4 groups of 4 tips.
@@ -19,23 +19,23 @@ fn small(keys: &Value) -> Value {
     json!({"workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}, "system": {"device": device}})
 }
 
-fn ground(keys: &Value, seed: u64) -> Ground {
+fn bed(keys: &Value, seed: u64) -> TestBed {
     let spec = resolved(&small(keys)).system;
     let system: System = assemble(&spec, seed, &mut |_, id, _| id).unwrap_or_else(|error| panic!("{error}"));
-    Ground::new(system, seed)
+    TestBed::new(system, seed)
 }
 
-fn operate(ground: &mut Ground, operations: u64, most_blocks: u64) {
-    let span_blocks = ground.capacity_blocks();
-    ground.operate(operations, &Load { span_blocks, most_blocks, writes: 0.5, gap_ns: 300_000, outstanding: 4 });
-    ground.settle();
+fn operate(bed: &mut TestBed, operations: u64, most_blocks: u64) {
+    let span_blocks = bed.capacity_blocks();
+    bed.operate(operations, &Load { span_blocks, most_blocks, writes: 0.5, gap_ns: 300_000, outstanding: 4 });
+    bed.settle();
 }
 
 /// Room, by closed form: all sleds, one, or all but one.
 #[test]
-fn redundancy_among_sleds_costs_room() {
+fn redundancy_among_sleds_reduces_capacity() {
     let blocks = |sleds: u32, layout: &str| {
-        ground(&json!({"sleds": sleds, "sled_layout": layout, "stripe_blocks": 8}), 1).capacity_blocks()
+        bed(&json!({"sleds": sleds, "sled_layout": layout, "stripe_blocks": 8}), 1).capacity_blocks()
     };
     let one = blocks(1, "split");
     let units = one / 8 * 8;
@@ -47,7 +47,7 @@ fn redundancy_among_sleds_costs_room() {
 
 /// Whatever fails, what is read is what was written, or is said to be lost; with redundancy nothing is.
 #[test]
-fn what_sleds_hold_twice_outlives_one_of_them() {
+fn mirrored_sleds_survive_the_failure_of_one() {
     for (layout, sleds, failed, loses) in [
         ("split", 2, vec![], false),
         ("split", 2, vec![1], true),
@@ -59,16 +59,16 @@ fn what_sleds_hold_twice_outlives_one_of_them() {
         ("parity", 4, vec![1, 3], true),
     ] {
         let keys = json!({"sleds": sleds, "sled_layout": layout, "failed_sleds": failed});
-        let mut ground = ground(&keys, 7);
-        operate(&mut ground, size(600, 6_000), 12);
-        assert!(ground.wrong.is_empty(), "{layout} {failed:?}: {:?}", ground.wrong.first());
-        assert_eq!(!ground.lost.is_empty(), loses, "{layout} {failed:?}: {:?}", ground.lost);
+        let mut bed = bed(&keys, 7);
+        operate(&mut bed, size(600, 6_000), 12);
+        assert!(bed.wrong.is_empty(), "{layout} {failed:?}: {:?}", bed.wrong.first());
+        assert_eq!(!bed.lost.is_empty(), loses, "{layout} {failed:?}: {:?}", bed.lost);
     }
 }
 
 /// Tips fail beyond spare ones and code: what they held is lost, and said to be; other sleds make up for it.
 #[test]
-fn what_failed_tips_held_is_lost_or_comes_from_other_sleds() {
+fn data_of_failed_tips_is_lost_or_read_from_other_sleds() {
     for (keys, loses) in [
         (json!({"failed_tips": 4, "spare_tips": 32}), false),
         (json!({"failed_tips": 1, "parity_tips": 1, "active_tips": 40, "tips": 160}), false),
@@ -78,14 +78,14 @@ fn what_failed_tips_held_is_lost_or_comes_from_other_sleds() {
         (json!({"failed_tips": 2, "sleds": 2, "sled_layout": "mirrored", "tip_seed": 5}), false),
         (json!({"failed_tips": 1, "sleds": 4, "sled_layout": "parity", "tip_seed": 5}), false),
     ] {
-        let mut ground = ground(&keys, 3);
+        let mut bed = bed(&keys, 3);
         // Where two sleds have lost different blocks of what a request needs of them, it finds neither.
         let redundant = keys["sled_layout"] == "mirrored" || keys["sled_layout"] == "parity";
         let most_blocks = if redundant { 1 } else { 12 };
-        operate(&mut ground, size(800, 8_000), most_blocks);
-        assert!(ground.wrong.is_empty(), "{keys}: {:?}", ground.wrong.first());
-        assert_eq!(ground.lost.contains_key(&Status::Unreadable), loses, "{keys}: {:?}", ground.lost);
-        assert!(loses || ground.lost.is_empty(), "{keys}: {:?}", ground.lost);
+        operate(&mut bed, size(800, 8_000), most_blocks);
+        assert!(bed.wrong.is_empty(), "{keys}: {:?}", bed.wrong.first());
+        assert_eq!(bed.lost.contains_key(&Status::Unreadable), loses, "{keys}: {:?}", bed.lost);
+        assert!(loses || bed.lost.is_empty(), "{keys}: {:?}", bed.lost);
     }
 }
 
@@ -99,7 +99,7 @@ fn report(keys: &Value) -> Value {
 
 /// Of single blocks at random, as many are lost as blocks are: a run says so, and with what tips.
 #[test]
-fn a_run_tells_what_was_lost() {
+fn reports_count_lost_blocks() {
     let count = |found: &Value, name: &str| {
         let counts = found["components"][0]["counts"].as_array().expect("counts").clone();
         counts.iter().find(|count| count["name"] == name).unwrap_or_else(|| panic!("{name}"))["value"].as_f64()
@@ -116,11 +116,11 @@ fn a_run_tells_what_was_lost() {
 }
 
 fn whole_blocks(_: &Value) -> f64 {
-    ground(&json!({}), 1).capacity_blocks() as f64
+    bed(&json!({}), 1).capacity_blocks() as f64
 }
 
 #[test]
-fn sleds_that_are_not_there_are_refused() {
+fn unknown_sleds_are_rejected() {
     for (keys, word) in [
         (json!({"sleds": 2, "failed_sleds": [2]}), "system.device.failed_sleds.0"),
         (json!({"sleds": 2, "sled_layout": "parity"}), "system.device.sled_layout"),

@@ -1,5 +1,4 @@
-//! Tiers: where extents are first put and when they move; that what is read is what was written through moves, power cuts and
-//! failures; and what follows from the keys alone.
+//! Tiers: first placement and moves of extents, data integrity through moves, power cuts and failures, and rejected keys.
 
 use serde_json::{json, Value};
 use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
@@ -11,20 +10,20 @@ use sledsim::hierarchy::{
 use sledsim::request::{Flags, Op};
 use sledsim::scenario::explain;
 use sledsim::schedulers::{build, fcfs};
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::scenarios;
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 const BLOCK: u32 = 64;
 /// Blocks of an extent.
 const EXTENT: u64 = 5;
-/// Extents that the fast and the slow drive have room for.
+/// Number of extents that fit on the fast and on the slow drive.
 const FAST: u64 = 8;
 const SLOW: u64 = 25;
-/// Blocks of both but one extent.
+/// Capacity of the tiers, blocks: that of both drives without one extent.
 const BLOCKS: u64 = (FAST + SLOW - 1) * EXTENT;
-/// Every access of the fast and of the slow drive, ns.
+/// Time of each access of the fast and of the slow drive, ns.
 const T_NS: [u64; 2] = [20_000, 100_000];
 
 fn constant(system: &mut System, blocks: u64, access_ns: u64) -> ComponentId {
@@ -43,7 +42,7 @@ fn spec(migration: TierMigrationSpec) -> TiersSpec {
     TiersSpec { extent_bytes: EXTENT * u64::from(BLOCK), placement: TierPlacementSpec::default(), migration }
 }
 
-/// Tiers with what `over` puts over each drive. Neither is a whole number of extents.
+/// Tiers over the components that `over` returns for each drive. The drives are not whole numbers of extents.
 fn over(spec: &TiersSpec, mut over: impl FnMut(&mut System, usize, ComponentId) -> ComponentId) -> System {
     let mut system = System::default();
     let children = [FAST * EXTENT + 1, SLOW * EXTENT + 3].into_iter().zip(T_NS).enumerate();
@@ -58,15 +57,15 @@ fn over(spec: &TiersSpec, mut over: impl FnMut(&mut System, usize, ComponentId) 
     system
 }
 
-fn plain(spec: &TiersSpec) -> Ground {
+fn plain(spec: &TiersSpec) -> TestBed {
     let mut system = over(spec, |_, _, id| id);
     system.start_measuring();
-    Ground::new(system, 1)
+    TestBed::new(system, 1)
 }
 
-/// Something that the tiers counted, or requests that took a way.
-fn count(ground: &Ground, name: &str) -> u64 {
-    let system = &ground.system;
+/// A counter of the tiers, or the number of requests of a path.
+fn count(bed: &TestBed, name: &str) -> u64 {
+    let system = &bed.system;
     let details = system.component(system.root()).details(system.now()).expect("counts");
     let counted = details.counts.iter().find(|count| count.name == name).map(|count| count.value as u64);
     let path = details.paths.iter().find(|path| path.name == name).map(|path| path.count);
@@ -74,21 +73,21 @@ fn count(ground: &Ground, name: &str) -> u64 {
 }
 
 /// One after the other.
-fn submit(ground: &mut Ground, op: Op, lbn: u64, blocks: u32, flags: Flags) {
-    let now = ground.system.now();
-    ground.submit(now, op, lbn, blocks, flags);
-    ground.settle();
+fn submit(bed: &mut TestBed, op: Op, lbn: u64, blocks: u32, flags: Flags) {
+    let now = bed.system.now();
+    bed.submit(now, op, lbn, blocks, flags);
+    bed.settle();
 }
 
-fn assert_right(ground: &Ground, what: &str) {
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?} {:?}", ground.wrong.first(), ground.lost);
-    assert_eq!(ground.system.component(ground.system.root()).check_invariants(false), Ok(()), "{what}");
+fn assert_right(bed: &TestBed, what: &str) {
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{what}: {:?} {:?}", bed.wrong.first(), bed.lost);
+    assert_eq!(bed.system.component(bed.system.root()).check_invariants(false), Ok(()), "{what}");
 }
 
 const STILL: TierMigrationSpec = TierMigrationSpec { mb_per_s: 0.0, ..LIVELY };
 
 #[test]
-fn an_extent_is_put_where_its_first_request_belongs() {
+fn the_first_request_places_an_extent() {
     let small = u64::from(BLOCK) * 2;
     let placement = TierPlacementSpec {
         metadata: true,
@@ -96,8 +95,8 @@ fn an_extent_is_put_where_its_first_request_belongs() {
         origins: vec![3],
         pinned: vec![BlockRangeSpec { first_block: 22, bytes: small }],
     };
-    let mut ground = plain(&TiersSpec { placement, ..spec(STILL) });
-    assert_eq!((count(&ground, "fast_extents"), count(&ground, "slow_extents")), (1, 0));
+    let mut bed = plain(&TiersSpec { placement, ..spec(STILL) });
+    assert_eq!((count(&bed, "fast_extents"), count(&bed, "slow_extents")), (1, 0));
     let asked: [(u64, u32, Flags, &str); 8] = [
         (0, 3, Flags::NONE, "slow"),
         (1, 1, Flags::METADATA, "slow"),
@@ -109,104 +108,104 @@ fn an_extent_is_put_where_its_first_request_belongs() {
         (4, 7, Flags::NONE, "both"),
     ];
     for (lbn, blocks, flags, path) in asked {
-        let before = count(&ground, path);
-        submit(&mut ground, Op::Write, lbn, blocks, flags);
-        assert_eq!(count(&ground, path), before + 1, "{lbn}");
+        let before = count(&bed, path);
+        submit(&mut bed, Op::Write, lbn, blocks, flags);
+        assert_eq!(count(&bed, path), before + 1, "{lbn}");
     }
-    assert_eq!((count(&ground, "fast_extents"), count(&ground, "slow_extents")), (3, 2));
-    assert_right(&ground, "placed");
+    assert_eq!((count(&bed, "fast_extents"), count(&bed, "slow_extents")), (3, 2));
+    assert_right(&bed, "placed");
 }
 
-/// Whichever an extent belongs to, every one finds a place, and holds what was written there.
+/// Every extent gets a place, on either tier, and returns written data.
 #[test]
-fn what_has_no_room_where_it_belongs_goes_to_the_other() {
+fn a_full_tier_places_extents_on_the_other() {
     for (small_bytes, path) in [(None, "slow"), (Some(1 << 20), "fast")] {
         let placement = TierPlacementSpec { small_bytes, ..TierPlacementSpec::default() };
-        let mut ground = plain(&TiersSpec { placement, ..spec(STILL) });
-        assert_eq!(ground.system.component(ground.system.root()).capacity_blocks(), BLOCKS);
+        let mut bed = plain(&TiersSpec { placement, ..spec(STILL) });
+        assert_eq!(bed.system.component(bed.system.root()).capacity_blocks(), BLOCKS);
         for extent in (0..FAST + SLOW - 1).rev() {
-            submit(&mut ground, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
+            submit(&mut bed, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
         }
         let expected = if small_bytes.is_some() { FAST } else { SLOW };
-        assert_eq!(count(&ground, path), expected);
-        ground.read_all();
-        assert_right(&ground, path);
+        assert_eq!(count(&bed, path), expected);
+        bed.read_all();
+        assert_right(&bed, path);
     }
 }
 
-/// Requests that fit the fast drive and belong there take what they take there alone.
+/// Requests of pinned extents take the time of the fast drive alone.
 #[test]
-fn with_everything_pinned_it_is_the_fast_drive() {
+fn pinned_extents_perform_as_the_fast_drive_alone() {
     let pinned = vec![BlockRangeSpec { first_block: 0, bytes: FAST * EXTENT * u64::from(BLOCK) }];
     let placement = TierPlacementSpec { pinned, ..TierPlacementSpec::default() };
     let mut tiers = plain(&TiersSpec { placement, ..spec(LIVELY) });
     let mut alone = System::default();
     constant(&mut alone, FAST * EXTENT + 1, T_NS[0]);
-    let mut alone = Ground::new(alone, 1);
+    let mut alone = TestBed::new(alone, 1);
     let load = Load { span_blocks: FAST * EXTENT, most_blocks: 12, writes: 0.5, gap_ns: 25_000, outstanding: 8 };
-    for ground in [&mut tiers, &mut alone] {
-        ground.operate(2_000, &load);
-        ground.settle();
+    for bed in [&mut tiers, &mut alone] {
+        bed.operate(2_000, &load);
+        bed.settle();
     }
     assert_eq!(tiers.system.now(), alone.system.now());
     assert_eq!((count(&tiers, "fast"), count(&tiers, "moved_bytes")), (2_000, 0));
     assert_right(&tiers, "pinned");
 }
 
-/// As many hot extents as the fast drive has room for move there, and the rest does not; they leave it for others.
+/// Hot extents move to the fast drive as far as they fit, and make way for hotter ones.
 #[test]
-fn what_is_hot_goes_up_and_what_is_cold_comes_down() {
-    let mut ground = plain(&spec(TierMigrationSpec { half_life_s: 0.01, ..LIVELY }));
+fn hot_extents_move_up_and_cold_extents_move_down() {
+    let mut bed = plain(&spec(TierMigrationSpec { half_life_s: 0.01, ..LIVELY }));
     for extent in 0..SLOW {
-        submit(&mut ground, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
+        submit(&mut bed, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
     }
     for (round, first) in [3, 3 + FAST].into_iter().enumerate() {
-        let read_hot = |ground: &mut Ground| {
+        let read_hot = |bed: &mut TestBed| {
             for turn in 0..100 * FAST {
-                submit(ground, Op::Read, (first + turn % FAST) * EXTENT, EXTENT as u32, Flags::NONE);
+                submit(bed, Op::Read, (first + turn % FAST) * EXTENT, EXTENT as u32, Flags::NONE);
             }
         };
-        read_hot(&mut ground);
-        let before = count(&ground, "fast");
-        read_hot(&mut ground);
-        assert_eq!(count(&ground, "fast") - before, 100 * FAST, "round {round}");
-        assert_eq!(count(&ground, "fast_extents"), FAST);
+        read_hot(&mut bed);
+        let before = count(&bed, "fast");
+        read_hot(&mut bed);
+        assert_eq!(count(&bed, "fast") - before, 100 * FAST, "round {round}");
+        assert_eq!(count(&bed, "fast_extents"), FAST);
     }
-    assert!(count(&ground, "moves_down") >= FAST, "{}", count(&ground, "moves_down"));
-    ground.read_all();
-    assert_right(&ground, "moved");
+    assert!(count(&bed, "moves_down") >= FAST, "{}", count(&bed, "moves_down"));
+    bed.read_all();
+    assert_right(&bed, "moved");
 }
 
-/// At any instant no more has been moved or cleared than the time until then has room for; and as much as that, where more waits.
+/// At any time the moved and cleared bytes are at most those of the bandwidth, and exactly these while moves wait.
 #[test]
-fn moves_keep_to_their_bandwidth() {
+fn moves_stay_within_their_bandwidth() {
     for mb_per_s in [0.002, 0.02, 0.2, 0.0] {
-        let mut ground = plain(&spec(TierMigrationSpec { mb_per_s, factor: 1.0, ..LIVELY }));
+        let mut bed = plain(&spec(TierMigrationSpec { mb_per_s, factor: 1.0, ..LIVELY }));
         let load = Load { span_blocks: BLOCKS, most_blocks: 8, writes: 0.5, gap_ns: 200_000, outstanding: 4 };
         for _ in 0..100 {
-            ground.operate(40, &load);
+            bed.operate(40, &load);
             if mb_per_s == 0.0 {
                 continue;
             }
-            let done = (count(&ground, "moved_bytes") + count(&ground, "cleared_bytes")) as f64;
-            let most = mb_per_s * 1e6 * ground.system.now().seconds();
-            assert!(done <= most, "{done} B at {mb_per_s} MB/s until {:?}", ground.system.now());
+            let done = (count(&bed, "moved_bytes") + count(&bed, "cleared_bytes")) as f64;
+            let most = mb_per_s * 1e6 * bed.system.now().seconds();
+            assert!(done <= most, "{done} B at {mb_per_s} MB/s until {:?}", bed.system.now());
         }
-        ground.settle();
+        bed.settle();
         if mb_per_s > 0.0 && mb_per_s < 0.1 {
-            let done = (count(&ground, "moved_bytes") + count(&ground, "cleared_bytes")) as f64;
-            let most = mb_per_s * 1e6 * ground.system.now().seconds();
+            let done = (count(&bed, "moved_bytes") + count(&bed, "cleared_bytes")) as f64;
+            let most = mb_per_s * 1e6 * bed.system.now().seconds();
             assert!(done > 0.7 * most - 320.0, "{done} of {most} B at {mb_per_s} MB/s");
-            assert!(count(&ground, "deferred_moves") > 100);
+            assert!(count(&bed, "deferred_moves") > 100);
         }
-        ground.read_all();
-        assert_right(&ground, "bandwidth");
+        bed.read_all();
+        assert_right(&bed, "bandwidth");
     }
 }
 
 const LOAD: Load = Load { span_blocks: BLOCKS, most_blocks: 12, writes: 0.6, gap_ns: 60_000, outstanding: 8 };
 
-/// Keys at random, all of which move much.
+/// Random parameters that lead to many moves.
 fn any_spec(seed: u64) -> TiersSpec {
     let mut stream = Stream::new(seed, "tiers");
     let small_bytes = stream.chance(0.5).then(|| (1 + stream.below(6)) * u64::from(BLOCK));
@@ -224,45 +223,45 @@ fn any_spec(seed: u64) -> TiersSpec {
 }
 
 #[test]
-fn what_is_read_through_moves_is_what_was_written() {
+fn data_is_intact_through_moves() {
     let mut sums = [0; 4];
     let seeds = size(6, 50);
     for seed in 0..seeds {
-        let mut ground = Ground::new(over(&any_spec(seed), |_, _, id| id), seed);
+        let mut bed = TestBed::new(over(&any_spec(seed), |_, _, id| id), seed);
         // A part of it, so that some extents are not used before the end, and then all of it.
         for span_blocks in [60, 120, BLOCKS] {
-            ground.operate(5_000, &Load { span_blocks, gap_ns: 40_000 + 5_000 * (seed % 10), ..LOAD });
+            bed.operate(5_000, &Load { span_blocks, gap_ns: 40_000 + 5_000 * (seed % 10), ..LOAD });
         }
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        let meanwhile = ["moves_up", "moves_down", "cleared_bytes", "write_waits"].map(|name| count(&ground, name));
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        let meanwhile = ["moves_up", "moves_down", "cleared_bytes", "write_waits"].map(|name| count(&bed, name));
         sums.iter_mut().zip(meanwhile).for_each(|(sum, count)| *sum += count);
     }
     assert!(sums.iter().all(|&sum| sum > 20 * seeds), "{sums:?}");
 }
 
-/// However often power fails in the midst of it.
+/// With power cuts during moves.
 #[test]
-fn nothing_acknowledged_is_lost_in_power_cuts() {
+fn power_cuts_lose_no_acknowledged_write() {
     let mut moved = 0;
     for seed in 0..size(6, 30) {
-        let mut ground = Ground::new(over(&any_spec(seed), |_, _, id| id), seed);
+        let mut bed = TestBed::new(over(&any_spec(seed), |_, _, id| id), seed);
         for cut in 0..60 {
-            ground.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
+            bed.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
         }
-        ground.operate(2_000, &LOAD);
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        moved += count(&ground, "moves_up");
+        bed.operate(2_000, &LOAD);
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        moved += count(&bed, "moves_up");
     }
     assert!(moved > 100, "{moved}");
 }
 
-/// What is on the child that fails is lost and says so, and nothing else is.
+/// Requests of blocks on a failed child fail, and no others.
 #[test]
-fn what_a_failed_child_holds_is_told_and_nothing_wrong_is_read() {
+fn a_failed_child_fails_requests_without_wrong_data() {
     for seed in 0..10 {
         let failing = (seed % 2) as usize;
         let system = over(&any_spec(seed), |system, tier, drive| {
@@ -273,30 +272,30 @@ fn what_a_failed_child_holds_is_told_and_nothing_wrong_is_read() {
             let faulty = Faulty::new(Child::of(system, drive), &fault, &mut Stream::new(0, "faults")).expect("it fits");
             system.add(Box::new(faulty), &[drive])
         });
-        let mut ground = Ground::new(system, seed);
-        ground.operate(5_000, &LOAD);
-        ground.settle();
+        let mut bed = TestBed::new(system, seed);
+        bed.operate(5_000, &LOAD);
+        bed.settle();
         // What still moves ends, and nothing begins anew.
-        while ground.step() {}
-        assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
-        assert!(ground.lost.keys().eq([&Status::Failed]), "{seed}: {:?}", ground.lost);
-        assert_eq!(ground.system.component(ground.system.root()).check_invariants(true), Ok(()), "{seed}");
+        while bed.step() {}
+        assert!(bed.wrong.is_empty(), "{seed}: {:?}", bed.wrong.first());
+        assert!(bed.lost.keys().eq([&Status::Failed]), "{seed}: {:?}", bed.lost);
+        assert_eq!(bed.system.component(bed.system.root()).check_invariants(true), Ok(()), "{seed}");
     }
 }
 
-/// Where the fast drive loses writes, what moves there is wrong.
+/// Extents have wrong data after they have moved to a drive that loses writes.
 #[test]
-fn writes_lost_where_extents_move_are_found() {
+fn writes_lost_during_moves_are_detected() {
     for (migration, finds) in [(STILL, false), (LIVELY, true)] {
         let system = over(&spec(migration), |system, tier, drive| match tier {
-            0 => Planted::over(system, drive, Bug::LoseWrites { every: 20 }),
+            0 => BuggyComponent::over(system, drive, Bug::LoseWrites { every: 20 }),
             _ => drive,
         });
-        let mut ground = Ground::new(system, 3);
-        ground.operate(3_000, &Load { span_blocks: SLOW * EXTENT, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_eq!(!ground.wrong.is_empty(), finds);
+        let mut bed = TestBed::new(system, 3);
+        bed.operate(3_000, &Load { span_blocks: SLOW * EXTENT, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_eq!(!bed.wrong.is_empty(), finds);
     }
 }
 
@@ -307,7 +306,7 @@ fn tiers(keys: &Value) -> Value {
 }
 
 #[test]
-fn a_scenario_says_what_goes_where_and_its_report_what_did() {
+fn scenarios_define_placement_and_reports_count_moves() {
     let keys = json!({"placement": {"small_bytes": "1 MiB"}, "migration": {"mb_per_s": 3}});
     let scenario = scenarios::resolved(&tiers(&keys));
     let report = scenarios::run(&scenario).report;
@@ -318,7 +317,7 @@ fn a_scenario_says_what_goes_where_and_its_report_what_did() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_both_sides() {
+fn contradicting_sizes_are_rejected_with_both_keys() {
     let pinned = |first_block: u64, bytes: &str| json!({"placement": {"pinned": [{"first_block": first_block, "bytes": bytes}]}});
     for (keys, problem) in [
         (json!({"extent_bytes": 1000}), "system.extent_bytes = 1000 is no multiple of the 512 B blocks"),

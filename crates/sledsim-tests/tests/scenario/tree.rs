@@ -11,8 +11,8 @@ use sledsim::hierarchy::{Child, Drive, Partition, PartitionSpec, VolumeSpec, Vol
 use sledsim::scenario::{self, explain, DeviceSpec, Notation};
 use sledsim::schedulers::{build, fcfs};
 use sledsim::units::shown_bytes;
-use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{self, catalog, poisson, resolve, resolved};
+use sledsim_testing::test_bed::{Load, TestBed};
 
 fn document(system: Value) -> Value {
     json!({"workload": poisson(300.0), "system": system, "run": {"requests": 600}})
@@ -303,13 +303,13 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
     assert_eq!(
         buffer,
         format!(
-            "writes are acknowledged from a volatile buffer: a power cut takes up to {} of them",
+            "writes are acknowledged from a volatile buffer: a power cut loses up to {} of them",
             shown_bytes(bytes)
         )
     );
-    assert!(cache(json!({})).contains("volatile memory: a power cut takes up to 3 MiB of them"));
+    assert!(cache(json!({})).contains("volatile memory: a power cut loses up to 3 MiB of them"));
     assert!(cache(json!({"volatile": false})).contains("acknowledged from non-volatile memory"));
-    assert_eq!(cache(json!({"write": "through"})), "writes wait for what is below");
+    assert_eq!(cache(json!({"write": "through"})), "writes wait for the child");
     let mirror = array("mirror", 3, json!({"spares": 2, "rebuild": {"mb_per_s": 5}}));
     for text in ["wait for 3 members", "bears the failure of 2 members", "rebuilds on 2 spares at 5 MB/s at most"] {
         assert!(mirror.contains(text), "{mirror}");
@@ -320,7 +320,7 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
         assert!(raid.contains(text), "{raid}");
     }
     assert!(array("raid5", 3, json!({})).contains("bears the failure of 1 member;"));
-    assert!(array("stripe", 3, json!({})).contains("fails takes a part of everything"));
+    assert!(array("stripe", 3, json!({})).contains("failure of a member loses a part of all data"));
     let mcd = |shortcut: bool| notes(json!({"kind": "mcd", "mems": "g2", "disk": "atlas10k", "shortcut": shortcut}));
     assert!(mcd(true).contains("mems or 2 MiB of non-volatile buffer have them") && !mcd(false).contains("buffer"));
 }
@@ -480,17 +480,17 @@ fn volumes() -> System {
 #[test]
 fn what_is_read_through_volumes_is_what_was_written() {
     let load = Load { span_blocks: 400, most_blocks: 60, writes: 0.5, gap_ns: 3_000_000, outstanding: 8 };
-    let mut ground = Ground::new(volumes(), 3);
-    assert_eq!(ground.capacity_blocks(), 400);
-    ground.operate(6_000, &load);
-    ground.settle();
-    ground.read_all();
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?} {:?}", ground.wrong.first(), ground.lost);
-    let root = ground.system.root();
-    let details = ground.system.component(root).details(ground.system.now()).expect("paths");
+    let mut bed = TestBed::new(volumes(), 3);
+    assert_eq!(bed.capacity_blocks(), 400);
+    bed.operate(6_000, &load);
+    bed.settle();
+    bed.read_all();
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?} {:?}", bed.wrong.first(), bed.lost);
+    let root = bed.system.root();
+    let details = bed.system.component(root).details(bed.system.now()).expect("paths");
     assert!(details.counts[0].value > 300.0, "requests that reach over borders: {:?}", details.counts);
     for cut in 0..40 {
-        ground.cut(1 + cut * 7 % 300, &load, 0);
+        bed.cut(1 + cut * 7 % 300, &load, 0);
     }
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?} {:?}", ground.wrong.first(), ground.lost);
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?} {:?}", bed.wrong.first(), bed.lost);
 }

@@ -1,18 +1,18 @@
-//! Power cuts: from a volatile cache only what was never promised may go, from one that is not nothing that it took.
+//! Power cuts: a volatile cache loses only unflushed writes, a non-volatile cache loses no acknowledged write.
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::System;
 use sledsim::hierarchy::cache::ram::{RamCacheSpec, WritePolicy};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::between::{Between, Disturbance};
 use super::content::{any_cache, drive, scrambled_drive};
 use super::host::{add_cache, constant_drive, T};
 
-/// Little space, so that looking at all of it after each cut is quick.
+/// A small range, so that all of it can be checked after each cut.
 const LOAD: Load = Load { span_blocks: 60, most_blocks: 12, writes: 0.7, gap_ns: T / 2, outstanding: 12 };
 
 /// Caches of a few lines.
@@ -22,45 +22,45 @@ fn small(index: usize) -> RamCacheSpec {
     RamCacheSpec { line_bytes, bytes: line_bytes * (2 + index as u64 % 13), ..spec }
 }
 
-/// Cuts power so often; returns what was found wrong.
+/// Cuts power `cuts` times. Returns the errors found.
 fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
-    let mut ground = Ground::new(system, seed as u64);
+    let mut bed = TestBed::new(system, seed as u64);
     let mut calls = Stream::new(seed as u64, "cuts");
     for _ in 0..cuts {
         // Now and then power goes twice in a row.
         let again = u64::from(calls.chance(0.1));
-        ground.cut(1 + calls.below(150), &LOAD, again);
+        bed.cut(1 + calls.below(150), &LOAD, again);
     }
-    assert!(ground.lost.is_empty(), "{:?}", ground.lost);
-    ground.wrong
+    assert!(bed.lost.is_empty(), "{:?}", bed.lost);
+    bed.wrong
 }
 
-/// The same with a host that wants a third of its writes to last, and is promised no more.
+/// The same with a host a third of whose writes are durable, and only these count as acknowledged.
 fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
-    let mut ground = Ground::new(system, seed as u64);
-    ground.volatile = true;
+    let mut bed = TestBed::new(system, seed as u64);
+    bed.volatile = true;
     let mut stream = Stream::new(seed as u64, "host");
     for _ in 0..cuts {
-        ground.system.cut_power_after(1 + stream.below(150));
-        while !ground.system.is_power_off() {
-            let at = ground.system.now() + stream.below(T);
-            while ground.system.next_time().is_some_and(|next| next <= at) && ground.step() {}
+        bed.system.cut_power_after(1 + stream.below(150));
+        while !bed.system.is_power_off() {
+            let at = bed.system.now() + stream.below(T);
+            while bed.system.next_time().is_some_and(|next| next <= at) && bed.step() {}
             let op = if stream.chance(LOAD.writes) { Op::Write } else { Op::Read };
             let flags = if stream.chance(0.3) { Flags::DURABLE } else { Flags::NONE };
             let blocks = 1 + stream.below(LOAD.most_blocks);
             let lbn = stream.below(LOAD.span_blocks + 1 - blocks);
-            if !ground.system.is_power_off() {
-                ground.submit(at.max(ground.system.now()), op, lbn, blocks as u32, flags);
+            if !bed.system.is_power_off() {
+                bed.submit(at.max(bed.system.now()), op, lbn, blocks as u32, flags);
             }
         }
-        ground.cut(0, &LOAD, 0);
+        bed.cut(0, &LOAD, 0);
     }
-    assert!(ground.lost.is_empty(), "{:?}", ground.lost);
-    ground.wrong
+    assert!(bed.lost.is_empty(), "{:?}", bed.lost);
+    bed.wrong
 }
 
 #[test]
-fn a_cache_that_is_not_volatile_loses_nothing_that_it_took() {
+fn a_non_volatile_cache_loses_no_acknowledged_write() {
     for index in (0..64).step_by(size(3, 1)) {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -71,7 +71,7 @@ fn a_cache_that_is_not_volatile_loses_nothing_that_it_took() {
 }
 
 #[test]
-fn a_volatile_cache_loses_only_what_was_never_promised() {
+fn a_volatile_cache_loses_only_unflushed_writes() {
     for index in (0..64).step_by(size(3, 1)) {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -82,7 +82,7 @@ fn a_volatile_cache_loses_only_what_was_never_promised() {
 }
 
 #[test]
-fn a_cache_that_writes_through_loses_nothing() {
+fn a_write_through_cache_loses_nothing() {
     for index in 0..16 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -93,7 +93,7 @@ fn a_cache_that_writes_through_loses_nothing() {
 }
 
 #[test]
-fn what_a_volatile_cache_has_flushed_is_there() {
+fn flushed_writes_of_a_volatile_cache_survive() {
     for index in 0..32 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -101,20 +101,20 @@ fn what_a_volatile_cache_has_flushed_is_there() {
         spec.flush.idle_ms = Some(1.0);
         add_cache(&mut system, child, &spec);
         // Every write counts as promised: all is flushed before power goes.
-        let mut ground = Ground::new(system, index as u64);
+        let mut bed = TestBed::new(system, index as u64);
         for _ in 0..20 {
-            ground.operate(40, &LOAD);
-            ground.settle();
-            while ground.step() {}
-            ground.system.cut_power_after(0);
-            ground.cut(0, &LOAD, 0);
+            bed.operate(40, &LOAD);
+            bed.settle();
+            while bed.step() {}
+            bed.system.cut_power_after(0);
+            bed.cut(0, &LOAD, 0);
         }
-        assert!(ground.wrong.is_empty(), "cache {index}: {:?}", ground.wrong.first());
+        assert!(bed.wrong.is_empty(), "cache {index}: {:?}", bed.wrong.first());
     }
 }
 
 #[test]
-fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
+fn a_non_volatile_cache_over_a_volatile_one_loses_nothing() {
     for index in 0..8 {
         for below_is_volatile in [true, false] {
             let mut system = System::default();
@@ -134,7 +134,7 @@ fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
     }
 }
 
-/// A cache that is not volatile over a disk that reports writes when its buffer has them.
+/// A non-volatile cache over a disk that acknowledges writes once they are in its buffer.
 fn over_a_disk(index: usize, disturbance: Disturbance) -> Vec<String> {
     let mut system = System::default();
     let disk = drive(&mut system, "atlas10k", fcfs::POLICY.default);
@@ -144,7 +144,7 @@ fn over_a_disk(index: usize, disturbance: Disturbance) -> Vec<String> {
 }
 
 #[test]
-fn what_a_disk_only_buffers_does_not_count() {
+fn writes_in_a_disk_buffer_are_not_durable() {
     for index in 0..16 {
         let wrong = over_a_disk(index, Disturbance::Calm);
         assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
@@ -154,7 +154,7 @@ fn what_a_disk_only_buffers_does_not_count() {
 }
 
 #[test]
-fn a_child_that_reports_early_is_found() {
+fn a_child_that_acknowledges_early_is_detected() {
     let found = |volatile: bool| -> usize {
         (0..8)
             .map(|index| {
@@ -171,7 +171,7 @@ fn a_child_that_reports_early_is_found() {
 }
 
 #[test]
-fn a_volatile_cache_that_promises_everything_is_found() {
+fn a_volatile_cache_that_claims_durability_is_detected() {
     let found = (0..6).map(|index| {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);

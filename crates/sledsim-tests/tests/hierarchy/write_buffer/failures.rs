@@ -1,15 +1,15 @@
-//! Devices that fail: everything comes back, and nothing that is lost is taken for served.
+//! Failing devices: all requests complete, and lost data is never served.
 
 use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::WriteBufferSpec;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 
 use super::{buffer, constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
-/// Fails what is asked of its child from some time on.
+/// Fails requests from a given time on.
 #[derive(Clone)]
 struct Failing {
     child: ComponentId,
@@ -79,7 +79,7 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
 }
 
 #[test]
-fn a_log_that_cannot_be_cleaned_fills_up_and_what_it_holds_can_be_read() {
+fn a_log_that_cannot_be_cleaned_fills_up_and_stays_readable() {
     // Eight logs of seven blocks hold eight writes.
     let mut system = failing(&spec(8, 8, 2), Op::Read, Time::MAX, Time::ZERO);
     assert_eq!(write_and_read(&mut system, 20), (8, 20), "the others read what was there before");
@@ -88,24 +88,24 @@ fn a_log_that_cannot_be_cleaned_fills_up_and_what_it_holds_can_be_read() {
 }
 
 #[test]
-fn a_write_that_does_not_reach_the_log_is_not_acknowledged() {
+fn failed_appends_are_not_acknowledged() {
     let mut system = failing(&spec(8, 8, 2), Op::Write, Time::from_ns(4 * MEMS_NS), Time::MAX);
     assert_eq!(write_and_read(&mut system, 20), (4, 20));
 }
 
 #[test]
-fn a_log_that_cannot_be_read_back_serves_nothing_stale() {
+fn an_unreadable_log_serves_no_stale_data() {
     let from = Time::from_ns(40 * DISK_NS);
-    let mut ground = Ground::new(failing(&spec(8, 8, 2), Op::Read, from, Time::MAX), 3);
+    let mut bed = TestBed::new(failing(&spec(8, 8, 2), Op::Read, from, Time::MAX), 3);
     let load = Load { span_blocks: 50, most_blocks: 7, writes: 0.8, gap_ns: 200_000, outstanding: 4 };
-    ground.operate(50, &load);
-    ground.settle();
-    while ground.system.now() < from {
-        ground.operate(1, &load);
+    bed.operate(50, &load);
+    bed.settle();
+    while bed.system.now() < from {
+        bed.operate(1, &load);
     }
-    ground.settle();
-    ground.system.cut_power_after(0);
-    ground.cut(0, &load, 0);
-    assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
-    assert!(ground.lost[&Status::Failed] > 40, "every block read: {:?}", ground.lost);
+    bed.settle();
+    bed.system.cut_power_after(0);
+    bed.cut(0, &load, 0);
+    assert!(bed.wrong.is_empty(), "{:?}", bed.wrong.first());
+    assert!(bed.lost[&Status::Failed] > 40, "every block read: {:?}", bed.lost);
 }
