@@ -106,7 +106,7 @@ def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sleds
     command = shlex.split(told.splitlines()[-1])
     assert command[0] == "sledsim"
     assert sledsim_cli(*command[1:]).out.startswith("more: 48 runs done; ")
-    assert "to go on" not in sledsim_cli("sweep", "status", tmp_path / "s").out
+    assert "to run them" not in sledsim_cli("sweep", "status", tmp_path / "s").out
 
 
 def test_a_table_has_means_and_intervals_as_scipy_computes_them(found: Results) -> None:

@@ -96,7 +96,7 @@ impl Import {
     /// Returns a document with its introductory comments.
     fn heading(&self) -> Commented {
         let mut file = Commented::default();
-        file.comment(&format!("Read from {} of DiskSim 4.0 by sledsim import disksim.", self.file));
+        file.comment(&format!("Read from {} of DiskSim 4.0 by sledsim import.", self.file));
         for (reason, notes) in self.by_reason(true) {
             file.comment(&format!("{LOST}: {reason}"));
             notes.into_iter().for_each(|note| file.comment(&listed(note)));
