@@ -14,6 +14,7 @@ use sledsim::scenario::{self, canonical, Catalog, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
 use crate::plugin::PythonLoader;
+use crate::trace::{table_named, TraceTable};
 use crate::values::{to_python, to_value};
 use crate::{document, errors};
 
@@ -104,7 +105,10 @@ impl Written {
     #[pyo3(signature = (sets = Vec::new()))]
     fn resolve(&self, python: Python<'_>, sets: Vec<String>) -> PyResult<Scenario> {
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
-        let resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
+        let mut resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
+        if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
+            trace.table = table_named(&trace.path);
+        }
         let policies = self.policies.as_ref().filter(|_| resolved.has_plugins());
         Ok(Scenario { policies: policies.map(|load| load.clone_ref(python)), ..resolved.into() })
     }
@@ -120,8 +124,8 @@ pub struct Scenario {
     policies: Option<Py<PyAny>>,
 }
 
-/// The pickled state of a scenario: text, citations, and loader of custom policies.
-type Pickled = (String, Vec<String>, Option<Py<PyAny>>);
+/// The pickled state of a scenario: text, citations, loader of custom policies, and trace in memory.
+type Pickled = (String, Vec<String>, Option<Py<PyAny>>, Option<TraceTable>);
 
 impl From<Resolved> for Scenario {
     fn from(resolved: Resolved) -> Self {
@@ -175,11 +179,21 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario with another file of the same trace, in a format.
-    fn with_trace(&self, python: Python<'_>, path: String, format: String) -> Self {
+    /// The replayed trace, if it is in memory.
+    #[getter]
+    fn table(&self) -> Option<TraceTable> {
+        match &self.resolved.scenario.workload {
+            WorkloadSpec::Trace(trace) => trace.table.clone().map(|table| TraceTable { table }),
+            _ => None,
+        }
+    }
+
+    /// Returns the scenario with its trace in memory, whose columns are named so.
+    #[pyo3(signature = (table, columns = None))]
+    fn with_table(&self, python: Python<'_>, table: &TraceTable, columns: Option<BTreeMap<String, String>>) -> Self {
         let mut resolved = self.resolved.clone();
         if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
-            (trace.path, trace.format) = (path, format);
+            (trace.table, trace.columns) = (Some(table.table.clone()), columns);
         }
         Self { policies: self.loader(python), ..resolved.into() }
     }
@@ -222,16 +236,25 @@ impl Scenario {
     /// Pickles the scenario as its canonical text.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let scenario = slf.get();
-        let state = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()));
+        let state = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()), scenario.table());
         Ok((slf.get_type().getattr("_of")?, state))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, citations, policies = None))]
-    fn _of(python: Python<'_>, text: &str, citations: Vec<String>, policies: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (text, citations, policies = None, table = None))]
+    fn _of(
+        python: Python<'_>,
+        text: &str,
+        citations: Vec<String>,
+        policies: Option<Py<PyAny>>,
+        table: Option<Py<TraceTable>>,
+    ) -> PyResult<Self> {
         let loader = policies.as_ref().map(|load| PythonLoader::new(load.clone_ref(python), None));
         let loader = loader.as_ref().map(|loader| loader as &dyn PluginLoader);
-        let resolved = Resolved::reread(text, citations, loader).map_err(errors::scenario)?;
+        let mut resolved = Resolved::reread(text, citations, loader).map_err(errors::scenario)?;
+        if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
+            trace.table = table.map(|table| table.get().table.clone());
+        }
         Ok(Self { policies, ..resolved.into() })
     }
 }

@@ -234,7 +234,7 @@ class Reading:
 
     def keys(self) -> dict[str, Any]:
         """Return what readers of traces are called with."""
-        from sledsim.traces.parquet import require_other
+        from sledsim.traces.trace import require_other
 
         require_other(self.trace_format)
         return {

@@ -99,10 +99,12 @@ def run(
     docs/how-to/sweep.md describes sweep files. --set replaces values of the scenario, and with sweep. in front
     those of the file itself. What was interrupted goes on with the same command.
     """
+    from sledsim.sweep import Sweep
     from sledsim.sweep import run as run_sweep
 
+    folder = store or Path(f"{Sweep.load(file, set=sets or []).name}.sweep")
     report = run_sweep(
-        file, store, set=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
+        file, folder, set=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
     )
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})

@@ -18,6 +18,7 @@ use crate::scenario::assemble::{self, SYSTEM};
 use crate::scenario::report::power_cuts;
 use crate::scenario::specs::scenario::{DeviceSpec, RunSpec, Scenario};
 use crate::scenario::specs::system::SystemSpec;
+use crate::traces::is_in_memory;
 use crate::workloads::WorkloadSpec;
 
 /// Requests of a generator when the run names no limit.
@@ -273,7 +274,9 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     let mut found = assemble::faults(&scenario.system, &SYSTEM.into(), scenario.seed);
     found.extend(of_workload(&scenario.workload));
     if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
-        trace.path = anchored(&trace.path, base);
+        if !is_in_memory(&trace.path) {
+            trace.path = anchored(&trace.path, base);
+        }
     }
     end(&mut scenario.run, &scenario.workload);
     found.extend(of_run(&scenario.run));
