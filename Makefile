@@ -16,7 +16,7 @@ extension_crates := crates/sledsim $(addprefix crates/sledsim-,disksim nbd plugi
 rust_sources := Cargo.toml Cargo.lock $(shell find $(extension_crates) -name '*.rs' -o -name '*.toml' -o -name '*.txt')
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
-python_code := python tests tools examples docs $(wildcard bench)
+python_code := python papers tests tools examples docs $(wildcard bench)
 pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
 .PHONY: help
@@ -86,7 +86,7 @@ machine: $(STAMPS)/release $(STAMPS)/dev
 #: make applications      run what claims rest on on whole machines (after `make machine`; what was run stays; hours)
 .PHONY: applications
 applications: $(STAMPS)/release $(STAMPS)/dev
-	$(BIN)/python tools/applications.py $(ARGS)
+	$(BIN)/python papers/tools/applications.py $(ARGS)
 
 #: make repeats           run each program on a machine five times, and compare (after `make machine`; half an hour; ARGS=--small)
 .PHONY: repeats
@@ -98,9 +98,10 @@ repeats: $(STAMPS)/release $(STAMPS)/dev
 # Zig brings an old C library to link with; only Linux has that question.
 wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/dev
-	rm -f dist/sledsim-*
+	rm -f dist/sledsim*
 	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
 	$(BIN)/maturin sdist --out dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./papers
 
 #: make lib               libsledsim for programs in C and C++: .so, .a, headers, pkg-config, into out/c (PREFIX=folder)
 .PHONY: lib
@@ -139,7 +140,7 @@ reproduce: $(STAMPS)/release $(STAMPS)/dev
 #: make claims            write docs/reference/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
 .PHONY: claims
 claims: $(STAMPS)/release $(STAMPS)/dev
-	$(BIN)/python tools/claims_page.py
+	$(BIN)/python papers/tools/claims_page.py
 
 #: make lock              pin the Python packages of pyproject.toml (ARGS=--upgrade for the newest of all)
 .PHONY: lock
@@ -151,7 +152,7 @@ lock: $(STAMPS)/venv
 clean:
 	rm -rf $(VENV) target out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/sledsim/_core*.so
-	find python tests tools examples -name __pycache__ -type d -exec rm -rf {} +
+	find python papers tests tools examples -name __pycache__ -type d -exec rm -rf {} +
 
 # Set-up, in steps that run again only when what they read has changed.
 $(STAMPS)/venv:
@@ -164,6 +165,11 @@ $(STAMPS)/base: requirements/base.txt $(STAMPS)/venv
 	$(pip_install) -r requirements/base.txt
 	@touch $@
 
+# The command `sledsim reproduce`, a distribution of its own.
+$(STAMPS)/papers: papers/pyproject.toml $(STAMPS)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable papers
+	@touch $@
+
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 	$(pip_install) -r requirements/dev.txt
 	@touch $@
@@ -171,14 +177,14 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
 # The extension as a release, which everything but tests uses, or built as the Rust tests are, which compiles the core once
 # for the tests of both languages. Results are the same.
 as_in_tests := $(foreach crate,sledsim sledsim-disksim,--config profile.dev.package.$(crate).opt-level=2)
-$(STAMPS)/release: $(rust_sources) pyproject.toml $(STAMPS)/base
+$(STAMPS)/release: $(rust_sources) pyproject.toml $(STAMPS)/papers
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	# Where Python must not write what it compiles, every command would compile the package again.
-	$(BIN)/python -m compileall -q python
+	$(BIN)/python -m compileall -q python papers/src
 	@touch $(STAMPS)/extension $@
 
-$(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
+$(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/papers
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --locked $(as_in_tests)
-	$(BIN)/python -m compileall -q python
+	$(BIN)/python -m compileall -q python papers/src
 	@rm -f $(STAMPS)/release
 	@touch $@

@@ -148,7 +148,7 @@ def timed(scenario: Scenario) -> Found:
     """Run a scenario, after a short run of it: the processor time of a request."""
     import sledsim
 
-    sledsim.run(scenario, set={"run.requests": 100})
+    sledsim.run(scenario, overrides={"run.requests": 100})
     start = time.process_time()
     done = sledsim.run(scenario).requests.completed
     return {"each_s": (time.process_time() - start) / done}

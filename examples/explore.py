@@ -27,7 +27,7 @@ scenario = {
     "system": {"device": "g2"},
     "run": {"requests": 20_000, "warmup_requests": 1_000},
 }
-runs = {name: sledsim.run(scenario, set={"scheduler": name}, log=True) for name in ("fcfs", "look", "sptf")}
+runs = {name: sledsim.run(scenario, overrides={"scheduler": name}, log=True) for name in ("fcfs", "look", "sptf")}
 comparison = sledsim.compare(runs)
 print(comparison)
 comparison.save_plot(folder / "schedulers.html")
@@ -42,6 +42,6 @@ print(
 )
 
 # %% What if settling took no time?
-quick = sledsim.run(scenario, set={"scheduler": "sptf", "device.settle_constants": 0})
+quick = sledsim.run(scenario, overrides={"scheduler": "sptf", "device.settle_constants": 0})
 ratio = quick.response.mean_ms / runs["sptf"].response.mean_ms
 print(f"Without settling the mean response is {ratio:.2f} times that with it.")

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -14,15 +15,27 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sledsim_papers.harness.study import Study
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
+#: Documents and traces that `sledsim example` writes.
+EXAMPLES = ROOT / "python" / "sledsim" / "examples"
+#: A key that only documents of a kind have.
+KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
 T = TypeVar("T")
+
+
+def examples_of(kind: str) -> list[Path]:
+    """Return the examples of a kind of document: scenario, sweep, search, enclosure, cost or role."""
+
+    def kind_of(path: Path) -> str:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return next((name for name, key in KEYS.items() if key in document), "sweep")
+
+    return [path for path in sorted(EXAMPLES.glob("*.toml")) if kind_of(path) == kind]
 
 
 def size(few: T, many: T) -> T:
@@ -143,15 +156,6 @@ def sledsim_cli() -> Callable[..., Outcome]:
         return Outcome(done.exit_code, done.stdout, done.stderr)
 
     return call
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    """Return what makes the runs of experiments."""
-    from sledsim_papers.harness.study import Study
-
-    with Study(workers=2, reference=REFERENCE) as made:
-        yield made
 
 
 @pytest.fixture

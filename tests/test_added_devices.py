@@ -179,7 +179,7 @@ def test_a_typed_file_is_that_of_the_working_folder(
     asked = ("run", scenario_file, "--set", "device=mine.toml", "--set", "run.requests=100")
     told = sledsim_cli(*asked, "--json")
     assert json.loads(told.out)["scenario"]["system"]["device"]["settle_constants"] == 0.0
-    found = sledsim.run(scenario_file, set={"device": "mine.toml", "run.requests": 100})
+    found = sledsim.run(scenario_file, overrides={"device": "mine.toml", "run.requests": 100})
     assert found["device"]["name"] == str(here / "mine.toml")
     # What is not here is that of the scenario's folder.
     (here / "mine.toml").rename(tmp_path / "mine.toml")

@@ -58,7 +58,7 @@ def test_wrong_values(sledsim_cli: Callable[..., Outcome], scenario_file: Path, 
     assert_refused(sledsim_cli("run", scenario_file, "--set", setting), *words)
     assert_refused(sledsim_cli("validate", scenario_file, "--set", setting), *words)
     with pytest.raises(sledsim.ScenarioError):
-        sledsim.run(scenario_file, set=[setting])
+        sledsim.run(scenario_file, overrides=[setting])
 
 
 def test_a_size_that_is_too_large_is_told_as_it_was_given(sledsim_cli: Callable[..., Outcome]) -> None:
@@ -290,7 +290,7 @@ def test_what_no_document_can_hold_is_refused_wherever_it_comes_from(scenario_fi
     for key in ("seed", "run", "workload"):
         for load in (
             lambda key=key: sledsim.run({**scenario, key: value}),
-            lambda key=key: sledsim.run(scenario, set={key: value}),
+            lambda key=key: sledsim.run(scenario, overrides={key: value}),
             lambda key=key: Sweep(scenario, {key: [value]}).check(),
             lambda key=key: sledsim.Device({"name": "g2", "bit_nm": value}),
         ):
@@ -319,7 +319,7 @@ def test_seeds_of_searches_have_their_range(scenario_file: Path, tmp_path: Path,
         "scenario": str(scenario_file),
         "parameters": {"device.bit_nm": {"from": 30, "to": 60}},
         "objectives": ["response"],
-        "set": {"run.requests": 20},
+        "overrides": {"run.requests": 20},
         "trials": 2,
     }
     assert len(optimise({**search, "seed": 2**32 - 1}, tmp_path / "store").trials) == 2

@@ -164,7 +164,7 @@ def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path:
     path.write_text(json.dumps({"title": "from C", "system": systems[system]}))
     chance = np.random.default_rng(5)
     count = 500
-    session = sledsim.Session(path, set=["seed=7"])
+    session = sledsim.Session(path, overrides=["seed=7"])
     at_ns, lbns = chance.integers(0, 10**9, count), chance.integers(0, session.capacity_blocks - 8, count)
     at_ns.sort()
     # SLEDSIM_READ, SLEDSIM_WRITE, SLEDSIM_FLUSH, SLEDSIM_WRITE_FUA.

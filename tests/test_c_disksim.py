@@ -93,7 +93,7 @@ def run_of(scenario: str, asked: dict[str, np.ndarray], folder: Path) -> sledsim
     path = folder / "imported.toml"
     path.write_text(scenario)
     workload = f'workload={{kind="trace", path="{trace}"}}'
-    return sledsim.run(path, set=["accept_missing=true", workload, "run.requests=1000000"], log=True)
+    return sledsim.run(path, overrides=["accept_missing=true", workload, "run.requests=1000000"], log=True)
 
 
 @pytest.mark.parametrize("drive", DRIVES)

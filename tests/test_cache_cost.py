@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
 from sledsim.studies.cost.comparison import CostComparison
 
@@ -137,10 +137,10 @@ def test_a_trace_is_cached_too(sledsim_cli: Callable[..., Outcome], trace_file: 
 @pytest.mark.slow
 def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
     page = (ROOT / "docs" / "how-to" / "cost.md").read_text()
-    command = page.partition("```sh\n")[2].partition("\n```")[0]
+    command = next(line for line in page.splitlines() if line.startswith("sledsim cost "))
     arguments = shlex.split(command)[1:]
-    example = str(ROOT / "examples" / "database.toml")
-    found = sledsim_cli(*(example if each == "examples/database.toml" else each for each in arguments))
+    example = str(EXAMPLES / "database.toml")
+    found = sledsim_cli(*(example if each == "database.toml" else each for each in arguments))
     assert found.out.strip() == page.partition("```\n\n```\n")[2].partition("\n```")[0].strip()
 
 
@@ -166,7 +166,7 @@ def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outco
         ({"mems": "hong206"}, ["hong206", "hong2006"]),
         ({"replications": 0}, ["replications = 0 is out of range", "a whole number from 1 to 1000"]),
         ({"replications": 1.5}, ["replications = 1.5", "whole number"]),
-        ({"set": {"run.warmup_s": 1e6}}, ["no request that arrived after the warm-up", "run.warmup_s"]),
+        ({"overrides": {"run.warmup_s": 1e6}}, ["no request that arrived after the warm-up", "run.warmup_s"]),
     ],
 )
 def test_what_is_wrong_is_refused_by_its_name(keys: dict[str, Any], words: list[str]) -> None:

@@ -341,3 +341,17 @@ def test_a_file_that_is_read_is_not_written_over(
     assert sledsim_cli("replay", "tr.csv", "--device", "mine.json", "--plot", "other.json").status == 0
     # What an earlier run has written is its own to write over.
     assert sledsim_cli("replay", "tr.csv", "--device", "g2", "--log", "other.csv").status == 0
+
+
+def test_a_missing_distribution_is_named_with_the_command_that_installs_it(
+    sledsim_command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # An empty package hides the installed one.
+    (tmp_path / "sledsim_papers").mkdir()
+    (tmp_path / "sledsim_papers" / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = sledsim_command("reproduce", "lin2002")
+    assert found.status == 2
+    assert found.err.startswith("error: sledsim reproduce: the distribution sledsim-papers cannot be loaded")
+    assert found.err.endswith(": pip install sledsim-papers\n")
+    assert sledsim_command("--version").status == 0

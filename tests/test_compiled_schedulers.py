@@ -150,7 +150,7 @@ def test_a_function_of_python_at_an_address(library: Path) -> None:
 
 def test_the_page_s_function_of_numba_gives_the_log_of_asptf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="Numba is large, and nothing of Sledsim's needs it")
-    page = (ROOT / "docs" / "how-to" / "custom-policies.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "@cfunc" in block]
     (tmp_path / "my_numba.py").write_text(module)
     monkeypatch.syspath_prepend(tmp_path)

@@ -151,7 +151,7 @@ def test_the_result_names_the_mechanism_and_the_hash_of_its_source(folder: Path)
     assert (device["source"], device["folder"]) == (source, str(folder.resolve()))
     assert device["parameters"] == {**SLED, "settle_ms": 0.4}
     assert sledsim.run(result.summary["scenario"]).response == result.response
-    slower = sledsim.run(result.summary["scenario"], set={"device.settle_ms": 2.0})
+    slower = sledsim.run(result.summary["scenario"], overrides={"device.settle_ms": 2.0})
     assert slower.response.mean_ms > result.response.mean_ms
 
 
@@ -453,8 +453,12 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     import subprocess
     import sys
 
-    page = (ROOT / "docs" / "how-to" / "custom-mechanism.md").read_text()
-    module, program = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
+    module, program = [
+        block
+        for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+        if "my_drum" in block or "Drum" in block
+    ]
     (folder / "my_drum.py").write_text(module)
     # As many runs, and shorter ones.
     (folder / "program.py").write_text(program.replace("5_000", "300").replace("500", "50"))

@@ -299,7 +299,7 @@ def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[...
 
 
 def test_the_page_s_class_keeps_to_the_contract(here: Path) -> None:
-    page = (ROOT / "docs" / "how-to" / "custom-policies.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "NearAndFree" in block]
     (here / "my_mirror.py").write_text(module)
     found = sledsim.check_policy("my_mirror:NearAndFree", "mirror")

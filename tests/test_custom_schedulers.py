@@ -271,7 +271,7 @@ def test_hooks_hear_of_every_request(folder: Path, system: dict[str, Any]) -> No
     mine = write(folder, HOOKED)
     rate = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
     scenario = {**SCENARIO, "workload": rate, "system": {**system, "scheduler": {"python": mine}}}
-    assert sledsim.run(scenario, set={"run.requests": 1000}).complete
+    assert sledsim.run(scenario, overrides={"run.requests": 1000}).complete
 
 
 def test_the_command_line_takes_a_policy_over_any_other(
@@ -309,7 +309,7 @@ def test_sweeps_take_it(folder: Path) -> None:
     assert len(rows) == 4
     for row in rows:
         weight, device = float(row["values"]["scheduler.weight"]), row["values"]["device"]
-        built_in = sledsim.run(scenario_with({"name": "asptf", "weight": weight}), set={"device": device})
+        built_in = sledsim.run(scenario_with({"name": "asptf", "weight": weight}), overrides={"device": device})
         assert row["metrics"]["response.mean_ms"]["mean"] == built_in.response.mean_ms
 
 
@@ -370,7 +370,7 @@ def test_typed_scenarios_take_it() -> None:
 def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     import re
 
-    page = (ROOT / "docs" / "how-to" / "custom-policies.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     module, program, *_ = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
     assert len([line for line in (module + program).splitlines() if line.strip()]) <= 32
     (folder / "my_policy.py").write_text(module)

@@ -373,7 +373,7 @@ def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[...
 
 
 def test_the_page_s_class_keeps_to_the_contract(here: Path) -> None:
-    page = (ROOT / "docs" / "how-to" / "custom-policies.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "AsLast" in block]
     (here / "my_stop.py").write_text(module)
     found = sledsim.check_policy("my_stop:AsLast", "spin-down")

@@ -64,7 +64,7 @@ def test_figures_are_those_of_arithmetic() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 1e-7, 5e-6, 1e-4, 1e-3])
 def test_a_code_corrects_as_many_bits_as_the_rate_of_errors_takes(rate: float) -> None:
-    found = design("g2", set={"bit_error_rate": rate}).values()["encoded_bits_per_byte"]
+    found = design("g2", overrides={"bit_error_rate": rate}).values()["encoded_bits_per_byte"]
     right = Fraction(rate)
 
     def fails(corrected: int) -> bool:
@@ -78,7 +78,7 @@ def test_a_code_corrects_as_many_bits_as_the_rate_of_errors_takes(rate: float) -
 
 
 def test_sleds_share_tips_and_limit() -> None:
-    made = design("g2", set={"sleds": 2})
+    made = design("g2", overrides={"sleds": 2})
     values = made.values()
     assert values["sleds"] == 2
     assert values["active_tips"] == 640
@@ -89,10 +89,10 @@ def test_sleds_share_tips_and_limit() -> None:
 
 
 def test_failed_tips_take_room() -> None:
-    drawings = [design("g1", set={"failed_tips_fraction": share}).drawing for share in (0, 0.01)]
+    drawings = [design("g1", overrides={"failed_tips_fraction": share}).drawing for share in (0, 0.01)]
     whole, failed = (figures_of(drawing)["capacity_gb"].value for drawing in drawings)
     assert failed == pytest.approx(0.99 * whole)
-    values = design("g1", set={"failed_tips_fraction": 0.01}).values()
+    values = design("g1", overrides={"failed_tips_fraction": 0.01}).values()
     assert 0.9 * 6400 <= values["tips"] <= 6336
 
 
@@ -129,7 +129,7 @@ def test_what_moves_what() -> None:
 )
 def test_what_can_not_be_made(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError, match=says) as raised:
-        design("g2", set=changes)
+        design("g2", overrides=changes)
     assert raised.value.faults[0].path in changes
 
 
@@ -150,7 +150,7 @@ def test_the_device_is_a_file_that_commands_take(sledsim_cli: Callable[..., Outc
     device.write_text(sledsim_cli("design", "g2", "--set", "bit_nm=30", "--toml").out)
     assert MemsStorage(str(device)).cylinders == 3333
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
-    made = design("g2", set={"bit_nm": 30})
+    made = design("g2", overrides={"bit_nm": 30})
     results = [
         sledsim.run({"workload": workload, "system": {"device": each}, "run": {"requests": 200}})
         for each in (str(device), made.device())

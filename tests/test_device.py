@@ -40,7 +40,7 @@ def test_what_failed_tips_leave_can_be_read() -> None:
 def test_values_can_be_replaced() -> None:
     assert sledsim.Device("g2", settle_constants=0).settle_ms == 0
     once = sledsim.Device("g2").settle_ms
-    twice = sledsim.Device("g2", set=["device.settle_constants=2"]).settle_ms
+    twice = sledsim.Device("g2", overrides=["device.settle_constants=2"]).settle_ms
     assert twice == pytest.approx(2 * once, abs=2e-6)
 
 

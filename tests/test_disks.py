@@ -127,7 +127,7 @@ def test_a_run_on_a_drive_has_its_phases_and_no_energy(disk_file: Path) -> None:
         result.plot("energy")
     phases = [row["part"] for data in result.plot("phases").to_dict()["datasets"].values() for row in data]
     assert phases[:2] == ["wait", "command"]
-    both = sledsim.compare({"disk": result, "mems": sledsim.run(scenario, set=['device={name="g2"}'])})
+    both = sledsim.compare({"disk": result, "mems": sledsim.run(scenario, overrides=['device={name="g2"}'])})
     values = {metric["key"]: metric["values"] for metric in both.metrics()}
     assert values["energy.total_j"][0] is None
     assert values["rotation.mean_ms"][1] is None

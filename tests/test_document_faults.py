@@ -167,7 +167,7 @@ def test_a_scenario_in_a_document_names_the_layer_or_setting_that_is_wrong(tmp_p
 
     def places(*sets: str) -> dict[str | None, tuple[str | None, int | None, str | None]]:
         with pytest.raises(SledsimError) as error:
-            Sweep.load(path, set=sets).check()
+            Sweep.load(path, overrides=sets).check()
         return {fault.path: (fault.file, fault.line, fault.setting) for fault in error.value.faults}
 
     assert places() == {
@@ -198,7 +198,7 @@ def test_a_dictionary_stands_on_a_document(tmp_path: Path, monkeypatch: pytest.M
     on_base = {"base": "base.toml", "seed": 2}
     result = sledsim.run(on_base)
     assert (result.scenario["seed"], result["requests"]["completed"]) == (2, 20)
-    assert Scenario.load(on_base).resolve() == Scenario.load(tmp_path / "base.toml", set=["seed=2"]).resolve()
+    assert Scenario.load(on_base).resolve() == Scenario.load(tmp_path / "base.toml", overrides=["seed=2"]).resolve()
     assert Sweep.load({"scenario": on_base, "axes": {"scheduler": ["fcfs"]}}).check().seed == 2
     assert Sweep(on_base, {"scheduler": ["fcfs"]}).check().seed == 2
     (tmp_path / "base.toml").write_text('workload = "cello-like"\nsystem.device = "g2"\nrun.requests = 0\n')
@@ -224,7 +224,7 @@ def test_what_no_document_can_hold_is_named_by_its_path() -> None:
 NAMED = {
     "sweep": (
         'replicatons = 2\naxes.scheduler = ["fcfs", "sptff"]\naxes."run.requests" = { from = 9, to = 1, step = 1 }\n'
-        '[scenario]\nworkload = "tpcc-like"\nsystem = { device = "g2", batch = 1 }\n[set]\n"run.foo" = 1\n',
+        '[scenario]\nworkload = "tpcc-like"\nsystem = { device = "g2", batch = 1 }\n[overrides]\n"run.foo" = 1\n',
         ["axes.run.requests.step", "axes.scheduler.1", "replicatons", "run.foo", "scenario.system.batch"],
     ),
     "search": (
@@ -238,7 +238,7 @@ NAMED = {
         ["mems", "replications", "scenario.system.batch", "scenario.system.device.name"],
     ),
     "role": (
-        'role = "sdf"\nwithout = "sdff"\ndevice = "g22"\ndisk = "nothing"\nfit_bytes = 0\n[set]\n"run.foo" = 1\n',
+        'role = "sdf"\nwithout = "sdff"\ndevice = "g22"\ndisk = "nothing"\nfit_bytes = 0\n[overrides]\n"run.foo" = 1\n',
         ["device", "disk", "fit_bytes", "run.foo", "without"],
     ),
 }

@@ -133,7 +133,6 @@ def test_a_command_of_a_page_has_its_options(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in PAGES if commands_of(path, "sh")], ids=name_of)
 def test_the_commands_of_a_page_run_one_after_the_other(path: Path, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for line in ["sledsim example readme", *commands_of(path, "sh", of=("sledsim ", "mkdir "))]:
         done = subprocess.run(
             ["bash", "-c", line], cwd=tmp_path, env=environment_of_pages(), capture_output=True, text=True, timeout=900
@@ -153,8 +152,8 @@ def test_the_files_that_pages_show_can_be_read() -> None:
             tomllib.loads(block)
 
 
-#: The page on documents, with a wrong one.
-DOCUMENTS = DOCS / "reference" / "documents.md"
+#: The section on documents, with a wrong one.
+DOCUMENTS = DOCS / "reference" / "scenario.md"
 
 
 def blocks_of(path: Path, notation: str) -> list[str]:
@@ -175,7 +174,7 @@ def test_what_is_said_of_a_wrong_document_is_what_the_page_shows(
 def test_the_page_on_documents_runs_and_has_every_kind_of_fault_and_attribute() -> None:
     page = DOCUMENTS.read_text()
     [block] = blocks_of(DOCUMENTS, "python")
-    example = doctest.DocTestParser().get_doctest(block, {}, "documents.md", str(DOCUMENTS), 0)
+    example = doctest.DocTestParser().get_doctest(block, {}, "scenario.md", str(DOCUMENTS), 0)
     assert doctest.DocTestRunner().run(example) == (0, len(example.examples))
     with pytest.raises(SledsimError) as caught:
         Fault("none")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import examples_of
 from sledsim import Scenario, SledsimError, _core
 from sledsim.cli.runs import document_kinds
 from sledsim.reliability import load
@@ -185,7 +185,7 @@ def test_a_date_has_no_place(case: Case, tmp_path: Path, date: str) -> None:
     error, file = wrong(case, tmp_path, f"name = {date}")
     assert (error.kind, error.file, error.line) == ("notation", file, case.text.count("\n") + 1)
     assert "date" in str(error)
-    assert refused(case, tmp_path / "wrong.toml", set=[f"name={date}"]).faults
+    assert refused(case, tmp_path / "wrong.toml", overrides=[f"name={date}"]).faults
 
 
 @pytest.mark.parametrize("ending", ["toml", "yaml", "json"])
@@ -198,7 +198,7 @@ def test_deep_nesting_and_endless_digits_are_refused(name: str, case: Case, tmp_
     right.write_text(case.text)
     key = kind_of(name).own + case.out_of_range[1]
     for setting in (f"{key}{'.a' * 5000}=1", f"{key}={'[' * 5000}{']' * 5000}", f"{key}={'9' * 5000}"):
-        assert refused(case, right, set=[setting]).setting == setting
+        assert refused(case, right, overrides=[setting]).setting == setting
     nested: list[Any] = []
     for _ in range(5000):
         nested = [nested]
@@ -247,7 +247,7 @@ def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case
     assert changed != inherited
     if value is not None:
         assert dict(changed)[key] == value
-    assert case.load(path, set=[f"{kind.own}{key}={text}"]) is not None
+    assert case.load(path, overrides=[f"{kind.own}{key}={text}"]) is not None
 
 
 def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
@@ -261,7 +261,7 @@ def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
     assert (error.file, error.line, error.path) == (str(below), case.text.count("\n") + 1, case.out_of_range[1])
     below.write_text(case.text)
     setting = kind_of(name).own + case.out_of_range[0].replace(" ", "")
-    error = refused(case, path, set=[setting])
+    error = refused(case, path, overrides=[setting])
     assert (error.setting, error.path, error.file) == (setting, case.out_of_range[1], None)
 
 
@@ -329,12 +329,12 @@ def test_a_setting_of_the_documents_own_that_does_not_say_so_is_told_how_it_is_s
     kind = kind_of(name)
     # Scenarios have the first three, and are meant; one of a table called as the prefix is its own.
     for key in kind.model_fields.keys() - {"name", "seed", "device", kind.own.strip(".")} if kind.own else ():
-        error = refused(case, path, set=[f"{key}.deep=1"])
+        error = refused(case, path, overrides=[f"{key}.deep=1"])
         assert (error.kind, error.path, error.suggestion) == ("unknown-key", f"{key}.deep", f"{kind.own}{key}.deep")
     if kind.own:
         # What else is wrong is told with it.
         path.write_text(f"{case.text}{case.typo[0]}\n")
-        error = refused(case, path, set=["replications=1"])
+        error = refused(case, path, overrides=["replications=1"])
         assert [fault.path for fault in error.faults] == ["replications", case.typo[1]]
 
 
@@ -380,16 +380,13 @@ def test_one_wrong_key_does_not_make_a_scenario_a_sweep(tmp_path: Path, sledsim_
     assert "line 1: unknown key axes" in sledsim_cli("run", path).err
 
 
-KINDS = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
-
-
 @pytest.mark.parametrize(
-    "path",
-    [path for folder in sorted(KINDS) for path in sorted((ROOT / "examples" / folder).glob("*.toml"))],
-    ids=lambda path: f"{path.parent.name}-{path.stem}",
+    ("kind", "path"),
+    [(kind, path) for kind in ("sweep", "search", "enclosure", "cost", "role") for path in examples_of(kind)],
+    ids=lambda value: value if isinstance(value, str) else value.stem,
 )
-def test_the_examples_are_read(path: Path) -> None:
-    found = read(kind_of(KINDS[path.parent.name]), path)
+def test_the_examples_are_read(kind: str, path: Path) -> None:
+    found = read(kind_of(kind), path)
     for key in ("scenario", "role", "without"):
         named = getattr(found.table, key, None)
         if isinstance(named, str):
@@ -400,7 +397,7 @@ def test_an_option_goes_before_the_file(sledsim_cli: Callable[..., Any], tmp_pat
     path = tmp_path / "costs.toml"
     path.write_text(
         'scenario = { workload = "tpcc-like", system = "atlas10k-50mb" }\nmems_bytes = "16 MiB"\nratios = [1, 8]\n'
-        'segment_bytes = "8 KiB"\nset = { "run.requests" = 2000 }\n'
+        'segment_bytes = "8 KiB"\noverrides = { "run.requests" = 2000 }\n'
     )
     found = json.loads(sledsim_cli("cost", path, "--json").out)
     assert (found["mems"]["bytes"], [row["ratio"] for row in found["nvram"]]) == (16 << 20, [1.0, 8.0])

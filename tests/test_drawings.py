@@ -26,7 +26,7 @@ def drawn(drawing: Any = "g2", **beside: Any) -> dict[str, Any]:
 
 def made(**changes: Any) -> dict[str, Any]:
     """Return the same scenario with the device that `design` makes."""
-    return {**drawn(), "system": {"device": design("g2", set=changes).device()}}
+    return {**drawn(), "system": {"device": design("g2", overrides=changes).device()}}
 
 
 def test_a_drawing_is_the_device_that_the_design_makes() -> None:
@@ -112,7 +112,9 @@ def test_a_name_and_a_drawing_contradict_each_other() -> None:
 
 def test_a_sweep_over_a_drawing_is_the_runs_of_its_devices(tmp_path: Path) -> None:
     over = Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS, "device.drawing.sleds": [1, 2]}, replications=2)
-    devices = [design("g2", set={"bit_nm": width, "sleds": sleds}).device() for width in WIDTHS for sleds in (1, 2)]
+    devices = [
+        design("g2", overrides={"bit_nm": width, "sleds": sleds}).device() for width in WIDTHS for sleds in (1, 2)
+    ]
     one_by_one = Sweep(made(), {"device": devices}, replications=2)
     keys = [[sweep.prepare(task).key for task in sweep.tasks()] for sweep in (over, one_by_one)]
     assert keys[0] == keys[1]

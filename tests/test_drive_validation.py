@@ -82,7 +82,7 @@ def test_it_can_be_shown_written_and_drawn(disk_file: Path, measured_file: Path,
 
 
 def test_values_can_be_replaced_and_devices_given_otherwise(disk_file: Path, measured_file: Path) -> None:
-    slower = sledsim.validate_drive(disk_file, measured_file, set=["device.rotation_rpm=3000"])
+    slower = sledsim.validate_drive(disk_file, measured_file, overrides=["device.rotation_rpm=3000"])
     as_it_is = sledsim.validate_drive({"name": str(disk_file)}, measured_file)
     assert slower.agreement.modelled_mean_ms > as_it_is.agreement.modelled_mean_ms
     assert sledsim.validate_drive("g2", measured_file).device == "g2"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT, examples_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-EXAMPLES = ROOT / "examples"
+PROGRAMS = ROOT / "examples"
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", examples_of("scenario"), ids=lambda path: path.name)
 def test_scenarios(path: Path) -> None:
     result = sledsim.run(path)
     assert result.complete
@@ -46,7 +46,7 @@ def test_the_power_example_has_something_for_every_strategy() -> None:
 
 
 def test_the_notebook(tmp_path: Path) -> None:
-    command = [sys.executable, str(EXAMPLES / "explore.py"), str(tmp_path)]
+    command = [sys.executable, str(PROGRAMS / "explore.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Without settling" in done.stdout
@@ -54,7 +54,7 @@ def test_the_notebook(tmp_path: Path) -> None:
 
 
 def test_only_equivalent_blocks_are_quick_both_ways() -> None:
-    command = [sys.executable, str(EXAMPLES / "relation.py"), "--records", "300000"]
+    command = [sys.executable, str(PROGRAMS / "relation.py"), "--records", "300000"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "g2: rows are fetched and attributes scanned quickly by equivalent" in done.stdout
@@ -62,7 +62,7 @@ def test_only_equivalent_blocks_are_quick_both_ways() -> None:
 
 
 def test_the_generations_are_compared(trace_file: Path) -> None:
-    command = [sys.executable, str(EXAMPLES / "generations.py")]
+    command = [sys.executable, str(PROGRAMS / "generations.py")]
     for arguments in ([], ["--trace", str(trace_file)]):
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr

@@ -190,7 +190,7 @@ def test_arguments_of_a_replay_are_told_and_offered_in_words_of_python(tmp_path:
     assert (told.value.file, told.value.line) == (str(trace), 2)
     # What a setting says is wrong in the scenario, and what a file says in that.
     with pytest.raises(ScenarioError) as caught:
-        sledsim.replay(trace, set=["workload.fit=scal"])
+        sledsim.replay(trace, overrides=["workload.fit=scal"])
     assert (caught.value.path, caught.value.setting) == ("workload.fit", "workload.fit=scal")
     own = tmp_path / "own.toml"
     own.write_text('base = "g2"\n[values]\nbit_nm = -4\n')

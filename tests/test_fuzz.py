@@ -11,7 +11,7 @@ import pytest
 
 import fuzz
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES
 from fuzzing import campaign, command, invariants
 from fuzzing.campaign import Tally, Worker, cases, tried
 from fuzzing.command import Command
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: Inputs that did not end as they should, once.
 FINDINGS = sorted(fuzz.FINDINGS.glob("*.json"))
-EXAMPLES = ROOT / "examples"
 #: Cases of each process of a test.
 CASES = 900
 #: Seeds of the quick tier, and of all.
@@ -62,7 +61,7 @@ def deaf() -> Iterator[None]:
 @pytest.mark.usefixtures("deaf")
 def test_a_case_that_takes_long_is_ended_in_the_background_too() -> None:
     made = Worker()
-    call = "sledsim.reliability.simulate(Path('examples/enclosures/raid6.toml'), lifetimes=10**8)"
+    call = "sledsim.reliability.simulate(Path('examples/raid6.toml'), lifetimes=10**8)"
     outcome, finding = made.attempt("argument:0:0", packed({"device": "g2", "call": call}))
     made.stop()
     assert (outcome, finding) == ("accepted", None)
@@ -88,11 +87,11 @@ def test_the_same_case_makes_the_same_input() -> None:
 FITTING = {
     "power": EXAMPLES / "power.toml",
     "scenario": EXAMPLES / "database.toml",
-    "sweep": EXAMPLES / "sweeps" / "rates.toml",
-    "search": EXAMPLES / "searches" / "velocity.toml",
-    "enclosure": EXAMPLES / "enclosures" / "hong2006.toml",
-    "cost": EXAMPLES / "costs" / "database.toml",
-    "role": EXAMPLES / "roles" / "augmented-disk.toml",
+    "sweep": EXAMPLES / "rates.toml",
+    "search": EXAMPLES / "velocity.toml",
+    "enclosure": EXAMPLES / "hong2006.toml",
+    "cost": EXAMPLES / "database-costs.toml",
+    "role": EXAMPLES / "augmented-role.toml",
 }
 GIVEN = [
     *(
@@ -213,7 +212,7 @@ def test_the_invariants_see_each_lie(lie: str) -> None:
 def test_another_result_of_the_same_scenario_is_seen() -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
     document = {"workload": workload, "system": {"device": "g2"}, "run": {"requests": 30}}
-    one, other = sledsim.run(document), sledsim.run(document, set={"seed": 2})
+    one, other = sledsim.run(document), sledsim.run(document, overrides={"seed": 2})
     invariants.same_again(one, sledsim.run(one["scenario"]))
     with pytest.raises(BrokenError, match="something else"):
         invariants.same_again(one, other)

@@ -177,7 +177,7 @@ def test_a_scenario_that_lacks_what_decides_its_results_is_not_run_unasked(
         done = sledsim_cli("run", out, "--set", "run.requests=50", "--accept-missing")
         assert done.status == 0
         assert "time-critical request = 0.3" in " ".join(done.out.split())
-        result = sledsim.run(out, set={"accept_missing": True, "run.requests": 50})
+        result = sledsim.run(out, overrides={"accept_missing": True, "run.requests": 50})
         assert "time-critical request = 0.3" in str(result.summary["run"]["note"])
         for command in ("validate", "explain"):
             assert sledsim_cli(command, out).status == 2

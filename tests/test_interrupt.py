@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sledsim
-from conftest import ROOT, SCENARIO
+from conftest import EXAMPLES, SCENARIO
 from ctrl_c import COMMAND, interrupted, shown_on_a_terminal
 from sledsim.reliability import simulate
 from waiting import until
@@ -62,7 +62,7 @@ def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) ->
 
 
 def test_simulated_lifetimes_are_interrupted() -> None:
-    enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
+    enclosure = EXAMPLES / "weak-devices.toml"
     status, out, err = interrupted("reliability", enclosure, "--precision", "1e-6")
     assert status == 130
     assert "INCOMPLETE" in out
@@ -89,7 +89,7 @@ def test_ctrl_c_while_the_scenario_is_awaited() -> None:
 def test_a_run_in_python_returns_its_result(progress: object) -> None:
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    result = sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=progress)  # type: ignore[arg-type]
+    result = sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=progress)  # type: ignore[arg-type]
     timer.join()
     assert not result.complete
     assert result.requests.completed > 1000
@@ -165,10 +165,10 @@ def strike(*_: object) -> None:
 
 
 def test_ctrl_c_in_a_progress_callback_keeps_the_result_so_far() -> None:
-    result = sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=strike)
+    result = sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=strike)
     assert not result.complete
     assert result.requests.completed > 0
-    enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
+    enclosure = EXAMPLES / "weak-devices.toml"
     found = simulate(enclosure, precision=1e-6, progress=strike)
     assert not found.complete
     assert found.lifetimes > 0
@@ -179,9 +179,9 @@ def test_what_else_a_progress_callback_raises_is_passed_on() -> None:
         raise LookupError("as asked")
 
     with pytest.raises(LookupError, match="as asked"):
-        sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=fail)
+        sledsim.run(SCENARIO, overrides=["run.requests=4000000000"], progress=fail)
     with pytest.raises(LookupError, match="as asked"):
-        simulate(ROOT / "examples" / "enclosures" / "weak-devices.toml", precision=1e-6, progress=fail)
+        simulate(EXAMPLES / "weak-devices.toml", precision=1e-6, progress=fail)
 
 
 def test_a_long_run_shows_its_progress_on_a_terminal(scenario_file: Path) -> None:

@@ -49,7 +49,7 @@ for number in map(int, sys.argv[1:]):
 
 
 def test_every_limit_stands_on_the_page() -> None:
-    page = filled((DOCS / "reference" / "limits.md").read_text(encoding="utf-8"))
+    page = filled((DOCS / "reference" / "scenario.md").read_text(encoding="utf-8"))
     for name, most, *_ in _core.limits():
         assert f"| {name} | {most:,} |" in page
 

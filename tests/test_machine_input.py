@@ -263,7 +263,7 @@ WRONG: list[tuple[str, Any]] = [
     *(("job", each) for each in (5, b"x")),
     *(("machine", each) for each in (5, b"x")),
     *(("sizes", each) for each in (5, "x")),
-    *(("set", each) for each in (5,)),
+    *(("overrides", each) for each in (5,)),
 ]
 
 
@@ -288,7 +288,7 @@ def test_options_of_a_mount_are_a_text(value: Any) -> None:
     refused(lambda: Guest(mount=value), "mount", "is no list of options: dirsync,noatime")
 
 
-@pytest.mark.parametrize("options", [{"systems": 5}, {"systems": ["g2"]}, {"set": 5}, {"set": ["a"]}])
+@pytest.mark.parametrize("options", [{"systems": 5}, {"systems": ["g2"]}, {"overrides": 5}, {"overrides": ["a"]}])
 def test_systems_and_their_settings_have_names(machine: Path, options: dict[str, Any]) -> None:
     given: dict[str, Any] = {"systems": {"g2": "g2"}, **options}
     refused(lambda: run_each(name="postmark", machine=machine, **given), *options)

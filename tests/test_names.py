@@ -72,7 +72,7 @@ def test_a_store_of_any_name_is_filled_and_read(sledsim_cli: Callable[..., Outco
     (folder / "disk.toml").write_text(TOML)
     sweep = folder / f"{name}.toml"
     sweep.write_text(
-        'name = "rates"\nscenario = "disk.toml"\nset."run.requests" = 20\naxes.scheduler = ["fcfs", "sptf"]\n'
+        'name = "rates"\nscenario = "disk.toml"\noverrides."run.requests" = 20\naxes.scheduler = ["fcfs", "sptf"]\n'
     )
     store = folder / f"{name}.store"
     settled(sledsim_cli("sweep", "run", sweep, "--store", store, "--threads", "1"))
@@ -92,7 +92,7 @@ def test_titles_are_text_wherever_they_are_shown(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
 ) -> None:
     sets = {"title": MARKUP, "run.requests": 50}
-    result = sledsim.run(scenario_file, set=sets)
+    result = sledsim.run(scenario_file, overrides=sets)
     assert result.summary["title"] == MARKUP
     page = "".join(table._repr_html_() for table in (result.brief(), *result.tables()))
     assert "<script" not in page
@@ -105,7 +105,7 @@ def test_titles_are_text_wherever_they_are_shown(
         assert "<script>alert" not in drawn
         assert "<img src=x" not in drawn
     ET.parse(tmp_path / "title.svg")
-    compared = sledsim.compare({MARKUP: scenario_file, "other": scenario_file}, set=["run.requests=50"])
+    compared = sledsim.compare({MARKUP: scenario_file, "other": scenario_file}, overrides=["run.requests=50"])
     assert "<script" not in "".join(table._repr_html_() for table in compared.tables())
 
 
@@ -142,7 +142,7 @@ def test_halves_of_characters_are_refused(
         assert says in settled(sledsim_cli(command, text), 2).err
     scenario = sledsim.Scenario.load(scenario_file).to_dict()
     for load in (
-        lambda: sledsim.run(scenario_file, set={"title": text}),
+        lambda: sledsim.run(scenario_file, overrides={"title": text}),
         lambda: sledsim.run({**scenario, "title": text}),
         lambda: sledsim.run({**scenario, text: 1}),
         lambda: sledsim.run(f"title = '{text}'\n{TOML}"),

@@ -12,9 +12,9 @@ import pytest
 
 import sledsim
 from conftest import SCENARIO
+from html_outline import Outline
 from sledsim import workloads
 from sledsim.show import Section
-from test_report import Outline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim import Sampling, SledsimError
 from sledsim.runs.confidence import Interval
 from sledsim.scenario.system_tree import drives_in
@@ -83,7 +83,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
 
 def test_replacing_a_device_is_not_specific() -> None:
     # Section 5.3 of schlosser2004: in an array MEMS storage is a fast disk; 15.1 ms become 5.24 on either.
-    with_role, without = ROOT / "examples" / "augmented-disk.toml", ROOT / "examples" / "busy-disk.toml"
+    with_role, without = EXAMPLES / "augmented-disk.toml", EXAMPLES / "busy-disk.toml"
     found = sledsim.specificity(with_role, without=without, sampling=FEW)
     assert found.verdict == "not specific"
     # The claim array-not-specific allows 5 % between the means.
@@ -115,12 +115,12 @@ def test_rewriting_in_place_is_specific() -> None:
 def test_sdf_has_merit_only_where_nothing_settles() -> None:
     # Figures 4 and 8 of schlosser2004.
     assert sledsim.merit("sdf", sampling=FEW).verdict == "no merit"
-    assert sledsim.merit("sdf", sampling=FEW, set=NO_SETTLING).verdict == "has merit"
+    assert sledsim.merit("sdf", sampling=FEW, overrides=NO_SETTLING).verdict == "has merit"
 
 
 @pytest.mark.slow
 def test_sdf_is_more_specific_where_nothing_settles() -> None:
-    settled, unsettled = (sledsim.specificity("sdf", sampling=FEW, set=each) for each in ([], NO_SETTLING))
+    settled, unsettled = (sledsim.specificity("sdf", sampling=FEW, overrides=each) for each in ([], NO_SETTLING))
     assert settled.verdict == "not specific"
     assert unsettled.decisive.mean > settled.decisive.mean + RULE
 
@@ -194,7 +194,7 @@ def test_a_trace_is_cut_into_stretches(tmp_path: Path) -> None:
     found = sledsim.specificity(replayed, sampling=Sampling(replications=2))
     assert found.sampled_by == "30 stretches of the trace"
     assert found.decisive.low < found.decisive.mean < found.decisive.high
-    result = sledsim.run(replayed, set=["device.overhead_ms=0"])
+    result = sledsim.run(replayed, overrides=["device.overhead_ms=0"])
     assert found.cases[0].mean.mean == pytest.approx(result["response"]["mean_ms"], rel=1e-9)
     with pytest.raises(SledsimError, match=r"of the stretches of a trace only response\.mean_ms"):
         sledsim.specificity(replayed, sampling=Sampling(metric="response.p99_ms"))
@@ -280,8 +280,8 @@ def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[...,
 def test_the_page_shows_what_the_command_prints(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    roles = ["examples/augmented-disk.toml", "--without", "examples/busy-disk.toml"]
+    monkeypatch.chdir(EXAMPLES)
+    roles = ["augmented-disk.toml", "--without", "busy-disk.toml"]
     assert (
         sledsim_cli("specificity", *roles).out.strip() in (ROOT / "docs" / "how-to" / "objective-tests.md").read_text()
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 from sledsim.scenario import resolve
 from sledsim.sweep import Store
 from sledsim.sweep.measures import measured
@@ -72,8 +72,8 @@ def test_the_front_keeps_the_constraints_and_some_designs_break_them(found: Sear
 
 def test_what_is_said_of_a_design_is_what_a_run_of_it_gives(found: SearchOutcome) -> None:
     best = found.front[0]
-    result = sledsim.run(BASE, set={**best.values, "seed": 1})
-    device = sledsim.MemsStorage("g2", set=best.values)
+    result = sledsim.run(BASE, overrides={**best.values, "seed": 1})
+    device = sledsim.MemsStorage("g2", overrides=best.values)
     assert best.objectives == (device.capacity_bytes / 1e9, result.response.mean_ms)
 
 
@@ -94,7 +94,7 @@ def test_more_trials_go_on_where_fewer_ended(tmp_path: Path, found: SearchOutcom
 
 
 def test_the_best_velocity_is_found_and_depends_on_the_acceleration(tmp_path: Path) -> None:
-    search = Search.load(ROOT / "examples" / "searches" / "velocity.toml")
+    search = Search.load(EXAMPLES / "velocity.toml")
     best = optimise(search, tmp_path / "store").front[0]
     # The curve is flat beyond 75 mm/s: 1.219 ms at its best, of those that the page lists.
     assert best.objectives[0] == pytest.approx(1.219, abs=0.015)
@@ -104,7 +104,7 @@ def test_the_best_velocity_is_found_and_depends_on_the_acceleration(tmp_path: Pa
 
 
 def test_the_page_shows_what_runs_give() -> None:
-    search = Search.load(ROOT / "examples" / "searches" / "velocity.toml")
+    search = Search.load(EXAMPLES / "velocity.toml")
     page = (ROOT / "docs" / "how-to" / "optimise.md").read_text()
     header, *rows = re.findall(r"^\|.*(?:mm/s|m/s²) \|.*$|^\| [\d.]+ m/s².*$", page, re.M)
     velocities = [float(each) for each in re.findall(r"(\d+) mm/s", header)]
@@ -116,7 +116,7 @@ def test_the_page_shows_what_runs_give() -> None:
             {"device.bit_rate_kbit_s": 20 * each, **dict.fromkeys(ACCELERATIONS, acceleration), "seed": 1}
             for each in velocities
         ]
-        found = [sledsim.run(json.loads(search.base.text or ""), set=each).response.mean_ms for each in settings]
+        found = [sledsim.run(json.loads(search.base.text or ""), overrides=each).response.mean_ms for each in settings]
         assert [f"{each:.3f}" for each in found] == [f"{each:.3f}" for each in shown]
 
 
@@ -311,7 +311,7 @@ def test_where_no_design_is_within_the_constraints_that_is_said(tmp_path: Path) 
     assert "no design that runs within all constraints, of 2 tried (2 break a constraint)" in str(found)
 
 
-@pytest.mark.parametrize("key", ["prices", "set", "parameters"])
+@pytest.mark.parametrize("key", ["prices", "overrides", "parameters"])
 def test_what_is_no_table_is_refused_by_its_key(key: str) -> None:
     with pytest.raises(sledsim.SledsimError, match=f"{key} = 3 is of the wrong type: expected a table"):
         optimise({**TWO_OBJECTIVES, key: 3})

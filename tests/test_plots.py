@@ -47,7 +47,7 @@ def charts(result: sledsim.Result) -> dict[str, Any]:
 )
 def test_the_course_of_a_run(requests: int, device: str, tmp_path: Path) -> None:
     sets = {"run.requests": requests, "device": device, "workload.arrival.rate_per_s": 90.0}
-    result = sledsim.run(SCENARIO, set=sets, log=True, timeline=device == "g2")
+    result = sledsim.run(SCENARIO, overrides=sets, log=True, timeline=device == "g2")
     definition: dict[str, Any] = result.plot("course").to_dict()
     assert len(json.dumps(definition)) < SMALL
     along, below = definition["vconcat"]
@@ -78,7 +78,7 @@ def test_a_picture_of_a_run_needs_its_log(result: sledsim.Result) -> None:
 
 
 def test_a_state_has_one_word_and_one_colour_everywhere() -> None:
-    result = sledsim.run(SCENARIO, set={"system.spin_down": "immediate"}, timeline=True)
+    result = sledsim.run(SCENARIO, overrides={"system.spin_down": "immediate"}, timeline=True)
     pictures = [result.plot("timeline"), result.plot("energy"), sledsim.power(SCENARIO).plot()]
     colours: dict[str, set[str]] = {}
     for picture in pictures:
@@ -171,13 +171,13 @@ def test_shares_end_at_one_and_never_fall() -> None:
 
 
 def test_a_picture_of_reads_alone_speaks_of_reads_alone() -> None:
-    chart: Any = sledsim.run(SCENARIO, set=["workload.read_fraction=1", "run.requests=500"]).plot()
+    chart: Any = sledsim.run(SCENARIO, overrides=["workload.read_fraction=1", "run.requests=500"]).plot()
     rows = [row for data in chart.to_dict()["datasets"].values() for row in data]
     assert {row["op"] for row in rows} == {"reads"}
 
 
 def test_a_run_that_measured_nothing_can_be_shown_all_the_same() -> None:
-    result = sledsim.run(SCENARIO, set=["run.time_s=1e-9"])
+    result = sledsim.run(SCENARIO, overrides=["run.time_s=1e-9"])
     assert result.requests.measured == 0
     assert result.response is None
     assert "–" in str(result)

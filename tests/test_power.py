@@ -33,7 +33,7 @@ ALL_ON = ["system.spin_down=immediate", "system.merge={}", "system.subsector=tru
 
 @pytest.fixture(scope="module")
 def strategies() -> sledsim.PowerComparison:
-    return sledsim.power(SCENARIO, set=BUSY)
+    return sledsim.power(SCENARIO, overrides=BUSY)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def policies() -> sledsim.PowerComparison:
 def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.PowerComparison) -> None:
     assert list(strategies.results) == STRATEGIES
     for name, settings in zip(STRATEGIES, [[], *([each] for each in ALL_ON), ALL_ON], strict=True):
-        alone = sledsim.run(SCENARIO, set=[*BUSY, *settings])
+        alone = sledsim.run(SCENARIO, overrides=[*BUSY, *settings])
         assert strategies[name].to_json() == alone.to_json(), name
 
 
@@ -92,7 +92,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
         "system.delayed_startup": {"requests": 3, "wait_ms": 2.0},
         "run.requests": 200,
     }
-    found = sledsim.power(SCENARIO, set=sets)
+    found = sledsim.power(SCENARIO, overrides=sets)
     systems = {name: result.summary["scenario"]["system"] for name, result in found.results.items()}
     for name, system in systems.items():
         stops, merges = name in ("spin-down", "together"), name in ("merging", "together")
@@ -136,7 +136,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
     ],
 )
 def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str]) -> None:
-    found = sledsim.power(SCENARIO, set=["run.requests=500", *sets])
+    found = sledsim.power(SCENARIO, overrides=["run.requests=500", *sets])
     notes = "\n".join(found.notes)
     for word in words:
         assert word in notes, f"{word!r} in {notes!r}"
@@ -160,7 +160,7 @@ def test_a_trace_is_given_only_what_it_can_have(tmp_path: Path, mode: str, remed
     # All at once on a queue: they wait together, but apart from each other.
     apart = ["1,0,0,4096,R", "1,0,8192,4096,R", "1,0,81920,4096,R"]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *apart]) + "\n")
-    notes = "\n".join(sledsim.power(scenario, set=["workload.mode=open"]).notes)
+    notes = "\n".join(sledsim.power(scenario, overrides=["workload.mode=open"]).notes)
     assert "the rule of Lin et al." in notes
     assert "sequential runs" not in notes
 
@@ -177,14 +177,14 @@ def test_what_does_nothing_is_explained_for_several_streams_too() -> None:
     notes = "\n".join(sledsim.power(scenario).notes)
     assert "raise the load (workload.time_scale below 1)" in notes
     assert 'set workload.streams.0.last_block = "uniform"' in notes
-    notes = "\n".join(sledsim.power(scenario, set=["workload.streams.0.metadata.share=0"]).notes)
+    notes = "\n".join(sledsim.power(scenario, overrides=["workload.streams.0.metadata.share=0"]).notes)
     assert "none of the requests is metadata" in notes
-    notes = "\n".join(sledsim.power(scenario, set=["workload.streams.0.metadata.share=1"]).notes)
+    notes = "\n".join(sledsim.power(scenario, overrides=["workload.streams.0.metadata.share=1"]).notes)
     assert "subsector" not in notes
 
 
 def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
-    found = sledsim.power(SCENARIO, set=["run.time_s=1e-9"])
+    found = sledsim.power(SCENARIO, overrides=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
     assert "–" in str(found)
     assert [note.partition(",")[0] for note in found.notes] == ["no request was completed in the measurement window"]
@@ -224,7 +224,7 @@ def test_policies_keep_what_else_the_scenario_sets() -> None:
         "system.delayed_startup": {"requests": 2, "wait_ms": 1.0},
         "device.inactive_after_ms": 20.0,
     }
-    found = sledsim.power(SCENARIO, set=sets, policies=True)
+    found = sledsim.power(SCENARIO, overrides=sets, policies=True)
     assert list(found.results)[:2] == ["never", "device's own"]
     assert "timeout 7 ms" in found.results
     for name, result in found.results.items():
@@ -244,7 +244,7 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
         return result
 
     monkeypatch.setattr("sledsim.studies.power.strategies.run_resolved", second_is_interrupted)
-    found = sledsim.power(SCENARIO, set=["run.requests=100"])
+    found = sledsim.power(SCENARIO, overrides=["run.requests=100"])
     assert list(found.results) == STRATEGIES[:2]
     assert not found.complete
     assert found.rows()[1]["saved_share"] is None
@@ -284,13 +284,13 @@ def test_the_command_prints_what_python_finds(sledsim_cli: Callable[..., Outcome
     sets = ["--set", "run.requests=500"]
     found = sledsim_cli("power", scenario_file, *sets)
     assert (found.status, found.err) == (0, "")
-    assert found.out == str(sledsim.power(scenario_file, set=["run.requests=500"])) + "\n"
+    assert found.out == str(sledsim.power(scenario_file, overrides=["run.requests=500"])) + "\n"
     # Notes are sentences: a terminal folds them.
     assert max(map(len, found.out.partition("notes\n")[0].splitlines())) <= 80
     given = scenario_file.read_text()
     assert sledsim_cli("power", "-", *sets, given=given).out == found.out
     listed = sledsim_cli("power", scenario_file, *sets, "--policies").out
-    assert listed == str(sledsim.power(scenario_file, set=["run.requests=500"], policies=True)) + "\n"
+    assert listed == str(sledsim.power(scenario_file, overrides=["run.requests=500"], policies=True)) + "\n"
 
 
 def test_the_command_prints_json_and_nothing_else(
@@ -402,7 +402,7 @@ def test_a_return_that_draws_less_than_rest_costs_nothing_over_a_fixed_span() ->
 
 @pytest.mark.parametrize(("kilo", "format_"), [(1, None), (1000, "~s")])
 def test_large_figures_have_short_labels(monkeypatch: pytest.MonkeyPatch, kilo: int, format_: str | None) -> None:
-    found = sledsim.power(SCENARIO, set=["run.requests=50"])
+    found = sledsim.power(SCENARIO, overrides=["run.requests=50"])
     rows = [{**row, "total_j": 99.0 * kilo} for row in found.rows()]
     monkeypatch.setattr(found, "rows", lambda: rows)
     energy = found.plot().to_dict()["hconcat"][0]["layer"][0]

@@ -24,7 +24,7 @@ README = (ROOT / "README.md").read_text()
 USE = "".join(re.findall(r"^```sh\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE))
 #: What takes over ten seconds.
 SLOW = ("sledsim cost", "sledsim optimise")
-#: What takes minutes is done as printed where what it finds is looked at too: test_papers_verdicts.py.
+#: What takes minutes is done as printed where what it finds is looked at too: papers/tests/test_verdicts.py.
 ELSEWHERE = "sledsim reproduce"
 # `make run` builds what is there already; activating is what the fixture's path does.
 COMMANDS = [line.partition("#")[0].strip() for line in USE.splitlines() if line.startswith("sledsim ")]
@@ -34,7 +34,16 @@ TIME_LIMIT_S = 600
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Return a folder that is like a checkout after `make run`: the sources, and an environment that is up to date."""
-    for name in ("Makefile", "Cargo.toml", "Cargo.lock", "crates", "examples", "pyproject.toml", "requirements"):
+    for name in (
+        "Makefile",
+        "Cargo.toml",
+        "Cargo.lock",
+        "crates",
+        "examples",
+        "papers",
+        "pyproject.toml",
+        "requirements",
+    ):
         (tmp_path / name).symlink_to(ROOT / name)
     programs, stamps = tmp_path / ".venv" / "bin", tmp_path / ".venv" / "stamps"
     programs.mkdir(parents=True)
@@ -42,7 +51,7 @@ def checkout(tmp_path: Path) -> Path:
     for name, words in (("python", ""), ("sledsim", "-c 'from sledsim.cli import main; main()' ")):
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words}"$@"\n')
         (programs / name).chmod(0o755)
-    for name in ("venv", "base", "extension", "release"):
+    for name in ("venv", "base", "papers", "extension", "release"):
         (stamps / name).touch()
     return tmp_path
 

@@ -66,7 +66,7 @@ def test_a_drive_is_as_large_as_its_zones_where_its_trace_reaches_so_far(tmp_pat
     # A number that the trace keeps to is the drive's, and one that is asked for counts whatever the file says.
     assert "Block count" not in {each.name for each in as_it_is.left_out}
     with pytest.raises(TraceError, match="reaches beyond"):
-        sledsim.validate_drive(specs, trace, set=["device.capacity_blocks=1300000"])
+        sledsim.validate_drive(specs, trace, overrides=["device.capacity_blocks=1300000"])
     # Beyond the zones there is nothing.
     beyond = tmp_path / "beyond.trace"
     beyond.write_text("R Miss 2054864 1 1.0 2.0\n")

@@ -100,7 +100,7 @@ def test_no_design_beats_the_frontier(curve: reliability.CostCurve) -> None:
 
 def test_a_visit_pays_up_to_its_break_even_price_and_no_further(curve: reliability.CostCurve) -> None:
     def least_of_maintained(visit: float, loss: float) -> float:
-        found = reliability.cost_curve(ENCLOSURE, set={"cost.visit": visit})
+        found = reliability.cost_curve(ENCLOSURE, overrides={"cost.visit": visit})
         kept = [each for each in found.designs if each.strategy != "none" and each.loss_probability <= loss]
         return min((each.spent for each in kept), default=float("inf"))
 
@@ -119,7 +119,7 @@ def test_a_visit_pays_up_to_its_break_even_price_and_no_further(curve: reliabili
 
 
 def test_dear_visits_make_spares_pay_and_cheap_ones_repairs() -> None:
-    cheap, dear = (reliability.cost_curve(ENCLOSURE, set={"cost.visit": visit}).cheapest for visit in (1.0, 1e6))
+    cheap, dear = (reliability.cost_curve(ENCLOSURE, overrides={"cost.visit": visit}).cheapest for visit in (1.0, 1e6))
     assert cheap.strategy == "preventive"
     assert dear.strategy == "none"
     assert dear.spares > cheap.spares
@@ -142,7 +142,7 @@ def test_times_of_repair_are_those_of_the_description_or_a_week(curve: reliabili
 
 
 def test_loss_without_a_price_leaves_totals_out() -> None:
-    found = reliability.cost_curve(ENCLOSURE, set={"cost.loss": 0.0})
+    found = reliability.cost_curve(ENCLOSURE, overrides={"cost.loss": 0.0})
     assert "total" not in str(found.tables()[0].headers)
     assert "Ring" not in str(found.plot().to_dict()["title"]["subtitle"])
 
@@ -154,7 +154,7 @@ def test_prices_are_needed() -> None:
 
 def test_where_many_failures_are_expected_spares_are_tried_in_steps() -> None:
     # 201 devices for five years at 200,000 h each: 44 failures.
-    found = reliability.cost_curve(ENCLOSURE, set={"enclosure.data": 200})
+    found = reliability.cost_curve(ENCLOSURE, overrides={"enclosure.data": 200})
     bare = [each for each in found.designs if each.strategy == "none"]
     assert [each.spares for each in bare] == list(range(0, 5 * len(bare), 5))
     # The first steps leave loss as good as certain, and are no reason to stop.
@@ -176,7 +176,7 @@ def test_the_curve_ends_with_the_spares_that_a_chain_has_states_for() -> None:
 
 
 def test_without_redundancy_nothing_helps() -> None:
-    found = reliability.cost_curve(ENCLOSURE, set={"enclosure.parity": 0})
+    found = reliability.cost_curve(ENCLOSURE, overrides={"enclosure.parity": 0})
     assert found.cheapest.spares == 0
     assert len(found.frontier) == 1
     assert all(each.price is None for each in found.visit_prices)

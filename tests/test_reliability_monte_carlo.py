@@ -75,7 +75,7 @@ def test_intervals_hold_what_the_chain_says(name: str) -> None:
     # Of 100 intervals that each hold the exact value with 99 %, fewer than 97 do with a probability of 2 %; seeds are
     # fixed, so a pass is a pass for ever.
     sets, years, method = BOTH[name]
-    description = load(HONG2006, set=sets)
+    description = load(HONG2006, overrides=sets)
     exact = float(MarkovModel(description).loss_probability(years * 8760))
     lifetimes = 2000 if method == "plain" else 5000
     held = 0
@@ -87,11 +87,11 @@ def test_intervals_hold_what_the_chain_says(name: str) -> None:
 
 def test_the_least_likely_of_these_is_1e_minus_12() -> None:
     sets, years, _ = BOTH["long-lived mirror"]
-    assert 1e-12 < float(MarkovModel(load(HONG2006, set=sets)).loss_probability(years * 8760)) < 1e-11
+    assert 1e-12 < float(MarkovModel(load(HONG2006, overrides=sets)).loss_probability(years * 8760)) < 1e-11
 
 
 def test_lifetimes_repairs_and_replaced_devices_agree_with_the_chain() -> None:
-    description = load(HONG2006, set={"enclosure.spares": 2, "device.mttf": "3 years", "repair": WEEKLY})
+    description = load(HONG2006, overrides={"enclosure.spares": 2, "device.mttf": "3 years", "repair": WEEKLY})
     model = MarkovModel(description)
     years = [0.5, 1.0]
     found = simulate(description, years=years, to_loss=True, method="plain", lifetimes=10_000, confidence=0.9999)
@@ -124,15 +124,15 @@ def test_automatic_choice_forces_only_what_is_rare() -> None:
 
 def test_an_enclosure_too_large_to_be_forced_is_sampled_plainly() -> None:
     large = {"enclosure.data": 1100, "enclosure.parity": 3, "enclosure.spares": 20}
-    found = simulate(HONG2006, set=large, years=[0.1, 0.2], lifetimes=1000)
+    found = simulate(HONG2006, overrides=large, years=[0.1, 0.2], lifetimes=1000)
     assert [loss["method"] for loss in found.loss] == ["plain", "plain"]
     assert found.loss[0]["high"] < 0.01
     with pytest.raises(ReliabilityError, match="times 1123 devices and spares is more than 4096") as caught:
-        simulate(HONG2006, set=large, years=[0.1], lifetimes=1000, method="biased")
+        simulate(HONG2006, overrides=large, years=[0.1], lifetimes=1000, method="biased")
     assert (caught.value.kind, caught.value.path) == ("out-of-range", "enclosure.parity")
     # At the limit it is forced.
     widest = {"enclosure.data": 2042, "enclosure.parity": 1, "enclosure.spares": 5}
-    assert simulate(HONG2006, set=widest, years=[1e-6], lifetimes=1000).loss[0]["method"] == "biased"
+    assert simulate(HONG2006, overrides=widest, years=[1e-6], lifetimes=1000).loss[0]["method"] == "biased"
 
 
 def test_more_lifetimes_than_can_be_drawn_are_refused_before_any_is() -> None:
@@ -147,9 +147,11 @@ def test_more_lifetimes_than_can_be_drawn_are_refused_before_any_is() -> None:
             simulate(HONG2006, years=[1], lifetimes=most + 1, method=method, progress=told)
         assert (caught.value.kind, caught.value.path) == ("out-of-range", "lifetimes")
     with pytest.raises(ReliabilityError, match="10006 devices and spares are more than 10000"):
-        simulate(HONG2006, set={"enclosure.data": 10_000}, lifetimes=1000)
+        simulate(HONG2006, overrides={"enclosure.data": 10_000}, lifetimes=1000)
     # Who gives no number gets as many as there can be: a hundred million of so many devices would be too many.
-    large = simulate(HONG2006, set={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_soon_enough())
+    large = simulate(
+        HONG2006, overrides={"enclosure.data": 9_000}, years=[1e-7], precision=1.0, progress=_soon_enough()
+    )
     assert not large.complete
 
 
@@ -165,7 +167,7 @@ def _soon_enough() -> Callable[[int, int], None]:
 
 def test_losses_by_tips_are_counted_as_they_come() -> None:
     tips = {"count": 10, "mttf": "1000 years", "spares": 1}
-    found = simulate(HONG2006, set={"device.mttf": "1e9 h", "device.tips": tips}, years=[0.1], lifetimes=2000)
+    found = simulate(HONG2006, overrides={"device.mttf": "1e9 h", "device.tips": tips}, years=[0.1], lifetimes=2000)
     # A device is lost with its second tip, 5e-7 of them within a tenth of a year: no loss is to be seen.
     assert found.loss[0]["method"] == "plain"
     assert found.loss[0]["estimate"] is None
@@ -203,7 +205,7 @@ def test_nothing_seen_is_printed_as_a_bound() -> None:
 )
 def test_what_chains_cannot_say_changes_the_loss(key: str, value: dict[str, Any], worse: bool) -> None:
     plain = simulate(HONG2006, years=[3], lifetimes=20_000, confidence=0.99).loss[0]
-    changed = load(HONG2006, set={key: value})
+    changed = load(HONG2006, overrides={key: value})
     assert needs_simulation(changed) == [key]
     assert changed.to_dict() == load(changed.to_dict()).to_dict()
     loss = simulate(changed, years=[3], lifetimes=20_000, confidence=0.99).loss[0]
@@ -212,9 +214,9 @@ def test_what_chains_cannot_say_changes_the_loss(key: str, value: dict[str, Any]
 
 def test_fixed_times_are_simulated_and_need_it() -> None:
     fixed = {"distribution": "fixed"}
-    description = load(HONG2006, set={"rebuild.distribution": "fixed", "repair": WEEKLY | fixed})
+    description = load(HONG2006, overrides={"rebuild.distribution": "fixed", "repair": WEEKLY | fixed})
     assert needs_simulation(description) == ["rebuild.distribution", "repair.distribution"]
-    assert needs_simulation(load(HONG2006, set={"device.lifetime": {"kind": "exponential"}})) == []
+    assert needs_simulation(load(HONG2006, overrides={"device.lifetime": {"kind": "exponential"}})) == []
     with pytest.raises(ReliabilityError, match=r"rebuild\.distribution: "):
         MarkovModel(description)
     # Two failures while a third device is missing go with the square of that time: its mean is half as large where the
@@ -223,9 +225,9 @@ def test_fixed_times_are_simulated_and_need_it() -> None:
         "enclosure": {"data": 19, "parity": 2},
         "repair": {"strategy": "mandatory", "mandatory": "1 week"},
     }
-    exact = float(MarkovModel(load(HONG2006, set=raid_6)).loss_probability(8760))
+    exact = float(MarkovModel(load(HONG2006, overrides=raid_6)).loss_probability(8760))
     raid_6["repair"] |= fixed
-    found = simulate(HONG2006, set=raid_6, years=[1], precision=0.02).loss[0]
+    found = simulate(HONG2006, overrides=raid_6, years=[1], precision=0.02).loss[0]
     assert found["estimate"] == pytest.approx(exact / 2, rel=0.05)
 
 
@@ -308,7 +310,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_bad_description_is_refused_by_key(name: str) -> None:
     sets, message = BAD[name]
     with pytest.raises(ReliabilityError, match=message):
-        simulate(HONG2006, set=sets, lifetimes=1000)
+        simulate(HONG2006, overrides=sets, lifetimes=1000)
 
 
 @pytest.mark.parametrize(

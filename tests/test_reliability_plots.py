@@ -133,7 +133,7 @@ def test_a_bound_is_drawn_as_one() -> None:
 
 
 def test_many_spares_make_no_more_curves_than_the_eye_keeps_apart() -> None:
-    found = reliability.survival_by_spares(ENCLOSURE, set={"enclosure.spares": 40})
+    found = reliability.survival_by_spares(ENCLOSURE, overrides={"enclosure.spares": 40})
     names = [curve.name for curve in found.curves if not curve.is_disk]
     assert len(names) <= 8
     assert (names[0], names[-1]) == ("no spares", "40 spares")
@@ -150,7 +150,7 @@ def test_an_enclosure_that_never_fails_in_sight_is_drawn() -> None:
     # Probabilities far below what a logarithmic axis of doubles shows next to 1.
     found = reliability.analyse(
         ENCLOSURE,
-        set={
+        overrides={
             "enclosure.parity": 8,
             "rebuild.time": "1 s",
             "device.mttf": "1000 years",

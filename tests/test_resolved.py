@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
-from conftest import ROOT, SCENARIO
+from conftest import SCENARIO, examples_of
 from sledsim import ScenarioError, _core
 from sledsim.runs.running import run_resolved
 from sledsim.scenario import catalog_folders, resolve
@@ -30,7 +30,7 @@ def as_python_writes(values: dict[str, Any]) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", examples_of("scenario"), ids=lambda path: path.stem)
 def test_the_text_of_a_scenario_is_that_of_its_values(example: Path) -> None:
     scenario = resolve(example)
     assert scenario.canonical() == as_python_writes(scenario.values)
@@ -138,4 +138,4 @@ def test_a_device_alone_is_refused_as_in_a_scenario(given: Any, sets: list[str],
 def test_only_a_drive_can_be_looked_at_as_a_device() -> None:
     sets = ["system.kind=partition", "system.child=g2", "system.bytes=1000000"]
     with pytest.raises(ScenarioError):
-        sledsim.Device("g2", set=sets)
+        sledsim.Device("g2", overrides=sets)

@@ -36,7 +36,7 @@ main()
 RATE = "workload.arrival.rate_per_s"
 SWEEP = f"""\
 scenario = "small.toml"
-set."run.requests" = 50
+overrides."run.requests" = 50
 axes.scheduler = ["fcfs", "sptf"]
 axes."{RATE}" = [300, 900]
 """

@@ -84,7 +84,7 @@ def test_every_key_of_a_result_is_documented(result: sledsim.Result) -> None:
 
 def test_same_scenario_same_bytes(result: sledsim.Result) -> None:
     assert sledsim.run(SCENARIO).to_json() == result.to_json()
-    assert sledsim.run(SCENARIO, set=["seed=4"]).to_json() != result.to_json()
+    assert sledsim.run(SCENARIO, overrides=["seed=4"]).to_json() != result.to_json()
 
 
 def test_the_resolved_scenario_runs_to_the_same_bytes(result: sledsim.Result) -> None:
@@ -156,7 +156,7 @@ def test_the_log_can_be_written(result: sledsim.Result, tmp_path: Path) -> None:
 
 def test_a_log_that_was_not_kept_or_has_no_place_says_so(result: sledsim.Result, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="log=True"):
-        sledsim.run(SCENARIO, set=["run.requests=10"]).log  # noqa: B018
+        sledsim.run(SCENARIO, overrides=["run.requests=10"]).log  # noqa: B018
     with pytest.raises(SledsimError, match=r"unknown kind of file '.xlsx'"):
         result.write_log(tmp_path / "log.xlsx")
     with pytest.raises(SledsimError, match="cannot be written"):
@@ -176,7 +176,7 @@ def test_a_missing_library_is_named_with_its_extra(result: sledsim.Result, monke
 
 def test_progress_is_reported() -> None:
     reports: list[tuple[int, int | None, float, float | None]] = []
-    sledsim.run(SCENARIO, set=["run.requests=2000000"], progress=lambda *report: reports.append(report))
+    sledsim.run(SCENARIO, overrides=["run.requests=2000000"], progress=lambda *report: reports.append(report))
     assert reports
     assert all(total == 2_000_000 for _, total, _, _ in reports)
     assert [report[0] for report in reports] == sorted(report[0] for report in reports)
@@ -187,11 +187,11 @@ def test_an_error_in_the_progress_function_comes_back() -> None:
         raise ValueError("enough")
 
     with pytest.raises(ValueError, match="enough"):
-        sledsim.run(SCENARIO, set=["run.requests=2000000"], progress=fail)
+        sledsim.run(SCENARIO, overrides=["run.requests=2000000"], progress=fail)
 
 
 def test_runs_are_compared(result: sledsim.Result) -> None:
-    slower = sledsim.run(SCENARIO, set=["device=g1"])
+    slower = sledsim.run(SCENARIO, overrides=["device=g1"])
     comparison = sledsim.compare({"g2": result, "g1": slower})
     metrics = {metric["key"]: metric for metric in comparison.metrics()}
     mean = metrics["response.mean_ms"]
@@ -207,7 +207,7 @@ def test_runs_are_compared(result: sledsim.Result) -> None:
 
 def test_scenarios_are_run_and_named_when_compared(scenario_file: Path) -> None:
     titled = {**SCENARIO, "title": "mine"}
-    comparison = sledsim.compare([scenario_file, titled, SCENARIO, SCENARIO], set=iter(["run.requests=100"]))
+    comparison = sledsim.compare([scenario_file, titled, SCENARIO, SCENARIO], overrides=iter(["run.requests=100"]))
     assert list(comparison.results) == ["small", "mine", "g2, sptf", "g2, sptf (2)"]
     assert {each.requests.completed for each in comparison.results.values()} == {100}
     with pytest.raises(SledsimError, match="nothing to compare"):
@@ -215,7 +215,7 @@ def test_scenarios_are_run_and_named_when_compared(scenario_file: Path) -> None:
 
 
 def test_reads_alone_leave_writes_out() -> None:
-    result = sledsim.run(SCENARIO, set=["workload.read_fraction=1", "run.requests=500"])
+    result = sledsim.run(SCENARIO, overrides=["workload.read_fraction=1", "run.requests=500"])
     assert result.writes is None
     assert "writes" not in str(result)
     assert "writes" not in sledsim.compare([result]).to_json().partition("metrics")[2]
@@ -223,17 +223,17 @@ def test_reads_alone_leave_writes_out() -> None:
 
 def test_requests_served_together_are_shown_where_there_may_be_any() -> None:
     busy = {**SCENARIO, "system": {"device": "g2", "merge": {"requests": 8, "anywhere": True, "rows": True}}}
-    result = sledsim.run(busy, set=["workload.arrival.rate_per_s=3000"])
+    result = sledsim.run(busy, overrides=["workload.arrival.rate_per_s=3000"])
     text = " ".join(str(result).split())
     assert result.requests.merged > result.requests.merged_accesses > 0
     assert f"requests served together {result.requests.merged:,}" in text
     assert f"accesses that served them {result.requests.merged_accesses:,}" in text
-    assert "served together" not in str(sledsim.run(SCENARIO, set=["run.requests=50"]))
+    assert "served together" not in str(sledsim.run(SCENARIO, overrides=["run.requests=50"]))
 
 
 def test_every_idle_mode_of_a_drive_has_a_row() -> None:
     slow = ["device=travelstar", "workload.arrival.rate_per_s=0.05", "run.requests=50"]
-    result = sledsim.run({"workload": SCENARIO["workload"], "system": {}}, set=slow)
+    result = sledsim.run({"workload": SCENARIO["workload"], "system": {}}, overrides=slow)
     states = result.tables()[-1]
     modes = [mode["name"] for mode in result.summary["scenario"]["system"]["device"]["power"]["idle_modes"]]
     assert len(modes) > 2
@@ -295,7 +295,7 @@ def test_overload_is_told_with_the_rates_offered_and_served() -> None:
         {"workload.arrival.rate_per_s": 1100},
         {"workload": {"arrival": {"kind": "closed", "outstanding": 500}}},
     ):
-        assert sledsim.run(scenario, set=calm).overload is None
+        assert sledsim.run(scenario, overrides=calm).overload is None
 
 
 def test_figures_after_a_warm_up_say_which_requests_they_are_of() -> None:
@@ -319,14 +319,14 @@ def test_figures_after_a_warm_up_say_which_requests_they_are_of() -> None:
 def test_a_resolved_scenario_runs_as_what_it_was_resolved_from() -> None:
     document = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}, "system": {"device": "g2"}}
     resolved = sledsim.scenario.resolve(document, {"run.requests": 50})
-    assert sledsim.run(resolved).summary == sledsim.run(document, set={"run.requests": 50}).summary
-    assert sledsim.run(resolved, set={"run.requests": 20}).requests.completed == 20
+    assert sledsim.run(resolved).summary == sledsim.run(document, overrides={"run.requests": 50}).summary
+    assert sledsim.run(resolved, overrides={"run.requests": 20}).requests.completed == 20
     assert sledsim.sweep.Sweep(resolved, {"seed": [7, 8]}).check().seed == 7
 
 
 @pytest.mark.parametrize("kept", [{}, {"log": True, "timeline": True}])
 def test_a_result_can_be_pickled(kept: dict[str, bool]) -> None:
-    result = sledsim.run(SCENARIO, set={"run.requests": 50}, **kept)
+    result = sledsim.run(SCENARIO, overrides={"run.requests": 50}, **kept)
     other = pickle.loads(pickle.dumps(result))
     assert other.to_json() == result.to_json()
     assert str(other) == str(result)

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -15,7 +14,7 @@ import pytest
 import yaml
 
 import sledsim
-from conftest import ROOT, SCENARIO, TOML
+from conftest import ROOT, SCENARIO, TOML, examples_of
 from sledsim import Scenario, ScenarioError, _core
 from sledsim.scenario import (
     DriveSystem,
@@ -28,6 +27,8 @@ from sledsim.scenario import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sledsim.scenario import ScenarioLike
 
 
@@ -143,7 +144,7 @@ def test_values_of_notebooks_are_taken() -> None:
     assert resolved["run"]["requests"] == 7
 
 
-@pytest.mark.parametrize("example", sorted((Path(__file__).parent.parent / "examples").glob("*.toml")))
+@pytest.mark.parametrize("example", examples_of("scenario"))
 def test_the_schema_for_documents_accepts_the_examples(example: Path) -> None:
     """What the reader takes, an editor that checks against the schema must not mark."""
     document = tomllib.loads(example.read_text(encoding="utf-8"))

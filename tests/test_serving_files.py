@@ -196,7 +196,7 @@ def test_settings_of_what_programs_are_asked_for_are_refused(
     sledsim_cli: Callable[..., Outcome], folder: Path, setting: str
 ) -> None:
     with pytest.raises(sledsim.ScenarioError, match="programs are the workload"):
-        sledsim.serve("g2", set=[setting])
+        sledsim.serve("g2", overrides=[setting])
     found = sledsim_cli("serve", "s.toml", "--set", setting)
     assert found.status == 2
     assert found.err.startswith("error: --set ")
@@ -208,4 +208,4 @@ def test_a_scenarios_own_run_is_left_out_but_for_its_warm_up(folder: Path) -> No
     run = "[run]\nrequests = 5\nwarmup_requests = 1\n[workload]\nname = 'tpcc-like'\n[system]\ndevice = 'g2'\n"
     (folder / "whole.toml").write_text(run)
     for sets in ([], ["run.warmup_s=0"]):
-        assert sledsim.serve(Path("whole.toml"), set=sets, ready=at_once).reads == 0
+        assert sledsim.serve(Path("whole.toml"), overrides=sets, ready=at_once).reads == 0

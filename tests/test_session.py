@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def test_a_snapshot_goes_its_own_way() -> None:
 
 def test_the_result_names_what_drove_it() -> None:
     scenario = {"workload": {"arrival": ARRIVAL}, "system": DRIVE, "title": "driven"}
-    session = sledsim.Session(scenario, set=["device.settle_constants=0"])
+    session = sledsim.Session(scenario, overrides=["device.settle_constants=0"])
     session.serve([7], 8)
     result = session.result()
     assert result.title == "driven"
@@ -123,8 +123,8 @@ def test_the_result_names_what_drove_it() -> None:
 
 
 def test_a_file_gives_its_system() -> None:
-    session = sledsim.Session(ROOT / "examples" / "first.toml")
-    assert session.capacity_blocks == sledsim.Session(str(ROOT / "examples" / "first.toml")).capacity_blocks > 0
+    session = sledsim.Session(EXAMPLES / "first.toml")
+    assert session.capacity_blocks == sledsim.Session(str(EXAMPLES / "first.toml")).capacity_blocks > 0
     assert session.block_bytes == 512
 
 
@@ -232,7 +232,7 @@ def test_a_wrong_value_of_an_array_is_named_by_its_index(arguments: dict[str, An
 def test_settings_of_a_session_are_texts_or_values_by_path() -> None:
     session = sledsim.Session("g2")
     with pytest.raises(sledsim.ScenarioError, match="expected texts PATH=VALUE, or values by path, not int 3"):
-        sledsim.Session("g2", set=3)
+        sledsim.Session("g2", overrides=3)
     session.submit(0, read=0)  # type: ignore[arg-type]
     assert [done.status for done in session.drain()] == ["served"]
 

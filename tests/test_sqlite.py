@@ -112,9 +112,9 @@ def test_two_connections_share_a_system(tmp_path: Path) -> None:
     before = first.statements.time_ns
     first.execute("insert into t values(9000, 1)")
     assert session.now_ns == first.statements.time_ns + second.statements.time_ns + 10**9 > before
-    with pytest.raises(sledsim.SledsimError, match="set") as caught:
-        connect(tmp_path / "c.db", session, set=["device=g1"])
-    assert caught.value.path == "set"
+    with pytest.raises(sledsim.SledsimError, match="overrides") as caught:
+        connect(tmp_path / "c.db", session, overrides=["device=g1"])
+    assert caught.value.path == "overrides"
 
 
 #: Syncs of files and folders in a transaction that inserts a row, counted with strace on Linux (SQLite's own VFS).
@@ -170,7 +170,7 @@ def test_files_lie_in_extents_the_lowest_free_ones_first() -> None:
 
 def test_a_full_system_and_one_too_small_say_so(tmp_path: Path) -> None:
     small = {"device": "g2", "kind": "drive"}
-    with connect(tmp_path / "x.db", small, set={"device.tips": 1280, "device.x_range_um": 2.0}) as connection:
+    with connect(tmp_path / "x.db", small, overrides={"device.tips": 1280, "device.x_range_um": 2.0}) as connection:
         room = connection.session.capacity_blocks * connection.session.block_bytes
         assert room < 64 << 20
         connection.execute(MAKE)

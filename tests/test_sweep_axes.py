@@ -162,7 +162,7 @@ def test_without_replications_the_seed_is_that_of_the_scenario() -> None:
 
 
 def test_whole_tables_stand_before_the_keys_in_them() -> None:
-    sweep = Sweep(BASE, {"device.settle_constants": [0, 1], "device": ["g2", "g3"]}, set=["device.startup_ms=3"])
+    sweep = Sweep(BASE, {"device.settle_constants": [0, 1], "device": ["g2", "g3"]}, overrides=["device.startup_ms=3"])
     settings = sweep.settings(list(sweep.tasks())[-1])
     assert settings[0] == 'device="g3"'
     assert set(settings[1:]) == {"device.startup_ms=3", "device.settle_constants=1"}
@@ -181,7 +181,7 @@ def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
         scenario = "base.toml"
         seed = 5
         replications = 2
-        set = { "run.requests" = 100 }
+        overrides = { "run.requests" = 100 }
         [axes]
         scheduler = ["fcfs", "sptf"]
         workload.arrival.rate_per_s = { from = 100, to = 300, count = 3 }
@@ -243,7 +243,7 @@ def test_all_that_is_wrong_is_told_each_of_its_own_axis_and_line(tmp_path: Path)
     write(tmp_path / "base.toml", TOML)
     text = """\
 scenario = "base.toml"
-set."run.requests" = -4
+overrides."run.requests" = -4
 [axes]
 "device.bit_nm" = [-1, 40, -2]
 workload.arrival.rate_per_s = { from = -7, to = 600, count = 3 }
@@ -302,7 +302,9 @@ def test_what_an_axis_leaves_out_elsewhere_is_told_with_its_value(tmp_path: Path
 
 def test_a_value_of_a_setting_is_told_of_the_setting() -> None:
     with pytest.raises(ScenarioError) as caught:
-        Sweep.load({"scenario": BASE}, set={"sweep.axes.run.requests": [5, -5], "run.warmup_requests": -2}).check()
+        Sweep.load(
+            {"scenario": BASE}, overrides={"sweep.axes.run.requests": [5, -5], "run.warmup_requests": -2}
+        ).check()
     told = {(fault.path, fault.setting) for fault in caught.value.faults}
     assert told == {
         ("axes.run.requests.1", "sweep.axes.run.requests=[5, -5]"),

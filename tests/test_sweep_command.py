@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from scipy import stats
 
-from conftest import ROOT, TOML
+from conftest import TOML, examples_of
 from sledsim import SledsimError
 from sledsim.sweep import Results, Store, Sweep, compare, results, run
 from sledsim.sweep.paired import Difference
@@ -30,7 +30,7 @@ RATE = "workload.arrival.rate_per_s"
 SWEEP = """
 scenario = "base.toml"
 replications = 6
-set = { "run.requests" = 400 }
+overrides = { "run.requests" = 400 }
 [axes]
 scheduler = ["fcfs", "sptf"]
 workload.arrival.rate_per_s = { from = 400, to = 1200, step = 400 }
@@ -205,11 +205,11 @@ def test_diff_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> N
 def test_diff_of_two_stores_and_of_two_sweeps_of_one(
     folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    other = Sweep.load(folder / "rates.toml", set=["device=g3"])
+    other = Sweep.load(folder / "rates.toml", overrides=["device=g3"])
     run(other, tmp_path / "s")
     told = sledsim_cli("sweep", "compare", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
     assert told.out.count("B is lower") == 7
-    second = Sweep(other.scenario, other.axes, replications=6, set=other.set, name="g3")
+    second = Sweep(other.scenario, other.axes, replications=6, overrides=other.overrides, name="g3")
     run(second, tmp_path / "s")
     told = sledsim_cli(
         "sweep", "compare", tmp_path / "s", "--sweep", "rates", "--sweep", "g3", "-m", "response.mean_ms"
@@ -220,7 +220,12 @@ def test_diff_of_two_stores_and_of_two_sweeps_of_one(
 def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path) -> None:
     base = Sweep.load(folder / "rates.toml")
     independent = Sweep(
-        base.scenario, base.axes, replications=6, random_numbers="independent", set=base.set, name="independent"
+        base.scenario,
+        base.axes,
+        replications=6,
+        random_numbers="independent",
+        overrides=base.overrides,
+        name="independent",
     )
     run(independent, tmp_path / "s")
     found = results(tmp_path / "s")
@@ -309,11 +314,16 @@ def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
     assert verdicts == {"4000": "A and B cannot keep up", None: "A and B cannot keep up"}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", examples_of("sweep"), ids=lambda path: path.stem)
 def test_examples_run(path: Path, tmp_path: Path) -> None:
-    sweep = Sweep.load(path, set=["run.requests=50", "run.warmup_requests=0"])
+    sweep = Sweep.load(path, overrides=["run.requests=50", "run.warmup_requests=0"])
     short = Sweep(
-        sweep.scenario, sweep.axes, zipped=sweep.zipped, samples=sweep.samples, set=sweep.set, name=sweep.name
+        sweep.scenario,
+        sweep.axes,
+        zipped=sweep.zipped,
+        samples=sweep.samples,
+        overrides=sweep.overrides,
+        name=sweep.name,
     )
     report = run(short, tmp_path / "s")
     assert (report.done, report.failed) == (len(short), 0)

@@ -58,7 +58,7 @@ def test_a_store_has_what_single_runs_find(tmp_path: Path) -> None:
     )
     ((key,),) = place
     seed = [task.seed for task in SWEEP.tasks()][4]
-    single = sledsim.run(BASE, set={"scheduler": "fcfs", RATE: 900, "seed": seed})
+    single = sledsim.run(BASE, overrides={"scheduler": "fcfs", RATE: 900, "seed": seed})
     metrics = dict(store.rows("SELECT metric, value FROM metrics WHERE key = ?", [key]))
     assert metrics["response.mean_ms"] == single.response.mean_ms
     assert metrics["energy.states.seek.energy_j"] == next(
@@ -115,7 +115,7 @@ def test_a_rerun_skips_what_is_there(tmp_path: Path) -> None:
 def test_another_seed_scenario_or_version_is_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(SWEEP, tmp_path / "s")
     assert run(Sweep(BASE, SWEEP.axes, replications=3, seed=4), tmp_path / "s").skipped == 0
-    assert run(Sweep(BASE, SWEEP.axes, replications=3, set=["run.requests=51"]), tmp_path / "s").skipped == 0
+    assert run(Sweep(BASE, SWEEP.axes, replications=3, overrides=["run.requests=51"]), tmp_path / "s").skipped == 0
     monkeypatch.setattr("sledsim._core.__version__", "99.0")
     monkeypatch.setattr("sledsim.sweep.recording.__version__", "99.0")
     monkeypatch.setattr("sledsim.sweep.running.__version__", "99.0")
@@ -382,7 +382,7 @@ def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) ->
 
 @pytest.mark.slow
 def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
-    sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), set=["run.requests=60000"])
+    sweep = Sweep(BASE, {RATE: [500]}, replications=size(20, 40), overrides=["run.requests=60000"])
     lags = []
 
     def look(progress: Progress) -> None:

@@ -124,7 +124,7 @@ def test_what_needs_one_drive_says_so() -> None:
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
         sledsim.power(SCENARIO)
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
-        sledsim.device("g2", set={"system": {"kind": "partition", "child": "g2", "bytes": 512}})
+        sledsim.device("g2", overrides={"system": {"kind": "partition", "child": "g2", "bytes": 512}})
     disks = {**SCENARIO, "system": {"kind": "volumes", "members": ["g2", "atlas10k"]}}
     with pytest.raises(RunError, match="the powers of atlas10k are not known"):
         sledsim.run(disks, timeline=True)

@@ -23,7 +23,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import ROOT, size
+from conftest import EXAMPLES, size
 from sledsim.cli.app import app
 from sledsim.show.fitting import fitted, folded
 from sledsim.show.tables import Table
@@ -133,7 +133,7 @@ def screens(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
     """Return what each of the commands prints, by the width of the terminal."""
     folder = tmp_path_factory.mktemp("screens")
     for name in ("moving", "power"):
-        shutil.copy(ROOT / "examples" / f"{name}.toml", folder)
+        shutil.copy(EXAMPLES / f"{name}.toml", folder)
     sledsim = [sys.executable, "-c", "from sledsim.cli import main; main()"]
     for words in (["example", "readme"], ["sweep", "run", "rates.toml", *FEW]):
         subprocess.run([*sledsim, *words], cwd=folder, check=True, capture_output=True)

@@ -69,7 +69,7 @@ def test_a_stretch_is_a_part_of_the_whole() -> None:
 
 def test_a_long_run_is_added_up_in_slots_of_time() -> None:
     long = {"run.requests": 60_000}
-    result = sledsim.run(SLEDS, set=long, timeline=True)
+    result = sledsim.run(SLEDS, overrides=long, timeline=True)
     timeline: Any = result.timeline
     assert timeline.slot_s is not None
     assert "in slots of" in repr(timeline)
@@ -87,7 +87,7 @@ def test_a_long_run_is_added_up_in_slots_of_time() -> None:
         assert lengths[chosen].sum() == pytest.approx(state["time_s"], rel=1e-6)
         assert (lengths * timeline["power_w"])[chosen].sum() == pytest.approx(state["energy_j"], rel=1e-6)
     # The numbers are those of the run without a timeline.
-    assert sledsim.run(SLEDS, set=long).energy.states == result.energy.states
+    assert sledsim.run(SLEDS, overrides=long).energy.states == result.energy.states
 
 
 def test_refusals_name_the_remedy() -> None:

@@ -124,7 +124,7 @@ def test_parquet_is_a_trace_like_any_other(trace_file: Path) -> None:
     assert trace.info().records == 50
     scenario = {"workload": {"kind": "trace", "path": str(trace_file)}, "system": {"device": "g2"}}
     from_csv = sledsim.run(scenario)
-    from_parquet = sledsim.run(scenario, set={"workload.path": str(path)})
+    from_parquet = sledsim.run(scenario, overrides={"workload.path": str(path)})
     assert from_parquet.response == from_csv.response
     assert from_parquet.scenario.workload.path == str(path), "the result names the user's file, not our copy"
     assert sledsim.run(from_parquet.summary["scenario"]).to_json() == from_parquet.to_json()

@@ -37,11 +37,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_wheel_holds_the_package_and_nothing_of_the_checkout(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "abi3" in wheel.name
-    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"sledsim", "sledsim_papers"}
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"sledsim"}
     for needed in ("sledsim/examples/scenario.toml", "sledsim/show/templates/draw.js", "sledsim/py.typed"):
         assert needed in names
     assert any(name.startswith("sledsim/catalog/devices/") for name in names)
-    assert any(name.endswith("claims.toml") for name in names)
     assert not [name for name in names if "__pycache__" in name or name.endswith(".rs")]
 
 

@@ -69,7 +69,7 @@ def test_every_stand_in_runs_under_its_name(name: str) -> None:
     assert set(FILES[name]["citations"]) <= set(result["citations"])
     streams = FILES[name]["values"].get("streams", {"value": [None]})["value"]
     assert set(result.log["origin"].tolist()) <= set(range(len(streams)))
-    assert sledsim.run({"workload": name, "system": {"device": "atlas10k"}}, set={"run.requests": 1}).complete
+    assert sledsim.run({"workload": name, "system": {"device": "atlas10k"}}, overrides={"run.requests": 1}).complete
 
 
 def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:

@@ -24,6 +24,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE", ROOT.parent / "shared"))
 RANDOM_SCENARIOS = 200
-# Examples with MEMS storage alone, whose powers are known.
+DOCUMENTS = ROOT / "python" / "sledsim" / "examples"
+#: Examples with MEMS storage alone, whose powers are known.
 POWERED = {"closed", "first", "power", "replay"}
 # Written last: without it a case has not been run to its end.
 DONE = "case.json"
@@ -130,30 +132,31 @@ def sledsim(*arguments: str) -> list[str]:
 
 def examples() -> Iterator[Case]:
     """Yield what runs every example."""
-    for path in sorted((ROOT / "examples").rglob("*")):
-        name, file = f"{path.parent.name}-{path.stem}", str(path.relative_to(ROOT))
-        if path.suffix == ".py":
-            yield Case(name, [["python", file, *(["{out}"] if path.stem == "explore" else [])]])
-        elif path.suffix != ".toml" or (path.parent / "Cargo.toml").exists():
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        yield Case(path.stem, [["python", str(path.relative_to(ROOT)), *(["{out}"] if path.stem == "explore" else [])]])
+    for path in sorted(DOCUMENTS.glob("*.toml")):
+        keys, file = tomllib.loads(path.read_text()), str(path.relative_to(ROOT))
+        if keys.keys() & {"mems_bytes", "role"}:
             continue
-        elif path.parent.name == "sweeps":
+        if keys.keys() & {"axes", "sample"}:
             store = "{out}/store"
             run = sledsim("sweep", "run", file, "--store", store, "--threads", "1", "--json")
             table = sledsim("sweep", "table", store, "--json")
             export = sledsim("sweep", "export", store, "--out", "{out}/runs.csv")
             yield Case(f"sweep-{path.stem}", [run, table, export], drop=["store"])
-        elif path.parent.name == "searches":
+        elif "objectives" in keys:
             search = sledsim("optimise", file, "--store", "{out}/store", "--threads", "1", "--json")
             yield Case(f"search-{path.stem}", [search], drop=["store"])
-        elif path.parent.name == "enclosures":
+        elif "enclosure" in keys:
             ask = [[], ["--simulate", "--lifetimes", "20000"]]
-            # Markov chains, which figures are drawn from, know no devices that grow weak.
+            # Figures come from Markov chains, which cannot model devices that age.
             drawn = [] if path.stem == "weak-devices" else ["spares", "maintenance", "failures", "cost"]
             ask += [["--figure", figure] for figure in drawn]
             yield Case(f"enclosure-{path.stem}", [sledsim("reliability", file, "--json", *more) for more in ask])
         else:
             asked = [["--json", "--log", "{out}/log.csv"], [], ["--resolved"]]
-            yield Case(name, [*(sledsim("run", file, *more) for more in asked), sledsim("explain", file, "--json")])
+            runs = [sledsim("run", file, *more) for more in asked]
+            yield Case(path.stem, [*runs, sledsim("explain", file, "--json")])
             if path.stem in POWERED:
                 timeline = sledsim("run", file, "--timeline", "{out}/timeline.csv")
                 short = sledsim("power", file, "--json", "--set", "run.requests=2000")
@@ -198,8 +201,9 @@ def commands() -> Iterator[Case]:
     for role in ("sdf", "sptf", "equivalent"):
         repeated = short if role != "equivalent" else ["--json"]
         yield Case(f"role-{role}", [sledsim(test, role, *repeated) for test in ("specificity", "merit")])
-    several = ["examples/first.toml", "examples/power.toml", "--json"]
-    policies = sledsim("power", "--policies", "examples/power.toml", "--json")
+    first, power = (str((DOCUMENTS / name).relative_to(ROOT)) for name in ("first.toml", "power.toml"))
+    several = [first, power, "--json"]
+    policies = sledsim("power", "--policies", power, "--json")
     yield Case("compare", [sledsim("compare", *several), policies])
 
 

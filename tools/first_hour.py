@@ -95,6 +95,8 @@ def the_rest(programs: Path, folder: Path, *, everything: bool) -> None:
     """
     wheel = installed(programs, folder)
     shell(f"pip install --quiet --disable-pip-version-check 'sledsim[{EXTRAS}] @ {wheel}'", programs, folder)
+    if everything:
+        shell(f"pip install --quiet --disable-pip-version-check '{ROOT / 'papers'}'", programs, folder)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     work = folder / "readme"
     work.mkdir()

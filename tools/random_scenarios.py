@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 
+#: A trace of the package's examples.
+OFFICE = str(Path(__file__).parents[1] / "python" / "sledsim" / "examples" / "office.csv")
 MIB = 1_048_576
 MEMS = ["g1-paper", "g1", "g2-paper", "g2", "g3-paper", "g3", "griffin1999", "hong2006"]
 DISKS = [
@@ -167,7 +170,7 @@ class Factory:
         if self.chance(0.4):
             keys = {"mode": "outstanding", "outstanding": self.random.randint(1, 16)}
         fit = self.random.choice(["wrap", "scale"])
-        trace = {"kind": "trace", "path": "examples/office.csv", "fit": fit, "repeat": self.random.randint(1, 8)}
+        trace = {"kind": "trace", "path": OFFICE, "fit": fit, "repeat": self.random.randint(1, 8)}
         return trace | keys | {"time_scale": self.scale(0.2, 2)} | self.needed()
 
     # What serves it.

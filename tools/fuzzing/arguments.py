@@ -144,7 +144,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         "sledsim.run",
         (RUNS,),
         {
-            "set": SETS,
+            "overrides": SETS,
             "log": TRUTHS,
             "timeline": ("True", "(0.0, 1.0)", "(1, 0)"),
             "check": TRUTHS,
@@ -154,10 +154,10 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "compare": (
         "sledsim.compare",
         ((f"[{SCENARIO}, {SCENARIO}]", f"{{'a': {SCENARIO}}}", "[result]", "[]"),),
-        {"set": SETS},
+        {"overrides": SETS},
     ),
-    "load": ("sledsim.Scenario.load", (RUNS,), {"set": SETS}),
-    "explain": ("sledsim.explain", (RUNS,), {"set": SETS}),
+    "load": ("sledsim.Scenario.load", (RUNS,), {"overrides": SETS}),
+    "explain": ("sledsim.explain", (RUNS,), {"overrides": SETS}),
     "histogram": ("result.histogram", (("'response'", "'wait'"), ("'all'", "'reads'")), {}),
     "frame": (
         "result.write_log",
@@ -209,12 +209,12 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "at_most": ("sledsim.reliability.failures_at_most", (("1", "3"), ("20",), ("1e5",), ("9.0", "'1 year'")), {}),
     "mttf": (
         "sledsim.reliability.mttf_h",
-        (("Path('examples/enclosures/hong2006.toml')",),),
-        {"set": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")},
+        (("Path('examples/hong2006.toml')",),),
+        {"overrides": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")},
     ),
     "lifetimes": (
         "sledsim.reliability.simulate",
-        (("Path('examples/enclosures/raid6.toml')",),),
+        (("Path('examples/raid6.toml')",),),
         {
             "years": ("(1.0,)", "[1, 3]", "()"),
             "lifetimes": ("1000", "2000"),
@@ -239,8 +239,8 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "matched": ("sledsim.matched_disk", (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")), {"bytes": ("4096", "512")}),
     "catalogue": ("sledsim.device", (("'g2'", "'cheetah73'"),), {}),
     "workload": ("sledsim.workloads.catalog", (), {}),
-    "power": ("sledsim.power", (RUNS,), {"set": SETS, "progress": ("stop",)}),
-    "session": ("sledsim.Session", (RUNS,), {"set": SETS, "log": TRUTHS, "timeline": ("True", "(0.0, 1.0)")}),
+    "power": ("sledsim.power", (RUNS,), {"overrides": SETS, "progress": ("stop",)}),
+    "session": ("sledsim.Session", (RUNS,), {"overrides": SETS, "log": TRUTHS, "timeline": ("True", "(0.0, 1.0)")}),
     "submit": (f"{SESSION}.submit", (("0", "5"), ("1", "8")), {"read": TRUTHS, "fua": TRUTHS, "at_ns": INSTANTS}),
     "flush": (f"{SESSION}.flush", (), {"at_ns": INSTANTS}),
     "advance": (f"{SESSION}.advance", (INSTANTS,), {}),
@@ -249,16 +249,16 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (LBNS, COUNTS),
         {"read": TRUTHS, "fua": TRUTHS, "flush": TRUTHS, "at_ns": INSTANTS, "until_ns": INSTANTS},
     ),
-    "design": ("sledsim.design", (DRAWINGS,), {"set": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
+    "design": ("sledsim.design", (DRAWINGS,), {"overrides": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
     "drawn": (
         "sledsim.run",
         ((SCENARIO,),),
-        {"set": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")},
+        {"overrides": ("{'device': {'drawing': 'g2'}}", "['device.drawing.bit_nm=40']")},
     ),
     "connect": (
         "connect",
         (("Path(folder, 'a.db')", "'/nowhere/a.db'", "folder"), ("'g2'", "scenario", SESSION)),
-        {"set": SETS, "cache_kib": ("2000", "1", "0")},
+        {"overrides": SETS, "cache_kib": ("2000", "1", "0")},
     ),
     "execute": (
         f"{DATABASE}.execute",
@@ -274,14 +274,14 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
             "files": ("[folder]", "['examples', 'docs']", "('examples/office.csv',)"),
             "sizes": ("{'files': 5}", "{'pages': 10}", "{'files': 2.5}"),
             "guest": ("machine.Guest(cpu=2)",),
-            "set": SETS,
+            "overrides": SETS,
             "limit_s": ("5",),
         },
     ),
     "machines": (
         f"partial(machine.run_each, {NO_MACHINE})",
         (("{'a': 'g2'}", "{'a': 'g2', 'b': scenario}"), ("'command'", "'link'")),
-        {"command": ("'ls'",), "set": ("{'a': ['device=g3']}",), "threads": ("1", "2"), "limit_s": ("5",)},
+        {"command": ("'ls'",), "overrides": ("{'a': ['device=g3']}",), "threads": ("1", "2"), "limit_s": ("5",)},
     ),
     "guest": (
         "machine.Guest",
@@ -299,7 +299,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         "partial(sledsim.serve, socket=Path(folder, 'none', 'socket'))",
         (RUNS,),
         {
-            "set": SETS,
+            "overrides": SETS,
             "tcp": ("0", "'127.0.0.1:1'"),
             "once": ("True",),
         },

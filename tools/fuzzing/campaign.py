@@ -89,8 +89,8 @@ class Worker:
         path = os.pathsep.join([str(TOOLS), *filter(None, [os.environ.get("PYTHONPATH")])])
         # Where what cases write is in nobody's way, and the project's examples seem to be; removed by stop.
         self.folder = tempfile.TemporaryDirectory(prefix="sledsim-fuzz-")
-        for name in ("examples", "docs"):
-            Path(self.folder.name, name).symlink_to(TOOLS.parent / name)
+        for name, target in (("examples", "python/sledsim/examples"), ("docs", "docs")):
+            Path(self.folder.name, name).symlink_to(TOOLS.parent / target)
         # Arenas of threads reserve memory that nobody uses, and the limit is on what is reserved.
         own = {"PYTHONPATH": path, "TMPDIR": self.folder.name, "MALLOC_ARENA_MAX": "2", "COLUMNS": "120"}
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop

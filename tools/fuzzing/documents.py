@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from fuzzing.doors import Given
 
-ROOT = Path(__file__).parents[2]
+EXAMPLES = Path(__file__).parents[2] / "python" / "sledsim" / "examples"
+#: A key that only documents of a kind have.
+KEYS = {"enclosure": "enclosure", "search": "objectives", "cost": "mems_bytes", "role": "role", "scenario": "workload"}
 #: Points of a sweep, and designs of a search, that are looked at.
 POINTS = 3
 #: Points of which all may be resolved.
@@ -33,17 +35,16 @@ MOST_POINTS = 40
 @cache
 def examples(kind: str) -> list[dict[str, Any]]:
     """Return the documents of a kind that the project comes with, what they are based on put into them."""
-    folders = {"sweep": "sweeps", "search": "searches", "enclosure": "enclosures", "cost": "costs", "role": "roles"}
-    paths = sorted((ROOT / "examples" / folders[kind]).glob("*.toml")) if kind in folders else []
-    paths = paths or sorted((ROOT / "examples").glob("*.toml"))
     found = []
-    for path in paths:
+    for path in sorted(EXAMPLES.glob("*.toml")):
         document = tomllib.loads(path.read_text())
+        if next((name for name, key in KEYS.items() if key in document), "sweep") != kind:
+            continue
         for key in ("scenario", "role", "without"):
             if isinstance(document.get(key), str) and document[key].endswith(".toml"):
                 document[key] = tomllib.loads((path.parent / document[key]).read_text())
         if isinstance(document.get("workload"), dict) and "path" in document["workload"]:
-            document["workload"]["path"] = str(ROOT / "examples" / document["workload"]["path"])
+            document["workload"]["path"] = str(EXAMPLES / document["workload"]["path"])
         found.append(document)
     return found
 
@@ -134,7 +135,7 @@ def _scenario(source: Any, sets: list[str]) -> None:
 def _sweep(source: Any, sets: list[str]) -> None:
     from sledsim.sweep import Sweep
 
-    sweep = Sweep.load(source, set=sets)
+    sweep = Sweep.load(source, overrides=sets)
     if len(sweep) <= MOST_POINTS:
         sweep.check()
     for task, _ in zip(sweep.tasks(), range(POINTS), strict=False):
@@ -146,7 +147,7 @@ def _sweep(source: Any, sets: list[str]) -> None:
 def _search(source: Any, sets: list[str]) -> None:
     from sledsim.sweep import Search
 
-    search = Search.load(source, set=sets)
+    search = Search.load(source, overrides=sets)
     require(set(search.spaces) == set(search.parameters), "a parameter has no space")
     search.check()
 
@@ -154,7 +155,7 @@ def _search(source: Any, sets: list[str]) -> None:
 def _enclosure(source: Any, sets: list[str]) -> None:
     from sledsim import reliability
 
-    description = reliability.load(source, set=sets)
+    description = reliability.load(source, overrides=sets)
     if not reliability.needs_simulation(description):
         found = reliability.analyse(description)
         require(found.mttf_years > 0, f"a mean time to loss of {found.mttf_years} years")
@@ -176,8 +177,8 @@ def _cost(source: Any, sets: list[str]) -> None:
     from sledsim.scenario.reading import resolve
     from sledsim.studies.cost import cost, cost_file
 
-    keys = cost_file(source, set=sets)
-    scenario = resolve(keys.pop("scenario"), keys.pop("set"))
+    keys = cost_file(source, overrides=sets)
+    scenario = resolve(keys.pop("scenario"), keys.pop("overrides"))
     keys["replications"] = 1
     with suppress(KeyboardInterrupt):  # it took too long, and was stopped
         _check_numbers(cost(shortened(scenario.values), progress=stopper(), **keys).to_dict())
@@ -187,6 +188,6 @@ def _role(source: Any, sets: list[str]) -> None:
     from sledsim.studies.objective import role_file
     from sledsim.studies.objective.roles import role_named
 
-    keys = role_file(source, set=sets)
-    given = {"device": keys.get("device"), "rate_per_s": keys.get("rate_per_s"), "sets": keys.get("set", ())}
+    keys = role_file(source, overrides=sets)
+    given = {"device": keys.get("device"), "rate_per_s": keys.get("rate_per_s"), "sets": keys.get("overrides", ())}
     role_named(keys["role"], keys.get("without"), **given)

@@ -1,4 +1,4 @@
-//! Limits that no key of a scenario states. Each is checked before the work that it limits. `docs/reference/limits.md` is generated
+//! Limits that no key of a scenario states. Each is checked before the work that it limits. `docs/reference/scenario.md` is generated
 //! from [`ALL`].
 
 /// A limit.

@@ -95,6 +95,10 @@ NAMING = {
     *("validate_drive", "devices", "workloads", "seek", "zones", "break_even", "info"),
 }
 OTHERS = "Other packages"
+#: Commands of other distributions, which are found by entry point, and the distribution to install for each.
+DISTRIBUTIONS = {"reproduce": "sledsim-papers"}
+#: Why the command of an entry point could not be imported, by the command's name.
+_not_loaded: dict[str, str] = {}
 #: The first sentence of a command's help is shown whole.
 SENTENCE = 1000
 
@@ -215,6 +219,11 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command, and remember whose options errors are told in."""
         ctx.meta.setdefault(TYPED, list(args))
+        if args and args[0] in DISTRIBUTIONS and args[0] not in self.commands:
+            needed, error = DISTRIBUTIONS[args[0]], _not_loaded.get(args[0])
+            problem = f"cannot be loaded ({error})" if error else "is not installed"
+            complain(f"sledsim {args[0]}: the distribution {needed} {problem}: pip install {needed}")
+            raise typer.Exit(WRONG)
         found = super().resolve_command(ctx, args)
         ctx.meta[COMMAND] = found[1]
         return found
@@ -321,8 +330,14 @@ cost.register(app)
 design.register(app)
 relation.register(app)
 objective.register(app)
-for _command in entry_points(group="sledsim.commands"):
-    _command.load()(app)
+for _entry in entry_points(group="sledsim.commands"):
+    try:
+        _register = _entry.load()
+    except ImportError as _error:
+        # A distribution that is broken or half removed does not take the other commands with it.
+        _not_loaded[_entry.name] = str(_error)
+    else:
+        _register(app)
 for _each in (app, sweep.app, traces.app, machine.app, imports.app):
     for _info in _each.registered_commands:
         _info.cls = Command

@@ -167,7 +167,7 @@ def seek(
     """Show the seek times of a device, by distance or over the plane."""
     from sledsim.devices.entries import device_of
 
-    chosen = device_of("device", device, set=sets or [], **({"seek_model": seek_model} if seek_model else {}))
+    chosen = device_of("device", device, overrides=sets or [], **({"seek_model": seek_model} if seek_model else {}))
     columns = chosen.seek_surface if surface else chosen.seek_curve
     table = chosen.surface_table if surface else chosen.seek_table
     _show(chosen, "surface" if surface else "curve", columns, table, plot, out, as_json=as_json)
@@ -183,7 +183,7 @@ def zones(
     """Show the zones of a disk drive: cylinders, sectors per track, LBNs and media rates."""
     from sledsim.devices.entries import device_of
 
-    drive = device_of("device", device, set=sets or [])
+    drive = device_of("device", device, overrides=sets or [])
     _show(drive, "zones", drive.zones, drive.zone_table, plot, out, as_json=as_json)
 
 
@@ -197,7 +197,7 @@ def break_even(
     from sledsim.devices.entries import device_of
 
     check_picture(plot)
-    found = device_of("device", device, set=sets or []).break_even()
+    found = device_of("device", device, overrides=sets or []).break_even()
     print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)

@@ -136,8 +136,8 @@ def _asked(
 
     scenario = _scenario(file, workload, trace, disk)
     if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
-        return {"scenario": scenario, **keys, "set": sets}
-    return cost_file(scenario, set=sets, **keys)
+        return {"scenario": scenario, **keys, "overrides": sets}
+    return cost_file(scenario, overrides=sets, **keys)
 
 
 def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":

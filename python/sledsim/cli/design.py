@@ -58,7 +58,7 @@ def design(
         raise typer.BadParameter("leave out --json and --sensitivity", param_hint="--toml")
     if step is not None and not (sensitive or plot):
         raise typer.BadParameter("add --sensitivity or --plot: nothing is raised without them", param_hint="--step")
-    found = made_of(file, set=sets or [])
+    found = made_of(file, overrides=sets or [])
     moves = found.sensitivity(TENTH if step is None else step) if sensitive or plot else None
     if as_toml:
         say(visible_in_strings(found.to_toml()), end="")

@@ -56,7 +56,7 @@ def validate_drive(
 
     check_picture(plot)
     check_target(out, COPY_OPTIONS)
-    found = validated(specs, trace, set=sets or [], skip_bad=skip_bad, progress=True)
+    found = validated(specs, trace, overrides=sets or [], skip_bad=skip_bad, progress=True)
     print_found(found, as_json=as_json)
     if out:
         found.write(out)

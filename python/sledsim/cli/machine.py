@@ -114,7 +114,7 @@ def run(
         _refuse_twice("device", device)
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
         try:
-            each = run_each(dict.fromkeys(device, given), threads=threads, set=settings, **options)
+            each = run_each(dict.fromkeys(device, given), threads=threads, overrides=settings, **options)
         except SledsimError as error:
             raise _of_devices(error, device) from None
         print_found(each, as_json=as_json)
@@ -131,7 +131,7 @@ def run(
             inputs += [("--machine", machine or machine_folder())]
             inputs += [("the scenario", each) for each in files_read(given, sets or [])]
             require_apart(SledsimError, "trace", trace, [_lies_in(trace, *each) for each in inputs])
-        found = run_on_one(given, set=sets or [], **options)
+        found = run_on_one(given, overrides=sets or [], **options)
         if trace:
             found.save_trace(trace)
         print_found(found, as_json=as_json)

@@ -103,9 +103,9 @@ class Tested:
         sampling = {key: each for key in SAMPLING if (each := getattr(self, key)) is not None}
         tested = _role(self.role)
         if isinstance(tested, Path) and has_key(tested, "role"):
-            of_file = role_file(tested, set=self.sets or [], **keys)
+            of_file = role_file(tested, overrides=self.sets or [], **keys)
             return {**of_file, "sampling": replace(of_file["sampling"], **sampling, progress=True)}
-        return {"role": tested, **keys, "sampling": Sampling(**sampling, progress=True), "set": self.sets or []}
+        return {"role": tested, **keys, "sampling": Sampling(**sampling, progress=True), "overrides": self.sets or []}
 
 
 #: Of what is asked for, what says how many runs there are and what is measured in them.

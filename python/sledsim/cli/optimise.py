@@ -56,7 +56,7 @@ def optimise(
     from sledsim.sweep.optimisation import optimise as search
 
     check_picture(plot)
-    found = search(file, store, set=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
+    found = search(file, store, overrides=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
     print_found(found, as_json=as_json)
     if not found.complete:
         tried = f"{len(found.trials)} of {found.search.trials} designs"

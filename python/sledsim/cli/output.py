@@ -42,6 +42,9 @@ __all__ = [
     "words_of",
 ]
 
+#: What errors call the argument that ``--set`` gives.
+OVERRIDES = {"set", "overrides"}
+
 
 def complain(message: str) -> None:
     """Print an error, folded to the width of a terminal."""
@@ -103,14 +106,14 @@ def words_of(command: Any) -> "Words":
         name = path.removeprefix("workload.")
         if name in options and value is True:
             return options[name]
-        if name in options and path != "set":
+        if name in options and path not in OVERRIDES:
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
             return f"{options[name]} {listed}".rstrip()
         table, _, key = name.rpartition(".")
         if table == "columns" and table in options:
             return f"{options[table]} {key}={text or 'VALUE'}"
-        if path == "set" and "set" in options:
+        if path in OVERRIDES and "set" in options:
             return f"--set {text}".rstrip()
         if "set" in options and text and "." in path:
             return f"--set {path}={text}"

@@ -43,7 +43,7 @@ def power(
     from sledsim.studies.power.strategies import power as compared
 
     check_picture(plot)
-    comparison = compared(from_argument(file), policies=policies, set=sets or [], progress=True)
+    comparison = compared(from_argument(file), policies=policies, overrides=sets or [], progress=True)
     print_found(comparison, as_json=as_json)
     if not comparison.complete:
         last = list(comparison.results)[-1]

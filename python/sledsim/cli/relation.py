@@ -62,7 +62,7 @@ def relation(
     check_picture(plot)
     sizes = listed(attributes, "attributes", int) or []
     laid = Relation(records, tuple(sizes), page_bytes)
-    times = timed(device, laid, layouts=layout or [], fetches=fetches, seed=seed, set=sets or [])
+    times = timed(device, laid, layouts=layout or [], fetches=fetches, seed=seed, overrides=sets or [])
     print_found(times, as_json=as_json)
     if plot:
         times.save_plot(plot)

@@ -133,7 +133,7 @@ def _compared(
     from sledsim.reliability.analysis import YEARS
     from sledsim.reliability.comparison import compare
 
-    return compare(sources, years=listed(years, "years", float) or YEARS, set=sets, progress=True, **simulation)
+    return compare(sources, years=listed(years, "years", float) or YEARS, overrides=sets, progress=True, **simulation)
 
 
 def _report(
@@ -143,7 +143,7 @@ def _report(
     from sledsim.reliability.reporting import report
 
     times = listed(years, "years", float) or YEARS
-    return report(source, years=times, set=sets, simulated=simulate, progress=True, **simulation)
+    return report(source, years=times, overrides=sets, simulated=simulate, progress=True, **simulation)
 
 
 def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: list[str]) -> "Shown":
@@ -156,9 +156,9 @@ def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: lis
 
     last = max(listed(years, "years", float) or YEARS)
     if figure == "spares":
-        return survival_by_spares(source, years=last, set=sets)
+        return survival_by_spares(source, years=last, overrides=sets)
     if figure == "maintenance":
-        return mttf_by_maintenance(source, set=sets)
+        return mttf_by_maintenance(source, overrides=sets)
     if figure == "failures":
-        return failure_counts(source, years=last, set=sets)
-    return cost_curve(source, set=sets)
+        return failure_counts(source, years=last, overrides=sets)
+    return cost_curve(source, overrides=sets)

@@ -201,7 +201,7 @@ def compare(
 
     check_picture(plot)
     require_metric(metric)
-    comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
+    comparison = compare_runs([from_argument(file) for file in files], overrides=sets or [], progress=True)
     print_found(comparison, as_json=as_json)
     if not comparison.complete:
         done = len(comparison)
@@ -245,7 +245,7 @@ def explain(
     from sledsim.scenario.explanation import explain as explained
     from sledsim.scenario.reading import from_argument
 
-    found = explained(from_argument(file), set=sets or [])
+    found = explained(from_argument(file), overrides=sets or [])
     print_found(found, as_json=as_json)
 
 

@@ -61,7 +61,7 @@ def serve(
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {"socket": socket, "tcp": tcp, "remote": remote, "image": image, "drop": drop, "log": log}
-    found = served(system_of(system), set=sets or [], **options, dilation=dilation, once=once, ready=ready)
+    found = served(system_of(system), overrides=sets or [], **options, dilation=dilation, once=once, ready=ready)
     # It has ended; what it found is still to be told.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print_found(found, as_json=as_json)

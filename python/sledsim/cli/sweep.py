@@ -102,9 +102,9 @@ def run(
     from sledsim.sweep import Sweep
     from sledsim.sweep import run as run_sweep
 
-    folder = store or Path(f"{Sweep.load(file, set=sets or []).name}.sweep")
+    folder = store or Path(f"{Sweep.load(file, overrides=sets or []).name}.sweep")
     report = run_sweep(
-        file, folder, set=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
+        file, folder, overrides=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
     )
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})

@@ -45,9 +45,9 @@ class Device:
     name
         An entry of the catalogue, the path of a device file, a whole device such as ``import_disksim`` gives, or a
         custom mechanism: its class, or ``"my_module:MyDevice"``.
-    set
+    overrides
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
-    **overrides
+    **keys
         Values that replace those of the entry, such as ``settle_constants=0``.
 
     Attributes
@@ -79,16 +79,18 @@ class Device:
     capacity_bytes: int
     cylinders: int
 
-    def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
+    def __new__(cls, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> Self:
         """Make a device of the kind that its mechanism asks for."""
         given = (
             name if isinstance(name, Mapping) else {"python": name} if isinstance(name, type) else {"name": str(name)}
         )
-        chosen = {**given, **overrides}
+        chosen = {**given, **keys}
         # A custom mechanism is identified by its name or class, at another key.
-        own = {} if isinstance(name, Mapping) or "python" in overrides else {"system.device.python": "name"}
+        own = {} if isinstance(name, Mapping) or "python" in keys else {"system.device.python": "name"}
         with by_arguments({"system.device": "", **own}):
-            core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here(), policies=load)
+            core = _core.Device(
+                chosen, sets=from_here(overrides), catalog=catalog_folders(), base_dir=here(), policies=load
+            )
         parameters = core.parameters
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
@@ -98,7 +100,7 @@ class Device:
         made.parameters, made._core = parameters, core
         return made
 
-    def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+    def __init__(self, name: "str | type | Mapping[str, Any]" = "g2", /, *, overrides: Sets = (), **keys: Any) -> None:
         self.name = self.parameters["name"] if isinstance(name, Mapping | type) else str(name)
         self.capacity_blocks = self._core.capacity_blocks
         self.block_bytes = self._core.block_bytes

@@ -66,8 +66,8 @@ class DiskDrive(Device):
     bus_mb_s: float | None
     streaming_bandwidth_mb_s: float
 
-    def __init__(self, name: str, /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
-        super().__init__(name, set=set, **overrides)
+    def __init__(self, name: str, /, *, overrides: Sets = (), **keys: Any) -> None:
+        super().__init__(name, overrides=overrides, **keys)
         self._disk = _core.Disk(self._core)
         self.surfaces = self.parameters["surfaces"]
         self.rotation_ms = self._disk.rotation_ms

@@ -205,9 +205,9 @@ def _catalog_value(said: Mapping[str, Any]) -> CatalogValue:
     )
 
 
-def device(name: str = "g2", /, **overrides: Any) -> Device:
+def device(name: str = "g2", /, **keys: Any) -> Device:
     """Make a device that can be asked about its geometry and its motion; see :class:`sledsim.Device`."""
-    return Device(name, **overrides)
+    return Device(name, **keys)
 
 
 def device_of(argument: str, given: str | Mapping[str, Any], **more: Any) -> Device:

@@ -56,8 +56,8 @@ class MemsStorage(Device):
     peak_bandwidth_mb_s: float
     streaming_bandwidth_mb_s: float
 
-    def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
-        super().__init__(name, set=set, **overrides)
+    def __init__(self, name: str = "g2", /, *, overrides: Sets = (), **keys: Any) -> None:
+        super().__init__(name, overrides=overrides, **keys)
         self._sled = _core.Sled(self._core)
         self.tracks = self._sled.tracks
         self.rows = self._sled.rows

@@ -42,7 +42,7 @@ def run(
     files: Sequence[str | Path] = (),
     sizes: Mapping[str, int] | None = None,
     guest: Guest | None = None,
-    set: Sets = (),  # noqa: A002  as for a run
+    overrides: Sets = (),
     machine: str | Path | None = None,
     limit_s: float = LIMIT_S,
 ) -> MachineRun:
@@ -70,7 +70,7 @@ def run(
         ``{"pages": 200, "visits": 200, "cache_kib": 7680, "pause_ms": 0}`` of browse.
     guest
         How the machine is made.
-    set
+    overrides
         Values that replace those of the system.
     machine
         The folder that ``make machine`` has made; else what ``SLEDSIM_MACHINE`` names, else ``out/machine``.
@@ -86,7 +86,7 @@ def run(
     SledsimError
         Where an argument is wrong, or kernel or emulator are missing.
     """
-    resolved = resolved_system(system, set)
+    resolved = resolved_system(system, overrides)
     program_options: dict[str, Any] = {"command": command, "job": job, "files": files, "sizes": sizes}
     return _run(_asked(name, guest=guest, machine=machine, limit_s=limit_s, **program_options), resolved)
 
@@ -95,7 +95,7 @@ def run_each(
     systems: "Mapping[str, ScenarioLike | Model]",
     name: str = "command",
     *,
-    set: Mapping[str, Sets] | None = None,  # noqa: A002  as for a run
+    overrides: Mapping[str, Sets] | None = None,
     threads: int | None = None,
     **options: Any,
 ) -> MachineRuns:
@@ -107,7 +107,7 @@ def run_each(
         Each by a name.
     name, **options
         As for :func:`run`.
-    set
+    overrides
         Values that replace those of a system, by its name.
     threads
         Machines at a time; as many as there are processors if not given.
@@ -119,12 +119,14 @@ def run_each(
     """
     if not isinstance(systems, Mapping):
         raise wrong(SledsimError, "wrong-type", path="systems", value=systems, allowed="systems by their names")
-    if not isinstance(set, Mapping | None):
-        raise wrong(SledsimError, "wrong-type", path="set", value=set, allowed="values by the names of systems")
+    if not isinstance(overrides, Mapping | None):
+        raise wrong(
+            SledsimError, "wrong-type", path="overrides", value=overrides, allowed="values by the names of systems"
+        )
     if not systems:
         raise wrong(SledsimError, "missing", "no system is given", path="systems")
     count = threads_of(threads)
-    resolved = {each: resolved_system(system, (set or {}).get(each, ())) for each, system in systems.items()}
+    resolved = {each: resolved_system(system, (overrides or {}).get(each, ())) for each, system in systems.items()}
     asked = _asked(name, **options)
     names, found, over = list(systems), {}, Event()
     # Once one has failed, or after Ctrl-C, none is left behind.

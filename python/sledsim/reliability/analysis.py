@@ -131,7 +131,7 @@ def analyse(
     source: DescriptionLike,
     *,
     years: Sequence[float] = YEARS,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     name: str | None = None,
 ) -> ReliabilityReport:
     """Compute how long an enclosure lasts, how likely it loses data, and how often it is repaired.
@@ -142,7 +142,7 @@ def analyse(
         As for :func:`sledsim.reliability.load`.
     years
         Times to look at, above 0.
-    set
+    overrides
         Values that replace those of the description.
     name
         What headings call it; the name of its file otherwise.
@@ -162,7 +162,7 @@ def analyse(
     >>> round(found.mttf_years, 1), round(found.rows[1]["loss"], 4)
     (8.1, 0.0175)
     """
-    description = load(source, set=set)
+    description = load(source, overrides=overrides)
     times = require_times(years)
     if name is not None:
         require_kind(ReliabilityError, "name", name, str, "a text")

@@ -124,7 +124,7 @@ def compare(
     sources: Iterable[DescriptionLike] | Mapping[str, DescriptionLike],
     *,
     years: Sequence[float] = YEARS,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     lifetimes: int | None = None,
     precision: float | None = None,
     seed: int = 1,
@@ -138,7 +138,7 @@ def compare(
         As for :func:`sledsim.reliability.load`; a dictionary names them.
     years
         Times to look at, above 0.
-    set
+    overrides
         Values that replace those of every description.
     lifetimes, precision, seed, progress
         As for :func:`sledsim.reliability.simulate`, for enclosures that chains cannot say.
@@ -166,13 +166,13 @@ def compare(
     else:
         several = require_several(ReliabilityError, "sources", sources, "enclosures, such as a list of files")
         named = ((None, each) for each in several)
-    sets = set if isinstance(set, Mapping | str) else list(set)
+    sets = overrides if isinstance(overrides, Mapping | str) else list(overrides)
     reports: list[ReliabilityReport | SimulatedReport] = []
     for name, each in named:
         found = report(
             each,
             years=years,
-            set=sets,
+            overrides=sets,
             name=name,
             lifetimes=lifetimes,
             precision=precision,

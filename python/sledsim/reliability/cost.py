@@ -281,7 +281,7 @@ def cost_curve(
     source: DescriptionLike,
     *,
     spares: Sequence[int] | None = None,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> CostCurve:
     """Price an enclosure with every number of spares under every strategy of repair: the question of section 6.
 
@@ -293,7 +293,7 @@ def cost_curve(
     spares
         Numbers of spares; under each strategy from none until more lower the probability of loss by less than 5 %,
         in larger steps where more than ten failures are expected.
-    set
+    overrides
         Values that replace those of the description.
 
     Raises
@@ -312,7 +312,7 @@ def cost_curve(
     >>> found.cheapest.strategy, found.cheapest.spares, round(found.cheapest.total)
     ('preventive', 7, 2897)
     """
-    description = load(source, set=set)
+    description = load(source, overrides=overrides)
     cost = require_cost(description)
     repair = description.repair
     usual = repair.preventive or repair.mandatory or USUAL_REPAIR

@@ -133,7 +133,7 @@ def survival_by_spares(
     spares: Sequence[int] | None = None,
     years: float = 5.0,
     disks_h: Sequence[float] = DISKS_H,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> SurvivalCurves:
     """Follow the survival of an enclosure without repairs, with none to several spares: Figure 3 of hong2006.
 
@@ -147,7 +147,7 @@ def survival_by_spares(
         Length of the curves, above 0.
     disks_h
         MTTFs (h) of single disks to compare with.
-    set
+    overrides
         Values that replace those of the description.
 
     Examples
@@ -161,7 +161,7 @@ def survival_by_spares(
     >>> curves[5].name, round(curves[5].loss[-1], 4)
     ('5 spares', 0.0175)
     """
-    description = load(source, set=set).replace(repair=None)
+    description = load(source, overrides=overrides).replace(repair=None)
     lives_h = [
         require_number(ReliabilityError, "disks_h", mttf_h, above=0, most=LONGEST_H, unit="hours")
         for mttf_h in require_several(ReliabilityError, "disks_h", disks_h, "hours above 0, such as [100_000]")

@@ -69,7 +69,7 @@ def failure_counts(
     *,
     failures: Sequence[int] | None = None,
     years: float = 5.0,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> FailureCounts:
     """Count the devices that fail, and the repairs that takes: equation 1 and Figure 5 of hong2006.
 
@@ -83,7 +83,7 @@ def failure_counts(
         Numbers of failures; up to what the enclosure survives without repair, and to six at least.
     years
         Length of the curves, above 0.
-    set
+    overrides
         Values that replace those of the description.
 
     Raises
@@ -101,7 +101,7 @@ def failure_counts(
     >>> {row["need"]: round(row["probability"], 3) for row in found.repairs if row["years"] == 5}
     {'none to survive': 0.555, 'more than one, preventive': 0.154, 'more than one, mandatory': 0.035}
     """
-    description = load(source, set=set)
+    description = load(source, overrides=overrides)
     for key in needs_simulation(description):
         if key.startswith("device."):
             says = f"{key}: equation 1 holds for devices that fail at a constant rate"

@@ -75,7 +75,7 @@ def mttf_by_maintenance(
     *,
     spares: Sequence[int] | None = None,
     repair_times: Sequence[str | Duration] = REPAIR_TIMES,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> MttfByMaintenance:
     """Compute the MTTF under both strategies of repair and without any: Figure 4 of hong2006.
 
@@ -89,7 +89,7 @@ def mttf_by_maintenance(
         Numbers of spares; from none to five, or to those of the enclosure.
     repair_times
         Mean times to a repair, 1/ρ.
-    set
+    overrides
         Values that replace those of the description.
 
     Raises
@@ -108,7 +108,7 @@ def mttf_by_maintenance(
     >>> {row["strategy"]: round(row["mttf_years"]) for row in found.rows}
     {'none': 3, 'preventive': 4097, 'mandatory': 146}
     """
-    description = load(source, set=set)
+    description = load(source, overrides=overrides)
     counts = spare_counts(description) if spares is None else spares_of(spares)
     try:
         given = require_several(ReliabilityError, "repair_times", repair_times, 'times, such as ["1 week", "1 month"]')

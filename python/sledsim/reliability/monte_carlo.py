@@ -155,7 +155,7 @@ class MonteCarlo(Shown):
 def simulate(
     description: DescriptionLike,
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     years: Sequence[float] = (1.0, 3.0, 5.0),
     lifetimes: int | None = None,
     precision: float | None = None,
@@ -184,20 +184,20 @@ def simulate(
     ----------
     description
         The enclosure: a file, a text, a dictionary or a :class:`~sledsim.reliability.Description`.
-    set
+    overrides
         Values that replace those of the description.
     years
         Times by which losses are counted, in years of 8,760 h.
     lifetimes
         Lifetimes of each simulation, at least 1,000. Where nothing is said, 200,000 plain or 20,000 forced ones, and
         with a ``precision`` at most 100 million; fewer where that would be more than can be simulated
-        (docs/reference/limits.md).
+        (docs/reference/scenario.md).
     precision
         Simulate until half the width of every interval of a loss is so small a part of its estimate.
     method
         ``plain`` counts losses as they come, ``biased`` forces them, ``auto`` forces them for the times at which plain
         sampling saw few, unless devices have tips that fail or the enclosure is too large for that
-        (docs/reference/limits.md): then losses that were not seen have an upper bound.
+        (docs/reference/scenario.md): then losses that were not seen have an upper bound.
     confidence
         Of the intervals, from 0.5 to 0.9999.
     seed
@@ -225,7 +225,7 @@ def simulate(
     >>> found.loss[0]["low"] < found.loss[0]["estimate"] < found.loss[0]["high"]
     True
     """
-    described = load(description, set=set)
+    described = load(description, overrides=overrides)
     years = require_times(years)
     if not is_one_of(method, ("auto", "plain", "biased")):
         raise wrong(ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased"))

@@ -17,7 +17,7 @@ DescriptionLike = Description | Mapping[str, Any] | Path | str
 PATHS = (("rebuild", "load"), ("device", "name"))
 
 
-def load(source: DescriptionLike, *, set: Sets = ()) -> Description:  # noqa: A002  the name it has on the command line
+def load(source: DescriptionLike, *, overrides: Sets = ()) -> Description:
     """Read a description of an enclosure and check it.
 
     Parameters
@@ -25,7 +25,7 @@ def load(source: DescriptionLike, *, set: Sets = ()) -> Description:  # noqa: A0
     source
         A file (TOML, YAML or JSON), ``"-"`` for standard input, a text of several lines, a dictionary of tables, or a
         description.
-    set
+    overrides
         Values that replace those of the description: ``["enclosure.spares=3", "device.mttf=100000 h"]`` or a
         dictionary.
 
@@ -41,13 +41,13 @@ def load(source: DescriptionLike, *, set: Sets = ()) -> Description:  # noqa: A0
     ... device = {mttf = "200000 h"}
     ... rebuild = {time = "15 min"}
     ... '''
-    >>> load(text, set=["enclosure.spares=3"]).enclosure.spares
+    >>> load(text, overrides=["enclosure.spares=3"]).enclosure.spares
     3
     """
-    if isinstance(source, Description) and not set:
+    if isinstance(source, Description) and not overrides:
         return source
     tables = source.to_dict() if isinstance(source, Description) else source
-    found = read(Description, tables, set)
+    found = read(Description, tables, overrides)
     started = {table: _started(found.table, table, key, found.folder) for table, key in PATHS}
     return found.table.replace(**{table: keys for table, keys in started.items() if keys})
 

@@ -97,7 +97,7 @@ def _share_left(path: str, changed_ns: int, name: str) -> float:
     from sledsim import run
 
     try:
-        result = run(Path(path), set={"system.device": name})
+        result = run(Path(path), overrides={"system.device": name})
     except SledsimError as error:
         raise told_as(ReliabilityError, error, "rebuild.load") from None
     return 1.0 - float(result["utilisation"]["fraction"])

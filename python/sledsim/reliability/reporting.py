@@ -127,7 +127,7 @@ def report(
     source: DescriptionLike,
     *,
     years: Sequence[float] = YEARS,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     name: str | None = None,
     simulated: bool = False,
     lifetimes: int | None = None,
@@ -157,11 +157,11 @@ def report(
     >>> report(enclosure)
     <ReliabilityReport of 19 + 1 devices, 5 dedicated spares; no repair: MTTF 8.051 years>
     >>> weibull = {"device.lifetime": {"kind": "weibull", "shape": 0.7}}
-    >>> report(enclosure, set=weibull, years=[3], lifetimes=1000)
+    >>> report(enclosure, overrides=weibull, years=[3], lifetimes=1000)
     <SimulatedReport of 19 + 1 devices, 5 dedicated spares; no repair: 1,000 lifetimes>
     """
     require_flag(ReliabilityError, "simulated", simulated)
-    description = load(source, set=set)
+    description = load(source, overrides=overrides)
     called = name or name_of(source)
     chain = None if needs_simulation(description) else analyse(description, years=years, name=called)
     if chain and not simulated:

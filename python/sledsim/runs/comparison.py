@@ -104,7 +104,7 @@ class Comparison(OneTable, Shown):
 def compare(
     runs: Iterable[Result | ScenarioLike] | Mapping[str, Result | ScenarioLike],
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
 ) -> Comparison:
     """Put several runs side by side.
@@ -114,7 +114,7 @@ def compare(
     runs
         Results, or scenarios to run; a dictionary names them, otherwise each goes by its title, its file or
         its device and scheduler.
-    set
+    overrides
         Values that replace those of every scenario.
     progress
         As for :func:`sledsim.run`.
@@ -128,7 +128,7 @@ def compare(
     --------
     >>> workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
     >>> runs = {name: {"workload": workload, "system": {"device": name}} for name in ("g1", "g3")}
-    >>> comparison = compare(runs, set={"run.requests": 1000})
+    >>> comparison = compare(runs, overrides={"run.requests": 1000})
     >>> comparison["g3"].response.mean_ms < comparison["g1"].response.mean_ms
     True
     """
@@ -138,10 +138,10 @@ def compare(
     else:
         several = require_several(SledsimError, "runs", runs, "results, or scenarios to run, such as a list of files")
         named = ((None, each) for each in several)
-    sets = _as_given(set)
+    sets = _as_given(overrides)
     results: dict[str, Result] = {}
     for name, each in named:
-        result = each if isinstance(each, Result) else run(each, set=sets, progress=progress)
+        result = each if isinstance(each, Result) else run(each, overrides=sets, progress=progress)
         results[_free_name(name or _name(each, result), results)] = result
         if not result.complete and not isinstance(each, Result):
             break

@@ -36,7 +36,7 @@ def replay(
     *,
     scheduler: str | None = None,
     seek_model: str | None = None,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     log: bool = False,
     timeline: Stretch = False,
     progress: ProgressCallback | bool | None = None,
@@ -56,7 +56,7 @@ def replay(
         Its scheduler; ``fcfs`` if not given.
     seek_model
         Of MEMS storage: ``"first-order"``, ``"decomposed"`` or ``"time-optimal"``.
-    set, log, timeline, progress, check
+    overrides, log, timeline, progress, check
         As for :func:`sledsim.run`.
     **workload
         Keys of the workload, such as ``fit="scale"``, ``time_scale=0.5``, ``records=1000``, ``format="spc"``.
@@ -68,7 +68,7 @@ def replay(
     """
     scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **workload)
     with by_arguments(ARGUMENTS):
-        resolved = resolve(scenario, set)
+        resolved = resolve(scenario, overrides)
         require_effect(resolved)
         return run_resolved(resolved, log=log, timeline=timeline, progress=progress, check=check)
 

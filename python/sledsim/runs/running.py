@@ -21,7 +21,7 @@ ProgressCallback = Callable[[int, int | None, float, float | None], None]
 def run(
     scenario: ScenarioLike,
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     log: bool = False,
     timeline: Stretch = False,
     progress: ProgressCallback | bool | None = None,
@@ -37,7 +37,7 @@ def run(
     scenario
         A :class:`~sledsim.Scenario`, a dictionary, a file (TOML, YAML or JSON), a text of several lines, or what
         :func:`sledsim.scenario.resolve` returned.
-    set
+    overrides
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log
         Whether to keep a row per request, for :attr:`Result.log` and what is made from it.
@@ -71,13 +71,13 @@ def run(
     --------
     >>> arrival = {"kind": "poisson", "rate_per_s": 500.0}
     >>> scenario = {"workload": {"arrival": arrival}, "system": {"device": "g2"}}
-    >>> result = run(scenario, set={"run.requests": 1000, "scheduler": "sptf"})
+    >>> result = run(scenario, overrides={"run.requests": 1000, "scheduler": "sptf"})
     >>> result.requests.completed
     1000
     >>> result.response.mean_ms > result.service.mean_ms
     True
     """
-    return run_resolved(resolve(scenario, set), log=log, timeline=timeline, progress=progress, check=check)
+    return run_resolved(resolve(scenario, overrides), log=log, timeline=timeline, progress=progress, check=check)
 
 
 def run_resolved(

@@ -77,7 +77,7 @@ class Served(Tabled, Plain):
 def serve(
     system: "ScenarioLike | Model",
     *,
-    set: Sets = (),  # noqa: A002  as for a run
+    overrides: Sets = (),
     socket: str | Path | None = None,
     tcp: str | int | None = None,
     remote: bool = False,
@@ -97,7 +97,7 @@ def serve(
     ----------
     system
         As for :class:`sledsim.Session`.
-    set
+    overrides
         Values that replace those given. Those of a scenario's ``workload`` mean nothing here, and of its ``run`` the
         warm-up alone counts: others are refused here, and left out where a scenario has them.
     socket
@@ -156,8 +156,8 @@ def serve(
             raise wrong(_core.SledsimError, "notation", f": {says}", path=key)
     if tcp is not None and (says := no_text(str(tcp))):
         raise wrong(_core.SledsimError, "notation", f": {says}", path="tcp")
-    resolved = resolved_system(system, _of_the_system(set))
-    _require_apart(files, system, files_read(system, set))
+    resolved = resolved_system(system, _of_the_system(overrides))
+    _require_apart(files, system, files_read(system, overrides))
     if log is not None and is_document(log):
         says = f": {log}: the log is CSV: name a file that ends in .csv"
         raise wrong(_core.SledsimError, "unknown-format", says, path="log", value=str(log), allowed=[".csv"])

@@ -41,7 +41,7 @@ class Session(_core.Session):
         A system, as a scenario has it: the name of a device, or a table such as
         ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run``
         only the warm-up counts.
-    set
+    overrides
         Values that replace those given: ``["device.settle_constants=0"]`` or a dictionary.
     log
         Whether to keep a row per request for ``session.result().log``.
@@ -76,13 +76,13 @@ class Session(_core.Session):
         cls,
         system: ScenarioLike | Model,
         *,
-        set: Sets = (),  # noqa: A002  as for a run
+        overrides: Sets = (),
         log: bool = False,
         timeline: Stretch = False,
         check: bool = False,
     ) -> Self:
         """Open a session to which nothing has happened yet."""
-        resolved = resolved_system(system, set)
+        resolved = resolved_system(system, overrides)
         stretch = stretch_of(timeline)
         if stretch:
             require_powers(resolved)

@@ -173,7 +173,7 @@ class BasedOnScenario(Document):
 
     scenario: str | dict[str, Any]
     """The scenario: the path of a file, or a table."""
-    set: Replaced = Field(default_factory=dict)
+    overrides: Replaced = Field(default_factory=dict)
     """Values that replace those of the scenario, by path."""
 
     @classmethod
@@ -265,7 +265,7 @@ def read_varying(
     with _as_part():
         keys = right(kind, place.values) if table is None or faults else dict(table)
     misplaced = {fault.setting for fault in meant}
-    settings = [*settings_of(keys.get("set", {})), *(each for each in more if each not in misplaced)]
+    settings = [*settings_of(keys.get("overrides", {})), *(each for each in more if each not in misplaced)]
     faults = [*meant, *faults]
     if mistaken := _mistaken(kind, place):
         faults = mistaken

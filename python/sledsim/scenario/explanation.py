@@ -40,14 +40,14 @@ class Explanation(OneTable, Plain):
         return Table(["component", "size", "path", "parameters", "notes"], rows, left=frozenset({2, 3, 4}))
 
 
-def explain(scenario: ScenarioLike, *, set: Sets = ()) -> Explanation:  # noqa: A002
+def explain(scenario: ScenarioLike, *, overrides: Sets = ()) -> Explanation:
     """Say what the system of a scenario is made of, without running it.
 
     Parameters
     ----------
     scenario
         Anything :func:`sledsim.run` takes.
-    set
+    overrides
         Values that replace those of the scenario.
 
     Raises
@@ -63,7 +63,7 @@ def explain(scenario: ScenarioLike, *, set: Sets = ()) -> Explanation:  # noqa: 
     >>> found.tree["children"][0]["parameters"]["device"]
     'g2'
     """
-    return Explanation(resolve(scenario, set).explain())
+    return Explanation(resolve(scenario, overrides).explain())
 
 
 def _walk(node: Mapping[str, Any], branch: str = "", below: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -18,7 +18,7 @@ KINDS = (
     ("a comparison of caches", "cost", ("ratios",)),
 )
 #: Keys that several kinds have.
-SHARED = {"scenario", "set", "name", "seed", "replications", "device"}
+SHARED = {"scenario", "overrides", "name", "seed", "replications", "device"}
 
 
 def kind_of(keys: Collection[str], known: Collection[str] = ()) -> tuple[str, str] | None:

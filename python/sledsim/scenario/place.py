@@ -23,7 +23,7 @@ Replaced = dict[str, Any]
 
 
 def settings_of(replaced: Replaced) -> list[str]:
-    """Return what a document's ``set`` says as settings.
+    """Return what a document's ``overrides`` says as settings.
 
     Parameters
     ----------
@@ -142,13 +142,13 @@ class Place:
             raise _core.error_of(type(error), [self.located(fault) for fault in error.faults]) from None
 
     def located(self, fault: Fault) -> Fault:
-        """Return a fault with the setting, or the file and line, of its key in this document, or in its ``set``."""
+        """Return a fault with the setting, or the file and line, of its key in this document or its ``overrides``."""
         if fault.setting is not None and fault.setting in self._own_settings:
-            at = self._document.located(Fault(fault.kind, path=f"set.{fault.setting.partition('=')[0]}"))
+            at = self._document.located(Fault(fault.kind, path=f"overrides.{fault.setting.partition('=')[0]}"))
             return replaced(fault, setting=at.setting, file=at.file, line=at.line)
         return self._document.located(fault)
 
     @cached_property
     def _own_settings(self) -> list[str]:
-        given = self.values.get("set")
+        given = self.values.get("overrides")
         return settings_of(given) if isinstance(given, dict) else []

@@ -51,7 +51,7 @@ class Scenario(ScenarioModel):
     """
 
     @classmethod
-    def load(cls, source: "ScenarioLike", *, set: "Sets" = ()) -> Self:  # noqa: A002  as on the command line
+    def load(cls, source: "ScenarioLike", *, overrides: "Sets" = ()) -> Self:
         """Read a scenario and fill in every default.
 
         Parameters
@@ -59,7 +59,7 @@ class Scenario(ScenarioModel):
         source
             A file (TOML, YAML or JSON), ``"-"`` for standard input, a text of several lines, a dictionary,
             or another scenario.
-        set
+        overrides
             Values that replace those of the scenario: ``["device.settle_constants=0"]`` or a dictionary.
 
         Raises
@@ -67,11 +67,11 @@ class Scenario(ScenarioModel):
         ScenarioError
             Where the scenario is wrong: names the file, the key, the value and what is allowed.
         """
-        return cls(**resolve(source, set).values)
+        return cls(**resolve(source, overrides).values)
 
-    def resolve(self, *, set: "Sets" = ()) -> dict[str, Any]:  # noqa: A002
+    def resolve(self, *, overrides: "Sets" = ()) -> dict[str, Any]:
         """Return the scenario with every key explicit; running that gives the same result."""
-        return resolve(self, set).values
+        return resolve(self, overrides).values
 
     def to_json(self) -> str:
         """Return the keys that were given, as JSON."""
@@ -213,8 +213,10 @@ def set_list(sets: Sets) -> list[str]:
         try:
             settings = list(sets)
         except TypeError:
-            says = f"set: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
-            raise wrong(ScenarioError, "wrong-type", says, path="set") from None
+            says = (
+                f"overrides: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
+            )
+            raise wrong(ScenarioError, "wrong-type", says, path="overrides") from None
     require_text(*settings)
     return settings
 

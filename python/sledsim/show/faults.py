@@ -163,7 +163,7 @@ def most_of(limit: str) -> int:
     Parameters
     ----------
     limit
-        Its name, as docs/reference/limits.md has it.
+        Its name, as docs/reference/scenario.md has it.
     """
     return next(most for name, most, *_ in _core.limits() if name == limit)
 
@@ -489,7 +489,7 @@ def ways_out(error: _core.SledsimError) -> list[tuple[str, Any]]:
 
     def noted(path: str, value: Any) -> str:
         # What was set, and is wrong, is told in the same way; a key without a value is left to the reader.
-        if value is not None and path != "set":
+        if value is not None and path not in {"set", "overrides"}:
             offered.append((path, value))
         return ""
 

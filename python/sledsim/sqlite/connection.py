@@ -32,7 +32,7 @@ def connect(
     path: str | bytes | os.PathLike[str],
     system: "ScenarioLike | Model | Session",
     *,
-    set: Sets = (),  # noqa: A002  as for a run
+    overrides: Sets = (),
     cache_kib: int | None = None,
 ) -> "Connection":
     """Open a database as if it lay on a system.
@@ -48,7 +48,7 @@ def connect(
     system
         As for :class:`sledsim.Session`; or a session, so that several connections share a system, or a program of yours
         lets time pass between statements. What it has handed in itself comes back to it alone.
-    set
+    overrides
         Values that replace those of the system, where it is none of a session.
     cache_kib
         SQLite's own cache, KiB; as SQLite has it (2,000) where it is left out.
@@ -79,12 +79,12 @@ def connect(
     if cache_kib is not None:
         require_whole(SledsimError, "cache_kib", cache_kib, 1, MOST_CACHE_KIB)
     if isinstance(system, Session):
-        if set_list(set):
+        if set_list(overrides):
             says = ": a session has its system already; set its values where it is made"
-            raise wrong(SledsimError, "conflict", says, path="set", value=brief(set)[0])
+            raise wrong(SledsimError, "conflict", says, path="overrides", value=brief(overrides)[0])
         session = system
     else:
-        session = Session(system, set=set)
+        session = Session(system, overrides=overrides)
     return Connection(Path(os.fsdecode(path)), session, cache_kib)
 
 

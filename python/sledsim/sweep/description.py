@@ -160,7 +160,7 @@ class Sweep(Filed):
     random_numbers
         ``"common"``: a replication has the same seed at every point, so that points differ only in what was varied;
         ``"independent"``: another seed at every point.
-    set
+    overrides
         Values that replace those of the base scenario.
     name
         What the store calls the sweep.
@@ -185,7 +185,7 @@ class Sweep(Filed):
     replications: int = Repeated.default_of("replications")
     seed: int | None = Repeated.default_of("seed")
     random_numbers: str = Repeated.default_of("random_numbers")
-    set: Sets = ()
+    overrides: Sets = ()
     name: str = "sweep"
     _read: Read[SweepFile] | None = field(default=None, repr=False)
 
@@ -297,7 +297,7 @@ class Sweep(Filed):
         return self._ordered(task.values, task.seed)
 
     def _ordered(self, values: Assignment, seed: int | None = None) -> list[str]:
-        sets = [*set_list(self.set), *set_list(values)]
+        sets = [*set_list(self.overrides), *set_list(values)]
         if seed is not None:
             sets.append(f"seed={seed}")
         return ordered(sets)

@@ -66,7 +66,7 @@ class Evaluation:
         How often each point is run.
     seed
         What all seeds are derived from, the same for all points; that of the scenario where it is ``None``.
-    set
+    overrides
         Values that replace those of the base scenario.
     threads
         How many runs at a time; as many as there are processors otherwise.
@@ -79,7 +79,7 @@ class Evaluation:
     --------
     >>> from tempfile import mkdtemp
     >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
-    >>> with Evaluation(base, mkdtemp(), replications=2, set={"run.requests": 100}) as evaluation:
+    >>> with Evaluation(base, mkdtemp(), replications=2, overrides={"run.requests": 100}) as evaluation:
     ...     runs = evaluation.evaluate([{"device.settle_constants": 0}, {"device.settle_constants": 2}])
     >>> [len(of_point) for of_point in runs]
     [2, 2]
@@ -95,13 +95,13 @@ class Evaluation:
         name: str = "evaluation",
         replications: int = 1,
         seed: int | None = None,
-        set: Sets = (),  # noqa: A002  as for a sweep
+        overrides: Sets = (),
         threads: int | None = None,
         cluster: str | None = None,
         retry_failed: bool = False,
     ) -> None:
         count = threads_of(threads)
-        self._sweep = Sweep(scenario, replications=replications, seed=seed, set=set, name=name)
+        self._sweep = Sweep(scenario, replications=replications, seed=seed, overrides=overrides, name=name)
         self._store = Store.create(store)
         self._workers_for = (count, cluster)
         self._retry_failed = retry_failed
@@ -134,10 +134,10 @@ class Evaluation:
         """Return what tells this evaluation from others: what its base resolves to, with the content of a trace."""
         base = self._sweep.base
         try:
-            values: Any = base.resolve(list(self._sweep.set)).values
+            values: Any = base.resolve(list(self._sweep.overrides)).values
         except SledsimError as error:
             # What only points complete is known by its text, and by all that is wrong without them.
-            values = [base.text, list(self._sweep.set), [facts_of(fault) for fault in error.faults]]
+            values = [base.text, list(self._sweep.overrides), [facts_of(fault) for fault in error.faults]]
         return [values, contents_of(values, base.base_dir), self._sweep.base_seed]
 
     def evaluate(self, points: Sequence[Mapping[str, Any]]) -> list[list[Evaluated]]:

@@ -35,19 +35,19 @@ class Filed:
 
     file: ClassVar[type[BasedOnScenario]]
     scenario: ScenarioLike | Written
-    set: Sets
+    overrides: Sets
     name: str
     _read: Read[Any] | None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "set", tuple(set_list(self.set)))
+        object.__setattr__(self, "overrides", tuple(set_list(self.overrides)))
 
     @classmethod
     def load(
         cls,
         source: "Self | Mapping[str, Any] | Path | str",
         *,
-        set: Sets = (),  # noqa: A002  as on the command line
+        overrides: Sets = (),
     ) -> Self:
         """Read one.
 
@@ -55,7 +55,7 @@ class Filed:
         ----------
         source
             A file (TOML, YAML or JSON), a dictionary with the keys of one, or what Python made of one.
-        set
+        overrides
             Values that replace those of the base scenario, after those of the file; and of the file's own keys,
             with ``sweep.`` or ``search.`` in front: ``sweep.replications=3``.
 
@@ -65,17 +65,17 @@ class Filed:
             Where it is wrong: all that is, with file, line, key, value and what is allowed.
         """
         if isinstance(source, cls):
-            own, more = own_sets(set, cls.file)
+            own, more = own_sets(overrides, cls.file)
             if own:
                 says = f"{own[0]}: a {cls.file.what} of Python's has its keys already; make it with others"
                 raise wrong(ScenarioError, "conflict", says)
             return source.replacing(more) if more else source
-        found, settings = read_varying(cls.file, cast("Mapping[str, Any] | Path | str", source), set)
+        found, settings = read_varying(cls.file, cast("Mapping[str, Any] | Path | str", source), overrides)
         keys = cls._keys_of(found.table)
         # Without a name it is called as its file is.
         keys["name"] = keys["name"] or _name_of(found.name, cls.file.what)
         with found.blamed():
-            keys |= {"scenario": found.scenario(), "set": settings, "_read": found}
+            keys |= {"scenario": found.scenario(), "overrides": settings, "_read": found}
             return cls(**keys)
 
     @classmethod
@@ -85,7 +85,7 @@ class Filed:
 
     def replacing(self, sets: Sequence[str]) -> Self:
         """Return the same with more values of its base scenario replaced."""
-        replaced: Self = replace(cast("Any", self), set=(*set_list(self.set), *sets))
+        replaced: Self = replace(cast("Any", self), overrides=(*set_list(self.overrides), *sets))
         return replaced
 
     @cached_property

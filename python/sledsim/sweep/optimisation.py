@@ -28,7 +28,7 @@ def optimise(
     search: SearchLike,
     store: str | Path | None = None,
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     trials: int | None = None,
     threads: int | None = None,
     cluster: str | None = None,
@@ -45,7 +45,7 @@ def optimise(
         A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`~sledsim.sweep.Search`.
     store
         The folder that the runs go to, made where there is none; ``NAME.sweep`` otherwise.
-    set
+    overrides
         Values that replace those of the base scenario.
     trials
         How many designs are tried, instead of the number in the file.
@@ -61,7 +61,7 @@ def optimise(
     SledsimError
         Where the search, the store or the cluster is wrong; what was done until then is in the store.
     """
-    whole = Search.load(search, set=set)
+    whole = Search.load(search, overrides=overrides)
     if trials is not None:
         whole = whole.trying(trials)
     whole.check()
@@ -73,7 +73,7 @@ def optimise(
         name=whole.name,
         replications=whole.replications,
         seed=whole.seed,
-        set=whole.set,
+        overrides=whole.overrides,
         threads=threads,
         cluster=cluster,
     )

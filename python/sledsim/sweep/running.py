@@ -65,7 +65,7 @@ def run(
     sweep: SweepLike,
     store: None = None,
     *,
-    set: Sets = (),
+    overrides: Sets = (),
     threads: int | None = None,
     cluster: str | None = None,
     retry_failed: bool = False,
@@ -78,7 +78,7 @@ def run(
     sweep: SweepLike,
     store: str | Path,
     *,
-    set: Sets = (),
+    overrides: Sets = (),
     threads: int | None = None,
     cluster: str | None = None,
     retry_failed: bool = False,
@@ -90,7 +90,7 @@ def run(
     sweep: SweepLike,
     store: str | Path | None = None,
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     threads: int | None = None,
     cluster: str | None = None,
     retry_failed: bool = False,
@@ -107,7 +107,7 @@ def run(
         A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`Sweep`.
     store
         Folder that the results go to, created if it does not exist. Without one they are kept in memory.
-    set
+    overrides
         Values that replace those of the base scenario.
     threads
         How many runs at a time; as many as there are processors otherwise.
@@ -134,7 +134,7 @@ def run(
     --------
     >>> from tempfile import mkdtemp
     >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
-    >>> sweep = Sweep(base, {"scheduler": ["fcfs", "sptf"]}, set={"run.requests": 100})
+    >>> sweep = Sweep(base, {"scheduler": ["fcfs", "sptf"]}, overrides={"run.requests": 100})
     >>> run(sweep).relation().select('"scheduler"', '"requests.completed"').fetchall()
     [('fcfs', 100.0), ('sptf', 100.0)]
     >>> folder = mkdtemp()
@@ -144,7 +144,7 @@ def run(
     2
     """
     clock = time.perf_counter()
-    whole = Sweep.load(sweep, set=set)
+    whole = Sweep.load(sweep, overrides=overrides)
     first = whole.check().values
     if store is None:
         with TemporaryDirectory(prefix="sledsim-") as temporary:
@@ -161,7 +161,7 @@ def run(
     folder = Path(store)
     named = contents_of([first, whole.groups], whole.base.base_dir)
     identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
-    definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
+    definition = define(whole, identity, len(whole), _command(sweep, folder, overrides, cluster))
     # Errors of a store that exists are raised before a cluster is waited for.
     existing = Store.create(folder) if folder.exists() else None
     with interruption() as interrupted, workers_for(threads, cluster) as workers, _shown(progress) as show:

@@ -204,7 +204,7 @@ class Search(Filed):
         How often each design is run, with another seed each time; means are compared.
     seed
         Of the sampler, which takes 32 bits of it, and of the runs.
-    set
+    overrides
         Values that replace those of the base scenario.
     name
         What the store calls the search.
@@ -222,7 +222,7 @@ class Search(Filed):
     sampler: str = SearchKeys.default_of("sampler")
     replications: int = SearchKeys.default_of("replications")
     seed: int = SearchKeys.default_of("seed")
-    set: Sets = ()
+    overrides: Sets = ()
     name: str = "search"
     _read: Read[SearchFile] | None = field(default=None, repr=False)
 
@@ -268,7 +268,7 @@ class Search(Filed):
         """
         rows = [self.settings(each) for each in values]
         together = {path: [row[path] for row in rows] for path in rows[0]}
-        return Sweep(self.base, zipped=[together], seed=self.seed, set=self.set, name=self.name)
+        return Sweep(self.base, zipped=[together], seed=self.seed, overrides=self.overrides, name=self.name)
 
     def check(self) -> Resolved:
         """Resolve the design in the middle of every range, and those at the ends of each.
@@ -285,7 +285,7 @@ class Search(Filed):
         """
         keys = {path: f"parameters.{paths}" for paths in self.parameters for path in _paths(paths)}
         groups = [[self.settings({path: end}) for end in _ends(space)] for path, space in self.spaces.items()]
-        designs = Sweep(self.base, seed=self.seed, set=self.set)
+        designs = Sweep(self.base, seed=self.seed, overrides=self.overrides)
         return self._checks(
             lambda values: designs.settings(Task(0, 0, values, None)), lambda path, _: keys[path]
         ).every(groups)

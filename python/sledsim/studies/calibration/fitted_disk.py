@@ -65,7 +65,7 @@ def matched_disk(
     *,
     base: str = "uberdisk",
     size_bytes: int = 4096,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> FittedDisk:
     """Fit a disk to a MEMS device: equal mean time of random reads, one at a time.
 
@@ -81,7 +81,7 @@ def matched_disk(
         The disk to start from.
     size_bytes
         Of the reads.
-    set
+    overrides
         Values that replace those of the MEMS device.
 
     Raises
@@ -96,7 +96,7 @@ def matched_disk(
     >>> abs(found.disk_ms / found.mems_ms - 1) < 0.002
     True
     """
-    mems, disk = device_of("device", device, set=set), device_of("base", base)
+    mems, disk = device_of("device", device, overrides=overrides), device_of("base", base)
     _require(mems, disk)
     require_size("size_bytes", size_bytes)
     used = {**mems.parameters, "overhead_ms": 0.0}

@@ -155,7 +155,7 @@ def cost(
     ratios: Iterable[float] | None = None,
     budget: float | None = None,
     replications: int = 1,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
 ) -> CostComparison:
     """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
@@ -182,7 +182,7 @@ def cost(
         What may be spent on a cache, in place of the size of the MEMS cache.
     replications
         How many runs of each design, with seeds from the scenario's on.
-    set
+    overrides
         Values that replace those of the scenario.
     progress
         As for :func:`sledsim.run`.
@@ -214,7 +214,7 @@ def cost(
     }
     with raised():
         keys = made(CostKeys, given)
-    base = resolve(scenario, set)
+    base = resolve(scenario, overrides)
     if found := wrong_device(mems, "mems"):
         raise error_of(ScenarioError, found)
     plan = Plan.of(base.values, keys)

@@ -94,7 +94,7 @@ class CostFile(BasedOnScenario, CostKeys):
 def cost_file(
     source: Mapping[str, Any] | Path | str,
     *,
-    set: Sets = (),  # noqa: A002  as on the command line
+    overrides: Sets = (),
     **instead: Any,
 ) -> dict[str, Any]:
     """Read a comparison of caches from a file: what :func:`cost` is to be called with.
@@ -103,7 +103,7 @@ def cost_file(
     ----------
     source
         A file (TOML, YAML or JSON) with a key ``scenario``, or a dictionary with its keys.
-    set
+    overrides
         Values that replace those of the scenario; and of the file's own keys, with ``cost.`` in front.
     **instead
         Arguments that take the place of what the file says: a budget that of a size, ratios that of prices.
@@ -117,14 +117,14 @@ def cost_file(
     --------
     >>> disk = {"workload": "tpcc-like", "system": "atlas10k"}
     >>> keys = {"scenario": disk, "mems_bytes": "16 MiB", "ratios": [1, 8]}
-    >>> found = cost_file(keys, set=["cost.replications=3"])
+    >>> found = cost_file(keys, overrides=["cost.replications=3"])
     >>> found["mems_bytes"], found["replications"]
     (16777216, 3)
     """
     for one, other in (("budget", "mems_bytes"), ("ratios", "nvram_prices_per_gb")):
         if one in instead or other in instead:
             instead = {one: None, other: None, **instead}
-    found, settings = read_varying(CostFile, source, set, instead)
+    found, settings = read_varying(CostFile, source, overrides, instead)
     keys = {key: getattr(found.table, key) for key in found.table.model_fields_set & {*CostKeys.model_fields}}
     keys |= {"mems": found.device(keys["mems"])} if "mems" in keys else {}
     keys |= instead
@@ -134,7 +134,7 @@ def cost_file(
     except SledsimError as error:
         given = found.values.keys() - instead.keys()
         raise error_of(type(error), [found.located(_of_key(each, given)) for each in error.faults]) from None
-    return {**keys, "scenario": scenario, "set": settings}
+    return {**keys, "scenario": scenario, "overrides": settings}
 
 
 def _of_key(fault: Fault, given: Container[str]) -> Fault:

@@ -129,14 +129,14 @@ class Design(Tabled, Plain):
 SAME = 1e-3
 
 
-def design(source: Mapping[str, Any] | Path | str = "g2", *, set: Sets = ()) -> Design:  # noqa: A002
+def design(source: Mapping[str, Any] | Path | str = "g2", *, overrides: Sets = ()) -> Design:
     """Make a device from a drawing.
 
     Parameters
     ----------
     source
         A drawing of the catalogue (``g1``, ``g2``, ``g3``), a file (TOML, YAML or JSON), or a dictionary.
-    set
+    overrides
         Values that replace those of the drawing.
 
     Raises
@@ -146,11 +146,11 @@ def design(source: Mapping[str, Any] | Path | str = "g2", *, set: Sets = ()) -> 
 
     Examples
     --------
-    >>> made = design("g2", set=["bit_nm=30"])
+    >>> made = design("g2", overrides=["bit_nm=30"])
     >>> made.values()["bit_rate_kbit_s"], made.sled().cylinders
     (933.333, 3333)
     """
-    drawing, found = read_drawing(source, set)
+    drawing, found = read_drawing(source, overrides)
     with found.blamed():
         return Design(drawing)
 

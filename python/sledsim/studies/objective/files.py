@@ -36,7 +36,7 @@ class RoleFile(SamplingKeys, Document):
     """The disk that is fitted, for the test of specificity alone."""
     fit_bytes: Annotated[int, Field(strict=True, ge=1)] = 4096
     """Size of the random reads that it is fitted to."""
-    set: Replaced = Field(default_factory=dict)
+    overrides: Replaced = Field(default_factory=dict)
     """Values that replace those of the scenarios, by path."""
 
     @classmethod
@@ -68,7 +68,7 @@ def _unsettled(scheduler: str, device: str, settings: Sequence[str]) -> list[Fau
 def role_file(
     source: Mapping[str, Any] | Path | str,
     *,
-    set: Sets = (),  # noqa: A002  as on the command line
+    overrides: Sets = (),
     **instead: Any,
 ) -> dict[str, Any]:
     """Read a role from a file: what ``specificity`` is to be called with; ``merit`` takes no disk and its reads.
@@ -77,7 +77,7 @@ def role_file(
     ----------
     source
         A file (TOML, YAML or JSON) with a key ``role``, or a dictionary with its keys.
-    set
+    overrides
         Values that replace those of the scenarios; and of the file's own keys, with ``role.`` in front.
     **instead
         Arguments that take the place of what the file says.
@@ -89,11 +89,11 @@ def role_file(
 
     Examples
     --------
-    >>> found = role_file({"role": "sdf", "device": "g3"}, set=["role.replications=3"])
+    >>> found = role_file({"role": "sdf", "device": "g3"}, overrides=["role.replications=3"])
     >>> found["role"], found["device"], found["sampling"].replications
     ('sdf', 'g3', 3)
     """
-    found, settings = read_varying(RoleFile, source, set, instead)
+    found, settings = read_varying(RoleFile, source, overrides, instead)
     table = found.table
 
     def named(key: str) -> "ScenarioLike | Written | None":
@@ -107,7 +107,7 @@ def role_file(
         "role": named("role"),
         "without": named("without"),
         "sampling": Sampling(**{key: getattr(table, key) for key in SamplingKeys.model_fields}),
-        "set": settings,
+        "overrides": settings,
     }
     return asked | instead
 

@@ -113,7 +113,7 @@ def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
     else:
         says: Sentence = [
             f"device {device}: a scenario has devices of its own; replace them with ",
-            ("set",),
+            ("overrides",),
             " system.…",
         ]
         raise wrong(SledsimError, "unsupported", says, path="device", value=device)

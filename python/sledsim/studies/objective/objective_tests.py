@@ -173,7 +173,7 @@ def specificity(
     fit_bytes: int = 4096,
     rate_per_s: float | None = None,
     sampling: Sampling | None = None,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> ObjectiveTest:
     """Test whether a role or policy gains by what MEMS storage is, or only by its speed.
 
@@ -198,7 +198,7 @@ def specificity(
         For a scheduler: arrivals in a second.
     sampling
         How often, and on how many requests, each mean is measured.
-    set
+    overrides
         Values that replace those of the scenarios.
 
     Raises
@@ -212,7 +212,7 @@ def specificity(
     >>> specificity(read, sampling=Sampling(replications=5, requests=4000)).verdict
     'not specific'
     """
-    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
+    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=overrides)
     sampling = _sampling(sampling)
     measure = tested.measure(sampling)
     fitted = _FittedDisks(disk, fit_bytes)
@@ -251,7 +251,7 @@ def merit(
     device: str | None = None,
     rate_per_s: float | None = None,
     sampling: Sampling | None = None,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> ObjectiveTest:
     """Test whether a role or policy gains enough to be worth an abstraction of its own.
 
@@ -270,7 +270,7 @@ def merit(
     >>> merit("sdf", sampling=Sampling(replications=3, requests=4000)).verdict
     'no merit'
     """
-    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
+    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=overrides)
     sampling = _sampling(sampling)
     measure = tested.measure(sampling)
     base, measured = tested.samples(sampling, role=False), tested.samples(sampling)

@@ -307,7 +307,7 @@ def role_named(
     if is_scheduler(role):
         return _scheduler_role(str(role), without, device or "g2", rate_per_s, sets)
     if is_layout(role):
-        chosen = device_of("device", device or "g2", set=sets)
+        chosen = device_of("device", device or "g2", overrides=sets)
         require_layout(str(role), chosen)
         return LayoutRole(str(role), chosen, None if without is None else str(without))
     baseline = None if without is None else resolve(without, sets)

@@ -149,7 +149,7 @@ def power(
     scenario: ScenarioLike,
     *,
     policies: bool = False,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
 ) -> PowerComparison:
     """Run a scenario without power strategies, with each alone, and with all of them; or with each spin-down policy.
@@ -168,7 +168,7 @@ def power(
         As for :func:`sledsim.run`.
     policies
         Whether to compare the spin-down policies instead of the strategies.
-    set
+    overrides
         Values that replace those of the scenario.
     progress
         As for :func:`sledsim.run`.
@@ -188,16 +188,16 @@ def power(
     Examples
     --------
     >>> scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 200.0}}, "system": {"device": "g2"}}
-    >>> found = power(scenario, set={"run.requests": 1000})
+    >>> found = power(scenario, overrides={"run.requests": 1000})
     >>> list(found.results)
     ['base', 'spin-down', 'merging', 'subsector', 'together']
     >>> found["spin-down"].energy.total_j < found["base"].energy.total_j
     True
-    >>> list(power(scenario, policies=True, set={"run.requests": 1000}).results)[:2]
+    >>> list(power(scenario, policies=True, overrides={"run.requests": 1000}).results)[:2]
     ['never', 'immediate']
     """
     require_flag(SledsimError, "policies", policies)
-    resolved = _with_powers(scenario, set)
+    resolved = _with_powers(scenario, overrides)
     variants, left_out = (_policies if policies else _strategies)(resolved.values)
     results = _run_all(resolved, variants, progress)
     notes = (policy_notes if policies else strategy_notes)(resolved.values, results)

@@ -262,7 +262,7 @@ def relation(
     layouts: Sequence[str] = (),
     fetches: int = FETCHES,
     seed: int = 1,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
 ) -> RelationTimes:
     """Time scans and row fetches of a relation under several layouts (Schlosser and Ganger 2004, section 6.1.1).
 
@@ -279,7 +279,7 @@ def relation(
         Random rows to fetch; 0 for none.
     seed
         Of their choice.
-    set
+    overrides
         Values that replace those of a device given by name.
 
     Raises
@@ -295,7 +295,7 @@ def relation(
     >>> times["column-major", "scan of a1"].time_s < times["row-major", "scan of a1"].time_s
     True
     """
-    made = device if isinstance(device, Device) else device_of("device", device, set=set)
+    made = device if isinstance(device, Device) else device_of("device", device, overrides=overrides)
     relation = Relation() if relation is None else relation
     given: object = relation
     if not isinstance(given, Relation):

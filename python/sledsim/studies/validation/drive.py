@@ -259,7 +259,7 @@ def validate_drive(
     specs: str | Path | Mapping[str, Any],
     trace: str | Path,
     *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
+    overrides: Sets = (),
     skip_bad: int = 0,
     progress: ProgressCallback | bool | None = None,
 ) -> DriveValidation:
@@ -277,7 +277,7 @@ def validate_drive(
     trace
         A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``, or in CSV or Parquet
         with a column of responses, such as ``response_us``.
-    set
+    overrides
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
     skip_bad
         Malformed records of the trace to pass over.
@@ -306,7 +306,7 @@ def validate_drive(
     workload = {"kind": "trace", "path": str(trace.resolve()), "skip_bad": skip_bad}
     if opened.format == MEASURED:
         workload |= {"format": MEASURED, "mode": "closed"}
-    resolved = resolve({"workload": workload, "system": {"device": device}}, set)
+    resolved = resolve({"workload": workload, "system": {"device": device}}, overrides)
     _require_inside(drive_of(resolved.values["system"])["device"], measured, trace)
     result = run_resolved(resolved, log=True, progress=progress)
     if not result.complete:

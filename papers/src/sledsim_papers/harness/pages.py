@@ -1,0 +1,241 @@
+"""The report: an overview, a page for each paper, and beside them charts, scenarios and verdicts as files."""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sledsim import SledsimError, __version__
+from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
+from sledsim.show import Table, need, write_atomically, wrong
+from sledsim_papers.harness.contradictions import contradictions
+from sledsim_papers.harness.finding import Finding
+from sledsim_papers.harness.ledger import VERDICTS, motion, title
+from sledsim_papers.harness.overview import COUNTED, counts_row
+from sledsim_papers.harness.registry import Drawn, Picture
+from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
+from sledsim_papers.harness.stand_ins import stand_ins
+from sledsim_papers.harness.verdicts import verdicts
+from sledsim_papers.harness.wording import (
+    WORK,
+    command_text,
+    fewer_seeds_text,
+    ours_text,
+    published_text,
+    rests_text,
+    time_optimal_text,
+    work_text,
+)
+
+__all__ = ["Pages"]
+
+#: Vega, Vega-Lite and Vega-Embed, once for all charts.
+LIBRARY = "vega.js"
+#: Significant digits of the figures of a curve.
+DIGITS = 5
+
+#: What a part of the page is filled with.
+Context = dict[str, Any]
+
+
+class Pages:
+    """A folder with the report.
+
+    Parameters
+    ----------
+    folder
+        Is made if there is none; files of an earlier report in it are replaced.
+
+    Raises
+    ------
+    SledsimError
+        Where it can't be made, or a library for drawing is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        for package in ("altair", "vl_convert", "jinja2"):
+            need(package, "plots")
+        self.folder = folder
+        # Now, as after Ctrl-C there is a second for the pages.
+        templates = page_environment(__package__)
+        self._overview, self._page = (templates.get_template(f"{name}.html.jinja") for name in ("overview", "paper"))
+        self._lock = threading.Lock()
+        try:
+            for name in ("charts", "scenarios"):
+                (folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            says = f"can't be a folder for the report: {error.strerror}"
+            raise wrong(SledsimError, "unreadable", says, file=folder) from None
+
+    def export(self, picture: Picture, drawn: Drawn) -> None:
+        """Write the files of a chart; any number of threads may do so.
+
+        Parameters
+        ----------
+        picture
+            Which figure it is.
+        drawn
+            What it shows.
+        """
+        if isinstance(drawn.shown, Table):
+            return
+        write_chart(drawn.shown, self.folder / "charts" / picture.stem)
+        with self._lock:
+            if not (self.folder / LIBRARY).exists():
+                write_library(self.folder / LIBRARY)
+
+    def write(self, found: Reproduction) -> None:
+        """Write the pages, the scenarios and the verdicts.
+
+        Parameters
+        ----------
+        found
+            What came of the claims; its charts have been exported.
+        """
+        write_atomically(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
+        papers = [self._paper(found, paper) for paper in found.papers()]
+        shared = {
+            "version": __version__,
+            "quick": found.quick,
+            "complete": found.complete,
+            "papers": papers,
+            "reproduced": found.count()["reproduced"],
+            "simulated": found.simulated(),
+        }
+        text = self._overview.render(
+            **shared,
+            paper=None,
+            counted=COUNTED,
+            verdicts=VERDICTS,
+            totals=counts_row(found, None),
+            filters=_filters(papers),
+            library=None,
+        )
+        write_atomically(self.folder / "index.html", text)
+        for paper in papers:
+            charts = any(figure["definition"] for figure in paper["figures"])
+            library = LIBRARY if charts else None
+            text = self._page.render(**shared, paper=paper, filters=_filters([paper]), library=library)
+            write_atomically(self.folder / f"{paper['id']}.html", text)
+
+    def _paper(self, found: Reproduction, paper: str) -> Context:
+        """Return a paper's part of the page."""
+        shown = [each for each in found.redrawn if each.picture.paper == paper]
+        return {
+            "id": paper,
+            "title": title(paper),
+            "motion": motion(paper),
+            "totals": counts_row(found, paper),
+            "claims": [self._claim(answer, found) for answer in found.answers if answer.claim.paper == paper],
+            "figures": [self._figure(each) for each in shown if each.picture.draw],
+            "sketches": [each.picture for each in shown if not each.picture.draw],
+            "stand_ins": stand_ins(found, paper),
+        }
+
+    def _claim(self, answer: Answer, found: Reproduction) -> Context:
+        """Return a claim's part of the page, and write its scenarios."""
+        claim, finding = answer.claim, answer.finding
+        context: Context = {
+            "claim": claim,
+            "what": _sentence(claim.what),
+            "verdict": answer.verdict,
+            "rests_on": rests_text(claim),
+            "published": published_text(claim),
+            "ours": ours_text(finding.ours, finding) if finding else "–",
+            "time_optimal": time_optimal_text(answer.time_optimal, finding),
+            "seconds": f"{answer.seconds:.1f}",
+            "command": command_text(claim, quick=found.quick),
+            "reason": answer.reason,
+            "answer": answer,
+            "fewer_seeds": fewer_seeds_text(answer.seeds, answer.probe_seeds),
+            "finding": finding,
+            "unit": claim.unit,
+            "contradictions": contradictions().get(claim.name, ()),
+            "data": claim.data.partition(":")[0],
+            "work": work_text(finding) if finding else "",
+        }
+        if finding:
+            context["probes"] = [
+                (each.change, ours_text(each.ours, finding, intervals=False)) for each in finding.probes
+            ]
+            context["curve"] = _curve(finding)
+            context["scenarios"] = self._scenarios(claim.name, finding.scenarios)
+        return context
+
+    def _figure(self, redrawn: Redrawn) -> Context:
+        """Return a figure's part of the page, and write its scenarios."""
+        picture, drawn = redrawn.picture, redrawn.drawn
+        context: Context = {"picture": picture, "drawn": drawn, "reason": redrawn.reason, "definition": None}
+        context["title"] = _sentence(picture.title)
+        if drawn is None:
+            return context
+        context["how"] = " ".join(filter(None, (_sentence(drawn.how), fewer_seeds_text(redrawn.seeds))))
+        context["scenarios"] = self._scenarios(picture.stem, drawn.scenarios)
+        if isinstance(drawn.shown, Table):
+            return context | {
+                "table": drawn.shown,
+                "caption": [_sentence(drawn.shown.title)] if drawn.shown.title else [],
+            }
+        definition = definition_of(drawn.shown, f"{picture.where}: {picture.title}")
+        caption = [_sentence(line) for line in caption_of(drawn.shown) if line.rstrip(".") not in drawn.how]
+        return context | {"definition": definition, "caption": caption}
+
+    def _scenarios(self, name: str, scenarios: Iterable[Mapping[str, Any]]) -> list[Context]:
+        """Write what was run, so that it can be run again; return where, and with which command."""
+        written = []
+        several = list(scenarios)
+        for index, scenario in enumerate(several, 1):
+            simulated = "workload" in scenario
+            number_of = f"-{index}" if len(several) > 1 else ""
+            path = Path("scenarios") / f"{name}{number_of}.json"
+            text = _json({"seed": 1, **scenario} if simulated else scenario)
+            write_atomically(self.folder / path, text + "\n")
+            written.append({"path": path.as_posix(), "command": "run" if simulated else "reliability"})
+        return written
+
+
+#: By what claims can be filtered, in words, and the values of each in their order.
+FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "verdict": ("Claims by verdict", VERDICTS),
+    "data": ("Claims by what they rest on", ("model", "trace", "stand-in")),
+    "work": ("Claims by how they were computed", WORK),
+}
+
+
+def _filters(papers: Iterable[Context]) -> list[Context]:
+    """Return by what claims can be filtered, with how many there are of each value that there is."""
+    claims = [claim for paper in papers for claim in paper["claims"]]
+    filters = []
+    for of, (label, values) in FILTERS.items():
+        counts = Counter(claim[of] for claim in claims)
+        shown = {value: counts[value] for value in values if counts[value]}
+        filters.append({"of": of, "label": label, "all": len(claims), "counts": shown})
+    return filters
+
+
+def _curve(finding: Finding) -> Table | None:
+    """Return the figures behind a finding as a table."""
+    if not finding.curve:
+        return None
+    headers = list(dict.fromkeys(key for row in finding.curve for key in row))
+    rows = [[_cell(row.get(header, "")) for header in headers] for row in finding.curve]
+    return Table(headers, rows)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=_known)
+
+
+def _known(value: Any) -> Any:
+    """Return a number of another library as a plain one, and a path as its text."""
+    return value.item() if hasattr(value, "item") else str(value)

@@ -1,0 +1,58 @@
+"""The command `sledsim reproduce`: how it is found, and what it needs."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sledsim import SledsimError
+from sledsim_papers.harness.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+#: Claims of each paper: formulas, drawings, chains, single accesses, a stand-in, runs on whole machines.
+CLAIMS = (
+    *("griffin1999.settle-time", "schlosser2000.bit-size-power", "schlosser2000.tpcd-q6-cpu-bound"),
+    *("lin2002.snake-startup", "schlosser2004.contract-near", "schlosser2004.table-mems-layout"),
+    *("hong2006.mttf-no-repair", "hong2006.survival-crossing-by-spares", "hong2006.preventive-gain"),
+    *("hong2006.durability-2-spares-1-year", "hong2006.repairs-preventive", "hong2006.instant-rebuild"),
+)
+
+
+#: Modules of the extras of Sledsim, which checking a claim needs none of.
+EXTRAS = ("altair", "jinja2", "vl_convert", "pandas", "polars", "pyarrow", "scipy", "distributed", "optuna", "apsw")
+
+
+def test_the_command_is_an_entry_point_of_this_distribution() -> None:
+    [found] = [each for each in entry_points(group="sledsim.commands") if each.name == "reproduce"]
+    assert found.dist is not None
+    assert found.dist.name == "sledsim-papers"
+
+
+def test_claims_need_no_extra_of_sledsim(
+    sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in EXTRAS:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in CLAIMS:
+        found = sledsim_cli("reproduce", name)
+        assert found.status == 0, found.err
+        assert "not done  why" not in found.out, found.out
+    refused = sledsim_cli("reproduce", CLAIMS[0], "--report", str(tmp_path / "report"))
+    assert refused.status == 2
+    assert "pip install 'altair" in refused.err
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2**64])
+def test_workers_out_of_range_are_refused(workers: int) -> None:
+    with pytest.raises(SledsimError, match="workers = ") as caught:
+        Study(workers=workers)
+    [fault] = caught.value.faults
+    assert (fault.kind, fault.path) == ("out-of-range", "workers")
