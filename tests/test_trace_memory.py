@@ -74,7 +74,7 @@ def test_a_frame_is_read_as_its_csv_file(kind: str, columns: dict[str, Any], fil
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint64, np.float32, np.float64])
 def test_columns_may_have_any_type_of_numbers(dtype: type) -> None:
-    whole = np.arange(1, 9, dtype=dtype)
+    whole: np.ndarray[Any, Any] = np.arange(1, 9, dtype=dtype)
     trace = Trace.from_columns(time_us=whole, lbn=whole, blocks=whole, is_read=whole > 3)
     assert records(trace)["offset_bytes"] == [512 * block for block in range(1, 9)]
     assert records(trace)["time_ns"] == [1000 * time for time in range(8)]

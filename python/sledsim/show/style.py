@@ -148,7 +148,7 @@ def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.To
         .configure_legend(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
     )
     # Altair takes attributes that are set for properties of the chart.
-    object.__setattr__(whole, "__class__", _self_contained(type(whole)))
+    object.__setattr__(whole, "__class__", _self_contained(whole.__class__))
     return whole
 
 

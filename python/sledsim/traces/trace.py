@@ -409,8 +409,8 @@ class Source:
         return self.given if isinstance(self.given, str) else self.given.name
 
 
-def _file_source(path: str | Path, options: dict[str, Any]) -> Source:
-    file = require_path(TraceError, "path", path)
+def _file_source(path: str | Path, options: dict[str, Any], argument: str = "path") -> Source:
+    file = require_path(TraceError, argument, path)
     require_file(file)
     if not is_parquet(file):
         return Source(file, str(file), options)
@@ -421,6 +421,7 @@ def _file_source(path: str | Path, options: dict[str, Any]) -> Source:
 def source_of(
     trace: TraceLike,
     *,
+    argument: str = "trace",
     format: str | None = None,  # noqa: A002  the word of the field
     skip_bad: int = 0,
     sector_bytes: int | None = None,
@@ -434,6 +435,8 @@ def source_of(
     ----------
     trace
         A path, a :class:`Trace`, or a frame as for :meth:`Trace.from_frame`.
+    argument
+        Its name in messages.
     format, skip_bad, sector_bytes, columns, event, time_unit
         As for :func:`open_trace`.
 
@@ -444,7 +447,7 @@ def source_of(
     """
     options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
     if not (isinstance(trace, Trace) or is_frame(trace)):
-        return _file_source(trace, options)
+        return _file_source(trace, options, argument)
     of_frames = () if isinstance(trace, Trace) else ("skip_bad", "sector_bytes", "columns")
     for name, value in options.items():
         if value not in (None, 0) and name not in of_frames:
@@ -565,6 +568,7 @@ def open_trace(
     """
     source = source_of(
         path,
+        argument="path",
         format=format,
         skip_bad=skip_bad,
         sector_bytes=sector_bytes,
