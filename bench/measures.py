@@ -252,7 +252,7 @@ def count_hits(way: str, _: float, folder: Path) -> Found:
         library = compiled("custom_cache", folder)
         policies["compiled"] = {"library": library, "symbol": "lru", "state_bytes": 16, "slot_bytes": 8}
     start = time.process_time()
-    found = sledsim.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
+    found = sledsim.studies.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
     assert found.references > found.requests > 0, found
     return {"each_s": (time.process_time() - start) / found.references}
 

@@ -11,9 +11,9 @@ def main() -> None:
     """Time scans and row fetches under every layout that each device can have."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
-    relation = sledsim.Relation(records=parser.parse_args().records)
+    relation = sledsim.studies.Relation(records=parser.parse_args().records)
     for device in ("g2", "uberdisk"):
-        times = sledsim.relation(device, relation)
+        times = sledsim.studies.relation_times(device, relation)
         print(times, end="\n\n")
         fetches = {name: times[name, "fetch"].time_s for name in times.layouts}
         scans = {name: times[name, "scan of a1"].time_s for name in times.layouts}

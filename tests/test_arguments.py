@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import sledsim
-from sledsim import Relation, SledsimError, reliability, sweep
+from sledsim import SledsimError, reliability, sweep
 from sledsim.show.shown import json_text
 from sledsim.show.tables import number
+from sledsim.studies import Relation
 from sledsim.studies.objective import merit, specificity
 
 if TYPE_CHECKING:
@@ -84,27 +85,27 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("attributes", lambda: Relation(10, NONE)),
     ("page_bytes", lambda: Relation(10, (8,), NAN)),
     ("timeline", lambda: sledsim.run(SCENARIO, timeline=(0, FAR))),
-    ("size_bytes", lambda: sledsim.matched_disk("g2", size_bytes=10**9)),
+    ("size_bytes", lambda: sledsim.studies.matched_disk("g2", size_bytes=10**9)),
     ("sampling", lambda: specificity("sdf", sampling=FIVE)),
     ("", lambda: merit(SEVERAL)),
     ("policies", lambda: sledsim.power(SCENARIO, policies=SEVERAL)),
-    ("", lambda: sledsim.import_disksim("a" * 5000)),
-    ("first", lambda: sweep.compare(FIVE)),
+    ("", lambda: sledsim.scenario.import_disksim("a" * 5000)),
+    ("first", lambda: sweep.compare_pairs(FIVE)),
     ("simulated", lambda: reliability.report(ENCLOSURE, simulated=SEVERAL)),
     ("complement", lambda: reliability.failures_at_most(1, 3, 1e5, 100.0, complement=SEVERAL)),
     *(("precision", partial(reliability.simulate, ENCLOSURE, precision=each)) for each in NO_NUMBER),
     *(("horizon_h", partial(reliability.Transient, MODEL.chain, each)) for each in NO_NUMBER),
     *(("chain", partial(reliability.mean_time_to_loss_h, each)) for each in [NAN, OTHER, NONE, SEVERAL]),
-    *(("path", partial(sledsim.open_trace, each)) for each in NO_PATH),
-    *(("path", partial(sledsim.import_disksim, each)) for each in NO_PATH),
-    *(("trace", partial(sledsim.hit_ratio, each)) for each in NO_PATH),
-    *(("specs", partial(sledsim.validate_drive, each, "x")) for each in NO_PATH),
-    *(("trace", partial(sledsim.validate_drive, "barracuda", each)) for each in NO_PATH),
+    *(("path", partial(sledsim.traces.open_trace, each)) for each in NO_PATH),
+    *(("path", partial(sledsim.scenario.import_disksim, each)) for each in NO_PATH),
+    *(("trace", partial(sledsim.studies.hit_ratio, each)) for each in NO_PATH),
+    *(("specs", partial(sledsim.studies.validate_drive, each, "x")) for each in NO_PATH),
+    *(("trace", partial(sledsim.studies.validate_drive, "barracuda", each)) for each in NO_PATH),
     *(("path", partial(reliability.analyse(ENCLOSURE).save_plot, each)) for each in NO_PATH),
     *(("runs", partial(sledsim.compare, each)) for each in NO_LIST),
-    *(("sources", partial(reliability.compare, each)) for each in NO_LIST),
-    *(("ratios", partial(sledsim.cost, SCENARIO, ratios=each)) for each in NO_LIST),
-    *(("nvram_prices_per_gb", partial(sledsim.cost, SCENARIO, nvram_prices_per_gb=each)) for each in NO_LIST),
+    *(("sources", partial(reliability.compare_enclosures, each)) for each in NO_LIST),
+    *(("ratios", partial(sledsim.studies.cost, SCENARIO, ratios=each)) for each in NO_LIST),
+    *(("nvram_prices_per_gb", partial(sledsim.studies.cost, SCENARIO, nvram_prices_per_gb=each)) for each in NO_LIST),
 ]
 
 
@@ -154,13 +155,13 @@ def test_traces_and_hit_ratios(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(TRACE)
     for each in NO_PATH:
-        refused("destination", partial(sledsim.open_trace(path).convert, each))
+        refused("destination", partial(sledsim.traces.open_trace(path).convert, each))
     columns: Any = {"time": 1}
-    refused("columns", lambda: sledsim.open_trace(path, columns=columns))
+    refused("columns", lambda: sledsim.traces.open_trace(path, columns=columns))
     policies: Any = [[1]]
-    refused("policy", lambda: sledsim.hit_ratio(path, policies))
-    refused("to", lambda: sledsim.open_trace(path).convert(tmp_path / "o.csv", to=SEVERAL))
-    found = sledsim.hit_ratio(path, "lru", 10)
+    refused("policy", lambda: sledsim.studies.hit_ratio(path, policies))
+    refused("to", lambda: sledsim.traces.open_trace(path).convert(tmp_path / "o.csv", to=SEVERAL))
+    found = sledsim.studies.hit_ratio(path, "lru", 10)
     refused("pages", lambda: found.ratio("lru", SEVERAL))
     refused("policy", lambda: found.ratio(SEVERAL, 10))
 
@@ -171,11 +172,11 @@ def test_traces_and_hit_ratios(tmp_path: Path) -> None:
 def test_a_header_that_names_two_columns_of_one_meaning_is_refused(header: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"{header}\n0,8,16,512,R\n")
-    said = refused("", lambda: sledsim.open_trace(path))
+    said = refused("", lambda: sledsim.traces.open_trace(path))
     assert f"{path}: line 1: " in said
     assert said.endswith("say which is meant, with columns")
     columns = {"time": "0", "time_unit": "ns", "offset": "1", "offset_unit": "bytes", "bytes": "bytes", "op": "op"}
-    assert sledsim.open_trace(path, columns=columns).head()["offset_bytes"].tolist() == [8]
+    assert sledsim.traces.open_trace(path, columns=columns).head()["offset_bytes"].tolist() == [8]
 
 
 def test_evaluations_and_results(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_evaluations_and_results(tmp_path: Path) -> None:
     axes: list[Any] = [(), ("seed", "1"), (SEVERAL, "1", "2"), 5]
     for axis in axes:
         with pytest.raises(SledsimError, match="axis"):
-            sweep.compare(results, axis=axis)
+            sweep.compare_pairs(results, axis=axis)
 
 
 def test_no_infinite_number_is_written() -> None:
@@ -205,7 +206,7 @@ def test_no_infinite_number_is_written() -> None:
 
 
 def test_a_step_of_a_sensitivity_that_vanishes_is_refused() -> None:
-    design = sledsim.design("g2")
+    design = sledsim.studies.design("g2")
     assert "0.000001" in refused("step", lambda: design.sensitivity(1e-17))
     small, usual = ({(row["value"], row["figure"]) for row in design.sensitivity(step).rows()} for step in (1e-6, 1e-3))
     assert small == usual

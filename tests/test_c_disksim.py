@@ -99,9 +99,9 @@ def run_of(scenario: str, asked: dict[str, np.ndarray], folder: Path) -> sledsim
 @pytest.mark.parametrize("drive", DRIVES)
 def test_response_times_are_those_of_a_run(library: Library, tmp_path: Path, drive: str) -> None:
     parameters = reference(f"drives/{drive}/{drive}.parv")
-    scenario = sledsim.import_disksim(parameters, scenario=True).scenario_file
+    scenario = sledsim.scenario.import_disksim(parameters, scenario=True).scenario_file
     assert scenario
-    capacity = sledsim.Device(sledsim.import_disksim(parameters).device).capacity_blocks
+    capacity = sledsim.Device(sledsim.scenario.import_disksim(parameters).device).capacity_blocks
     asked = requests_of(capacity, DRIVES.index(drive))
     program = library.build(SOURCES / "disksim_program.c", tmp_path)
     shown = run(program, parameters, tmp_path / "out", given=rows_of(asked))
@@ -134,7 +134,7 @@ def test_users_who_ask_again_from_within_the_callback(library: Library, tmp_path
     program = library.build(SOURCES / "disksim_closed.cpp", tmp_path)
     rows = [row.split() for row in run(program, parameters, tmp_path / "out", "400").splitlines()]
     assert len(rows) == 400
-    scenario = sledsim.import_disksim(parameters, scenario=True).scenario_file
+    scenario = sledsim.scenario.import_disksim(parameters, scenario=True).scenario_file
     assert scenario
     at_ns = np.array([round(float(row[0]) * 1e6) for row in rows])
     order = np.argsort(at_ns, kind="stable")
@@ -174,7 +174,7 @@ def test_a_program_may_ask_how_large_a_device_is(library: Library, tmp_path: Pat
         "struct dm_disk_if *disk = disksim_getdiskmodel(one, 0);\n"
         'printf("size %d %d %d\\n", disk->dm_cyls, disk->dm_surfaces, disk->dm_sectors); return 0; }\n'
     )
-    device = sledsim.import_disksim(parameters).device
+    device = sledsim.scenario.import_disksim(parameters).device
     blocks = sledsim.Device(device).capacity_blocks
     shown = run(library.build(source, tmp_path), parameters)
     assert f"size {device['cylinders']} {device['surfaces']} {blocks}\n" in shown

@@ -10,8 +10,8 @@ import pytest
 
 import sledsim
 from conftest import EXAMPLES, ROOT
-from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
-from sledsim.studies.cost.comparison import CostComparison
+from sledsim.studies.cache_cost.cached_disk import CachedDisk, CacheDesign
+from sledsim.studies.cache_cost.comparison import CostComparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def prices_and_means(mems_ms: Sequence[float], *nvram: tuple[float, Sequence[flo
 
 
 def test_the_same_money_buys_less_of_what_is_dearer() -> None:
-    found = sledsim.cost(SCENARIO, **SMALL, ratios=[8, 1, 2])
+    found = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[8, 1, 2])
     assert found.ratios == [1, 2, 8]
     assert [row["bytes"] for row in found.rows()] == [8 * MIB, 4 * MIB, MIB]
     assert [row["price"] for row in found.rows()] == pytest.approx([found.mems.price] * 3, rel=1e-12)
@@ -45,8 +45,8 @@ def test_the_same_money_buys_less_of_what_is_dearer() -> None:
 
 
 def test_prices_and_budget_say_the_same_as_ratios_and_size() -> None:
-    by_ratio = sledsim.cost(SCENARIO, **SMALL, ratios=[1, 4])
-    by_price = sledsim.cost(
+    by_ratio = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[1, 4])
+    by_price = sledsim.studies.cost(
         SCENARIO,
         segment_bytes="8 KiB",
         mems_price_per_gb=10.0,
@@ -59,7 +59,7 @@ def test_prices_and_budget_say_the_same_as_ratios_and_size() -> None:
 
 
 def test_a_cache_is_run_as_a_scenario_with_it_would_be() -> None:
-    found = sledsim.cost(SCENARIO, **SMALL, ratios=[2])
+    found = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[2])
     design = CacheDesign(SCENARIO["system"], segment_bytes="8 KiB")
     for each, system in [
         (found.mems, design.mems_system("8 MiB")),
@@ -103,12 +103,12 @@ def test_curves_that_do_not_cross_have_no_crossover(nvram_ms: list[float], said:
 
 
 def test_seeds_give_an_interval() -> None:
-    found = sledsim.cost(SCENARIO, **SMALL, ratios=[1], replications=3)
+    found = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[1], replications=3)
     each = found.nvram[0]
     assert len(set(each.means_ms)) == 3
     assert each.interval is not None
     assert each.interval.low < each.mean_ms < each.interval.high
-    first = sledsim.cost(SCENARIO, **SMALL, ratios=[1])
+    first = sledsim.studies.cost(SCENARIO, **SMALL, ratios=[1])
     assert first.nvram[0].means_ms[0] == each.means_ms[0]
 
 
@@ -171,7 +171,7 @@ def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outco
 )
 def test_what_is_wrong_is_refused_by_its_name(keys: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(sledsim.SledsimError) as refused:
-        sledsim.cost(SCENARIO, **({"ratios": [1]} | keys if "nvram_prices_per_gb" not in keys else keys))
+        sledsim.studies.cost(SCENARIO, **({"ratios": [1]} | keys if "nvram_prices_per_gb" not in keys else keys))
     for word in words:
         assert word in str(refused.value)
 

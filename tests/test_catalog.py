@@ -106,9 +106,9 @@ def test_points_are_a_g2_but_for_what_their_paper_says() -> None:
     # A tip for each bit of a block, and no more.
     bits = value("g2-points", "block_bytes") * value("g2-points", "encoded_bits_per_byte")
     assert value("g2-points", "active_tips") == bits
-    with_points = sledsim.MemsStorage("g2", transfer="points", active_tips=bits).parameters
-    assert sledsim.MemsStorage("g2-points").parameters == {**with_points, "name": "g2-points"}
-    assert f"{sledsim.MemsStorage('g2-points').capacity_bytes / 1e9:.3f}" in DEVICES["g2-points"]["description"]
+    with_points = sledsim.devices.MemsStorage("g2", transfer="points", active_tips=bits).parameters
+    assert sledsim.devices.MemsStorage("g2-points").parameters == {**with_points, "name": "g2-points"}
+    assert f"{sledsim.devices.MemsStorage('g2-points').capacity_bytes / 1e9:.3f}" in DEVICES["g2-points"]["description"]
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

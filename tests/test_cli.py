@@ -256,9 +256,9 @@ def test_devices_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> No
 
 def test_schedulers_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     listing = sledsim_cli("schedulers").out
-    for each in sledsim.schedulers.catalog():
-        assert f"\n{each['name']} " in listing
-    assert json.loads(sledsim_cli("schedulers", "--json").out) == sledsim.schedulers.catalog()
+    for name in sledsim.schedulers.catalog():
+        assert f"\n{name} " in listing
+    assert json.loads(sledsim_cli("schedulers", "--json").out) == sledsim.schedulers.catalog().to_dict()
 
 
 def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:

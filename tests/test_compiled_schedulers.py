@@ -157,7 +157,7 @@ def test_the_page_s_function_of_numba_gives_the_log_of_asptf(tmp_path: Path, mon
     scheduler = importlib.import_module("my_numba").scheduler
     for system in SYSTEMS:
         assert log_of(system, scheduler) == log_of(system, BUILT_IN["aged"])
-    assert sledsim.check_policy(scheduler, role="scheduler").passed
+    assert sledsim.runs.check_policy(scheduler, role="scheduler").passed
 
 
 def test_hooks_hear_of_every_request(library: Path) -> None:
@@ -287,7 +287,7 @@ def test_the_command_line_takes_a_library(
 
 def test_compiled_functions_keep_to_the_contract(library: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     for name, given in GIVEN.items():
-        found = sledsim.check_policy({"library": str(library), "symbol": name, **given}, role="scheduler")
+        found = sledsim.runs.check_policy({"library": str(library), "symbol": name, **given}, role="scheduler")
         assert found.passed, str(found)
     table = f'{{ library = "{library}", symbol = "wrong" }}'
     done = sledsim_cli("check-policy", table, "--role", "scheduler")

@@ -148,7 +148,7 @@ int64_t choosy(const struct sledsim_cache *told) {
 int64_t wrong(const struct sledsim_cache *told) { return told->what == SLEDSIM_VICTIM ? (int64_t)told->slots : 0; }
 """
 #: What each needs: the four lists, of which a ghost list has a slot's room each.
-ROOM = {"state_bytes": 40, "slot_bytes": 32}
+ROOM: dict[str, Any] = {"state_bytes": 40, "slot_bytes": 32}
 
 CLASSES = """
 from sledsim.caches import Replacement
@@ -278,7 +278,7 @@ def test_they_have_the_same_hit_ratios(trace: Path, library: Path) -> None:
     for name, listed in (("Lru", "lru"), ("Arc", "arc")):
         address = compiled(getattr(functions, listed), **ROOM)
         own: list[Any] = [f"custom_caches:{name}", {"library": str(library), "symbol": listed, **ROOM}, address]
-        found = sledsim.hit_ratio(trace, [listed, *own], [100, 300])
+        found = sledsim.studies.hit_ratio(trace, [listed, *own], [100, 300])
         for pages in (100, 300):
             assert len({cache.hits for cache in found.caches if cache.pages == pages}) == 1
     labels = [cache.label for cache in found.caches[:4]]
@@ -286,18 +286,18 @@ def test_they_have_the_same_hit_ratios(trace: Path, library: Path) -> None:
 
 
 def test_a_policy_chooses_what_comes_in(trace: Path, library: Path) -> None:
-    found = sledsim.hit_ratio(trace, ["lru", "mine:Second", "mine:Second,times=1"], 300)
+    found = sledsim.studies.hit_ratio(trace, ["lru", "mine:Second", "mine:Second,times=1"], 300)
     whole, second, first = (cache.hits for cache in found.caches)
     assert first == whole != second
     assert [cache.label for cache in found.caches][1:] == ["mine:Second,times=2", "mine:Second,times=1"]
     # With room for all, a page that is referenced n times is hit n - 2 times, or 1 less where all come in.
-    roomy = sledsim.hit_ratio(trace, ["lru", "mine:Second"], 20_000)
+    roomy = sledsim.studies.hit_ratio(trace, ["lru", "mine:Second"], 20_000)
     whole, second = (cache.hits for cache in roomy.caches)
     distinct = roomy.references - whole
     assert roomy.references - 2 * distinct < second < whole
     # None of the lines that are no multiple of 1 comes in.
     none = {"library": str(library), "symbol": "choosy", "one": 1, **ROOM}
-    assert sledsim.hit_ratio(trace, none, 300).caches[0].hits == 0
+    assert sledsim.studies.hit_ratio(trace, none, 300).caches[0].hits == 0
 
 
 def count(result: sledsim.Result, name: str) -> float:
@@ -341,7 +341,7 @@ def test_what_goes_wrong_ends_the_run(here: Path, trace: Path, name: str, says: 
     assert told.value.path == "system.policy"
     assert told.value.result.run["end"] == "failed"
     with pytest.raises(RunError) as told:
-        sledsim.hit_ratio(trace, f"mine:{name}", 300)
+        sledsim.studies.hit_ratio(trace, f"mine:{name}", 300)
     assert says in str(told.value)
     assert str(told.value).startswith("with page ")
 
@@ -356,7 +356,7 @@ def test_a_policy_that_can_not_start_is_told_of_without_a_key(here: Path, trace:
     place = rf"system.policy at [\d.]+ s, with request {told.value.request} \("
     assert re.match(place, str(told.value)), told.value
     with pytest.raises(RunError, match=r"^late:Late raised AssertionError"):
-        sledsim.hit_ratio(trace, "late:Late", 300)
+        sledsim.studies.hit_ratio(trace, "late:Late", 300)
 
 
 def test_the_request_is_told_whenever_a_policy_fails(here: Path) -> None:
@@ -453,7 +453,7 @@ def test_a_session_goes_on_from_a_snapshot(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["lru", "s3-fifo", "custom_caches:Lru", "custom_caches:Arc", "mine:Second"])
 def test_policies_that_keep_to_the_contract(here: Path, name: str) -> None:
-    found = sledsim.check_policy(name, "replacement")
+    found = sledsim.runs.check_policy(name, "replacement")
     assert found.passed, found
 
 
@@ -465,7 +465,7 @@ def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[...
     told = sledsim_cli("check-policy", "custom_caches:Lru", "--role", "replacement", "--json")
     assert json.loads(told.out)["replacement"] == "custom_caches:Lru"
     with pytest.raises(ScenarioError, match="replacement"):
-        sledsim.check_policy("lru", "replacment")
+        sledsim.runs.check_policy("lru", "replacment")
 
 
 def test_a_function_that_answers_what_is_no_answer_ends_the_run() -> None:
@@ -480,4 +480,4 @@ def test_a_function_that_answers_what_is_no_answer_ends_the_run() -> None:
     assert caught.value.path == "system.policy"
     assert f" and request {caught.value.request} (" in str(caught.value)
     assert caught.value.at_s is not None
-    assert not sledsim.check_policy(policy, role="replacement").passed
+    assert not sledsim.runs.check_policy(policy, role="replacement").passed

@@ -174,7 +174,7 @@ def test_what_is_written_and_what_is_set_comes_to_the_same() -> None:
     other = pickle.loads(pickle.dumps(whole))
     assert other == whole
     assert sledsim.run(other).response == sledsim.run(whole).response
-    typed = sledsim.scenario.CustomDevice(python="custom_mechanism:Sled", parameters={"settle_ms": 0.4})
+    typed = sledsim.scenario.models.CustomDevice(python="custom_mechanism:Sled", parameters={"settle_ms": 0.4})
     assert sledsim.Scenario(**scenario_with(typed)).resolve() == whole.values
 
 
@@ -385,7 +385,7 @@ FORGETS = """\
 )
 def test_the_contract_is_tried(folder: Path, given: dict[str, str], rule: str, says: str) -> None:
     mine = write(folder, FORGETS.format(**{"blocks": "6_750_000", "asked": "pass", "served": "pass", **given}))
-    found = sledsim.check_policy(mine, role="device")
+    found = sledsim.runs.check_policy(mine, role="device")
     assert found.passed == (not rule)
     first = next((verdict for verdict in found.verdicts if not verdict.passed), None)
     assert ("" if first is None else first.rule) == rule
@@ -396,7 +396,7 @@ def test_the_contract_is_tried(folder: Path, given: dict[str, str], rule: str, s
 def test_a_device_by_itself_has_it(library: Path) -> None:
     own = sledsim.Device("custom_mechanism:Sled", settle_ms=0.4)
     function = sledsim.Device(compiled(library, "sled", 16, {**SLED, "settle_ms": 0.4}))
-    assert (type(own).__name__, own.capacity_blocks, own.block_bytes) == ("CustomDevice", 2500 * 2700, 512)
+    assert (type(own).__name__, own.capacity_blocks, own.block_bytes) == ("PluginDevice", 2500 * 2700, 512)
     places = np.arange(0, own.capacity_blocks, 99_991)
     assert (own.positioning_ms(places) == function.positioning_ms(places)).all()
     one, other = (device.serve(places, 8) for device in (own, function))
@@ -427,7 +427,7 @@ def test_a_class_may_be_given_itself() -> None:
     result = sledsim.run(scenario_with({"python": Same}))
     assert result.summary["scenario"]["system"]["device"]["name"].endswith(":Same")
     assert sledsim.Device(Same).capacity_bytes == 4_096_000
-    assert sledsim.check_policy(Same, role="device").passed
+    assert sledsim.runs.check_policy(Same, role="device").passed
 
 
 def test_a_function_of_this_process_may_be_given() -> None:
@@ -465,4 +465,4 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     done = subprocess.run([sys.executable, "program.py"], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "sptf" in done.stdout
-    assert sledsim.check_policy("my_drum:Drum", role="device").passed
+    assert sledsim.runs.check_policy("my_drum:Drum", role="device").passed

@@ -213,9 +213,9 @@ def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
 
 
 def test_objective_tests_and_typed_scenarios_take_it(here: Path) -> None:
-    sampling = sledsim.Sampling(requests=200, replications=2)
+    sampling = sledsim.studies.Sampling(requests=200, replications=2)
     own, built_in = (
-        sledsim.specificity(scenario_with(read), sampling=sampling).to_dict()
+        sledsim.studies.specificity(scenario_with(read), sampling=sampling).to_dict()
         for read in ("custom_mirrors:Nearest", "nearest")
     )
     assert own["decisive"] == built_in["decisive"]
@@ -285,7 +285,7 @@ def test_what_is_wrong_is_named(read: object, path: str, says: str, here: Path, 
 
 @pytest.mark.parametrize("name", ["shortest-queue", "custom_mirrors:RoundRobin", "custom_mirrors:Nearest"])
 def test_what_keeps_to_the_contract(name: str, here: Path) -> None:
-    found = sledsim.check_policy(name, "mirror")
+    found = sledsim.runs.check_policy(name, "mirror")
     assert found.passed, found
 
 
@@ -302,5 +302,5 @@ def test_the_page_s_class_keeps_to_the_contract(here: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "NearAndFree" in block]
     (here / "my_mirror.py").write_text(module)
-    found = sledsim.check_policy("my_mirror:NearAndFree", "mirror")
+    found = sledsim.runs.check_policy("my_mirror:NearAndFree", "mirror")
     assert found.passed, found

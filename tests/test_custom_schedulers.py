@@ -315,9 +315,9 @@ def test_sweeps_take_it(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_objective_tests_take_it() -> None:
-    sampling = sledsim.Sampling(requests=300, replications=2)
+    sampling = sledsim.studies.Sampling(requests=300, replications=2)
     own, built_in = (
-        sledsim.merit(name, rate_per_s=900, sampling=sampling) for name in ("custom_schedulers:Sptf", "sptf")
+        sledsim.studies.merit(name, rate_per_s=900, sampling=sampling) for name in ("custom_schedulers:Sptf", "sptf")
     )
     assert own.to_dict()["decisive"] == built_in.to_dict()["decisive"]
 
@@ -361,7 +361,7 @@ def test_a_class_may_be_given_itself() -> None:
 @pytest.mark.usefixtures("folder")
 def test_typed_scenarios_take_it() -> None:
     flat = sledsim.Scenario(**scenario_with({"python": "custom_schedulers:AgedSptf", "weight": 2}))
-    own = sledsim.scenario.CustomPolicy(python="custom_schedulers:AgedSptf", parameters={"weight": 2})
+    own = sledsim.scenario.models.CustomPolicy(python="custom_schedulers:AgedSptf", parameters={"weight": 2})
     typed = sledsim.Scenario(**scenario_with(own))
     assert flat.resolve() == typed.resolve()
     assert sledsim.Scenario.load(flat).resolve() == typed.resolve()
@@ -380,4 +380,4 @@ def test_the_page_goes_from_an_idea_to_a_comparison(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     for workload in ("cello-like", "snake-like", "tpcc-like", "tpcd-like", "all points"):
         assert workload in done.stdout
-    assert sledsim.check_policy("my_policy:ReadsFirst").passed
+    assert sledsim.runs.check_policy("my_policy:ReadsFirst").passed

@@ -283,9 +283,9 @@ def test_it_is_compared_with_those_built_in(here: Path) -> None:
 
 
 def test_objective_tests_take_it(here: Path) -> None:
-    sampling = sledsim.Sampling(requests=200, replications=2)
+    sampling = sledsim.studies.Sampling(requests=200, replications=2)
     own, built_in = (
-        sledsim.specificity(scenario_with(policy), sampling=sampling).to_dict()
+        sledsim.studies.specificity(scenario_with(policy), sampling=sampling).to_dict()
         for policy in ("custom_spin_down:Immediate", "immediate")
     )
     assert own["decisive"] == built_in["decisive"]
@@ -358,7 +358,7 @@ def test_a_device_that_can_not_stop_has_none(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["adaptive", "offline", "custom_spin_down:Adaptive", "custom_spin_down:Immediate"])
 def test_what_keeps_to_the_contract(name: str, here: Path) -> None:
-    found = sledsim.check_policy(name, "spin-down")
+    found = sledsim.runs.check_policy(name, "spin-down")
     assert found.passed, found
 
 
@@ -376,5 +376,5 @@ def test_the_page_s_class_keeps_to_the_contract(here: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text()
     [module] = [block for block in re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL) if "AsLast" in block]
     (here / "my_stop.py").write_text(module)
-    found = sledsim.check_policy("my_stop:AsLast", "spin-down")
+    found = sledsim.runs.check_policy("my_stop:AsLast", "spin-down")
     assert found.passed, found

@@ -13,8 +13,9 @@ import pytest
 
 import sledsim
 from conftest import Outcome
-from sledsim import MemsStorage, ScenarioError
-from sledsim.studies.design import DRAWINGS, Drawing, design, figures_of
+from sledsim import ScenarioError
+from sledsim.devices import MemsStorage
+from sledsim.studies.sled_design import DRAWINGS, Drawing, design, figures_of
 from test_catalog import BIBLIOGRAPHY, CATALOG
 
 #: Parameters that follow from a drawing and that a catalogue's device has too, as printed.

@@ -116,22 +116,22 @@ def test_an_unknown_device_names_the_nearest(make: object) -> None:
 
 
 def test_schedulers_are_listed_with_their_sources() -> None:
-    names = [each["name"] for each in sledsim.schedulers.catalog()]
-    assert {"fcfs", "look", "sptf"} <= set(names)
-    for each in sledsim.schedulers.catalog():
-        assert each["title"]
-        assert each["description"]
-        assert each["source"]
+    catalog = sledsim.schedulers.catalog()
+    assert {"fcfs", "look", "sptf"} <= set(catalog)
+    for each in catalog.values():
+        assert each.title
+        assert each.description
+        assert each.source
 
 
 def test_a_device_may_be_asked_from_any_thread() -> None:
-    devices = [sledsim.Device("g2"), sledsim.Device("atlas10k"), sledsim.MemsStorage("g3")]
+    devices = [sledsim.Device("g2"), sledsim.Device("atlas10k"), sledsim.devices.MemsStorage("g3")]
     lbns = np.arange(0, 100_000, 1000)
     alone = [device.positioning_ms(lbns) for device in devices]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda device: device.positioning_ms(lbns), devices * 4))
         # The last one who knows of a device may be another thread too.
-        made = pool.submit(lambda: sledsim.MemsStorage("g1")).result()
+        made = pool.submit(lambda: sledsim.devices.MemsStorage("g1")).result()
         assert pool.submit(made.seek_x_ms, 0.0, 10.0).result() == made.seek_x_ms(0.0, 10.0)
         del made
     for times, index in zip(together, range(12), strict=True):

@@ -13,8 +13,8 @@ from sledsim import SledsimError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MEMS = sledsim.MemsStorage("g2")
-DISK = sledsim.DiskDrive("cheetah73")
+MEMS = sledsim.devices.MemsStorage("g2")
+DISK = sledsim.devices.DiskDrive("cheetah73")
 SIMPLE = sledsim.Device("simpledisk-constant")
 BLOCKS = MEMS.capacity_blocks
 

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def drive(disk_file: Path) -> sledsim.DiskDrive:
+def drive(disk_file: Path) -> sledsim.devices.DiskDrive:
     made = sledsim.Device(str(disk_file))
-    assert isinstance(made, sledsim.DiskDrive)
+    assert isinstance(made, sledsim.devices.DiskDrive)
     return made
 
 
 def test_a_device_is_of_the_kind_that_its_mechanism_asks_for(disk_file: Path) -> None:
-    assert isinstance(sledsim.Device("g2"), sledsim.MemsStorage)
-    assert isinstance(sledsim.device("simpledisk-linear"), sledsim.SimpleDevice)
-    assert type(sledsim.DiskDrive(str(disk_file))) is sledsim.DiskDrive
+    assert isinstance(sledsim.Device("g2"), sledsim.devices.MemsStorage)
+    assert isinstance(sledsim.device("simpledisk-linear"), sledsim.devices.SimpleDevice)
+    assert type(sledsim.devices.DiskDrive(str(disk_file))) is sledsim.devices.DiskDrive
     with pytest.raises(SledsimError, match="g2 is MEMS storage, not a disk drive"):
-        sledsim.DiskDrive("g2")
+        sledsim.devices.DiskDrive("g2")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_another_mechanism_has_is_said_to_be_its(name: str, attribute: str,
         _ = made.colour
 
 
-def test_the_figures_of_a_drive(drive: sledsim.DiskDrive) -> None:
+def test_the_figures_of_a_drive(drive: sledsim.devices.DiskDrive) -> None:
     assert drive.capacity_blocks == 2 * 100 * (80 + 40)
     assert drive.capacity_bytes == 24_000 * 512
     assert (drive.cylinders, drive.surfaces) == (200, 2)
@@ -65,7 +65,7 @@ def test_the_figures_of_a_drive(drive: sledsim.DiskDrive) -> None:
         drive.seek_ms(200)
 
 
-def test_zones_tile_the_drive_and_stream_with_their_skews(drive: sledsim.DiskDrive) -> None:
+def test_zones_tile_the_drive_and_stream_with_their_skews(drive: sledsim.devices.DiskDrive) -> None:
     zones = drive.zones()
     assert zones["first_lbn"].tolist() == [0, 16_000]
     assert zones["blocks"].tolist() == [16_000, 8_000]
@@ -75,7 +75,7 @@ def test_zones_tile_the_drive_and_stream_with_their_skews(drive: sledsim.DiskDri
     assert "from LBN" in str(drive.zone_table())
 
 
-def test_places_follow_the_layout_and_its_skews(drive: sledsim.DiskDrive) -> None:
+def test_places_follow_the_layout_and_its_skews(drive: sledsim.devices.DiskDrive) -> None:
     assert drive.place(0) == (0, 0, 0, 0.0)
     assert drive.place(79)[:3] == (0, 0, 79)
     assert drive.place(80)[:3] == (0, 1, 0)
@@ -86,7 +86,7 @@ def test_places_follow_the_layout_and_its_skews(drive: sledsim.DiskDrive) -> Non
         drive.place(24_000)
 
 
-def test_a_drive_serves_and_waits_for_its_platters(drive: sledsim.DiskDrive) -> None:
+def test_a_drive_serves_and_waits_for_its_platters(drive: sledsim.devices.DiskDrive) -> None:
     served = drive.serve([0, 16_000, 16_000], 4, read=[True, True, False], due_ms=[0.0, 5.0, 90.0])
     assert served["start_ns"].tolist()[2] == 90_000_000
     parts = ["startup", "command", "background", "seek", "rotation", "turnaround", "servo", "transfer", "bus"]
@@ -101,7 +101,7 @@ def test_a_drive_serves_and_waits_for_its_platters(drive: sledsim.DiskDrive) -> 
     assert drive.positioning_ms(40, at_ms=10.0).item() == pytest.approx(drive.positioning_ms(40).item(), abs=1e-5)
 
 
-def test_the_seek_curve_marks_what_the_table_gives(drive: sledsim.DiskDrive) -> None:
+def test_the_seek_curve_marks_what_the_table_gives(drive: sledsim.devices.DiskDrive) -> None:
     curve = drive.seek_curve(21)
     marked = curve["in_table"].astype(bool)
     assert curve["distance_cylinders"][marked].tolist() == [1, 10, 199]
@@ -158,7 +158,7 @@ def test_a_device_that_says_everything_needs_no_entry(disk_file: Path) -> None:
         sledsim.run({**scenario, "system": {"device": parameters}})
 
 
-def test_pictures_of_a_drive(drive: sledsim.DiskDrive, tmp_path: Path) -> None:
+def test_pictures_of_a_drive(drive: sledsim.devices.DiskDrive, tmp_path: Path) -> None:
     for kind in ("curve", "zones"):
         definition: Any = drive.plot(kind).to_dict()
         assert "small-disk" in definition["title"]["text"]

@@ -10,7 +10,7 @@ import pytest
 import sledsim
 from sledsim import Scenario, SledsimError
 from sledsim.reliability import load
-from sledsim.studies.cost import cost_file
+from sledsim.studies.cache_cost import cost_file
 from sledsim.studies.objective import role_file
 from sledsim.sweep import Range, Sweep
 from sledsim.sweep.search import Search
@@ -138,8 +138,8 @@ WRONG_SCENARIO += "[scenario.system.device]\nname = 'g2'\nbit_nm = 0\n"
     [
         (lambda path: Sweep.load(path).check(), "[axes]\nscheduler = ['fcfs']\n"),
         (lambda path: Search.load(path).check(), "objectives = ['response']\nparameters.'run.requests' = [7]\n"),
-        (lambda path: sledsim.cost(**cost_file(path)), "mems_bytes = 4096\n"),
-        (lambda path: sledsim.specificity(**role_file(path)), "fit_bytes = 4096\n"),
+        (lambda path: sledsim.studies.cost(**cost_file(path)), "mems_bytes = 4096\n"),
+        (lambda path: sledsim.studies.specificity(**role_file(path)), "fit_bytes = 4096\n"),
     ],
     ids=["sweep", "search", "cost", "role"],
 )

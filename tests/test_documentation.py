@@ -21,8 +21,9 @@ from reference_api import api_pages
 from reference_commands import command_pages
 from reference_pages import MARK, device_pages, filled, scenario_pages
 from site_build import build, environment_of_pages
-from sledsim import Fault, SledsimError
+from sledsim import SledsimError
 from sledsim.cli.app import app
+from sledsim.scenario import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from sledsim import Scenario, SledsimError, _core
 from sledsim.cli.runs import document_kinds
 from sledsim.reliability import load
 from sledsim.scenario.documents import Document, read
-from sledsim.studies.cost import cost_file
+from sledsim.studies.cache_cost import cost_file
 from sledsim.studies.objective import role_file
 from sledsim.sweep import Sweep
 from sledsim.sweep.search import Search

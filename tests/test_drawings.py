@@ -10,8 +10,9 @@ import pytest
 import sledsim
 from conftest import Outcome
 from sledsim import ScenarioError
-from sledsim.scenario import DriveSystem, MemsDevice, PoissonArrival, Run, Scenario, SyntheticWorkload, resolve
-from sledsim.studies.design import design
+from sledsim.scenario import Scenario, resolve
+from sledsim.scenario.models import DriveSystem, MemsDevice, PoissonArrival, Run, SyntheticWorkload
+from sledsim.studies.sled_design import design
 from sledsim.sweep import Evaluation, Sweep, optimise, results
 from sledsim.sweep import run as run_sweep
 

@@ -28,7 +28,7 @@ def test_the_demerit_is_the_distance_between_quantiles() -> None:
 
 
 def test_every_request_stands_beside_what_was_measured(disk_file: Path, measured_file: Path) -> None:
-    found = sledsim.validate_drive(disk_file, measured_file)
+    found = sledsim.studies.validate_drive(disk_file, measured_file)
     lines = [line.split() for line in measured_file.read_text().splitlines()]
     columns = found.columns
     assert columns["lbn"].tolist() == [int(line[2]) for line in lines]
@@ -47,7 +47,7 @@ def test_every_request_stands_beside_what_was_measured(disk_file: Path, measured
 
 
 def test_the_replay_is_closed(disk_file: Path, measured_file: Path) -> None:
-    found = sledsim.validate_drive(disk_file, measured_file)
+    found = sledsim.studies.validate_drive(disk_file, measured_file)
     gaps_ms = [float(line.split()[5]) / 1e3 for line in measured_file.read_text().splitlines()]
     ends = np.cumsum(found.columns["modelled_ms"].astype(float) + gaps_ms)
     drive = sledsim.Device(str(disk_file))
@@ -58,7 +58,7 @@ def test_the_replay_is_closed(disk_file: Path, measured_file: Path) -> None:
 
 
 def test_groups_are_by_operation_and_outcome(disk_file: Path, measured_file: Path) -> None:
-    groups = sledsim.validate_drive(disk_file, measured_file).groups
+    groups = sledsim.studies.validate_drive(disk_file, measured_file).groups
     # Writes have one outcome only: no rows that say the same again.
     assert list(groups) == ["all", "reads", "writes", "reads, Hit", "reads, Miss"]
     assert groups["reads"].requests + groups["writes"].requests == 60
@@ -66,7 +66,7 @@ def test_groups_are_by_operation_and_outcome(disk_file: Path, measured_file: Pat
 
 
 def test_it_can_be_shown_written_and_drawn(disk_file: Path, measured_file: Path, tmp_path: Path) -> None:
-    found = sledsim.validate_drive(disk_file, measured_file)
+    found = sledsim.studies.validate_drive(disk_file, measured_file)
     assert "small-disk against measured.trace" in str(found)
     assert "<table>" in found._repr_html_()
     assert json.loads(found.to_json())["groups"]["all"]["requests"] == 60
@@ -82,10 +82,10 @@ def test_it_can_be_shown_written_and_drawn(disk_file: Path, measured_file: Path,
 
 
 def test_values_can_be_replaced_and_devices_given_otherwise(disk_file: Path, measured_file: Path) -> None:
-    slower = sledsim.validate_drive(disk_file, measured_file, overrides=["device.rotation_rpm=3000"])
-    as_it_is = sledsim.validate_drive({"name": str(disk_file)}, measured_file)
+    slower = sledsim.studies.validate_drive(disk_file, measured_file, overrides=["device.rotation_rpm=3000"])
+    as_it_is = sledsim.studies.validate_drive({"name": str(disk_file)}, measured_file)
     assert slower.agreement.modelled_mean_ms > as_it_is.agreement.modelled_mean_ms
-    assert sledsim.validate_drive("g2", measured_file).device == "g2"
+    assert sledsim.studies.validate_drive("g2", measured_file).device == "g2"
 
 
 def test_the_command_prints_json_and_tables(
@@ -99,7 +99,7 @@ def test_the_command_prints_json_and_tables(
     assert "<svg" in plot.read_text()
     assert data.read_text().startswith("lbn,blocks,read,outcome,measured_ms,modelled_ms\n")
     answer = json.loads(sledsim_cli("validate-drive", disk_file, measured_file, "--json").out)
-    assert answer == sledsim.validate_drive(disk_file, measured_file).to_dict()
+    assert answer == sledsim.studies.validate_drive(disk_file, measured_file).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -144,22 +144,22 @@ def test_a_wrong_drive_is_an_error(
 def test_bad_records_can_be_passed_over(disk_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "some.trace"
     path.write_text("R Hit 0 4 1.0 2.0\nR Hit x 4 1.0 2.0\nW Hit 8 4 1.0 2.0\n")
-    found = sledsim.validate_drive(disk_file, path, skip_bad=1)
+    found = sledsim.studies.validate_drive(disk_file, path, skip_bad=1)
     assert found.columns["lbn"].tolist() == [0, 8]
     with pytest.raises(SledsimError, match="line 2"):
-        sledsim.validate_drive(disk_file, path)
+        sledsim.studies.validate_drive(disk_file, path)
 
 
 def test_a_trace_shows_what_was_measured(sledsim_cli: Callable[..., Outcome], measured_file: Path) -> None:
-    head = sledsim.open_trace(measured_file).head(2)
+    head = sledsim.traces.open_trace(measured_file).head(2)
     assert head["service_ns"].tolist() == [8_000_500, 8_100_500]
     assert head["gap_ns"].tolist() == [0, 1_000_000]
     assert head["outcome"].tolist() == ["Miss", "Miss"]
     assert "service (ms)" in sledsim_cli("trace", "head", measured_file).out
-    rows = sledsim.open_trace(measured_file).relation()
+    rows = sledsim.traces.open_trace(measured_file).relation()
     assert rows.aggregate("count(*), max(service_ns)").fetchall() == [(60, 13_900_500)]
 
 
 def test_the_table_fits_a_terminal(disk_file: Path, measured_file: Path) -> None:
-    found = sledsim.validate_drive(disk_file, measured_file)
+    found = sledsim.studies.validate_drive(disk_file, measured_file)
     assert max(map(len, str(found).splitlines())) <= 80

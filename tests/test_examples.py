@@ -31,7 +31,7 @@ def test_the_closed_example_keeps_its_clients() -> None:
 
 
 def test_the_replay_example_serves_its_trace() -> None:
-    records = sledsim.open_trace(EXAMPLES / "office.csv").info().records
+    records = sledsim.traces.open_trace(EXAMPLES / "office.csv").info().records
     assert sledsim.run(EXAMPLES / "replay.toml").requests.completed == records
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sledsim
-from sledsim import RunError, ScenarioError, TraceError
+from sledsim import RunError, ScenarioError, TraceError, studies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def test_a_file_and_its_line_are_told(tmp_path: Path) -> None:
     trace = tmp_path / "bad.csv"
     trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,0,none,R\n")
     with pytest.raises(TraceError) as told:
-        list(sledsim.open_trace(trace))
+        list(sledsim.traces.open_trace(trace))
     error = told.value
     assert (error.kind, error.file, error.line, error.field) == ("record", str(trace), 3, "length")
     assert error.value == '"none"'
@@ -105,17 +105,17 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
 @pytest.mark.parametrize(
     ("wrongly", "kind", "path", "value", "suggestion"),
     [
-        (lambda: sledsim.open_trace("none.csv"), "unreadable", None, "none.csv", None),
-        (lambda: sledsim.open_trace("none.csv", skip_bad=-1), "out-of-range", "skip_bad", -1, None),
+        (lambda: sledsim.traces.open_trace("none.csv"), "unreadable", None, "none.csv", None),
+        (lambda: sledsim.traces.open_trace("none.csv", skip_bad=-1), "out-of-range", "skip_bad", -1, None),
         (lambda: sledsim.sweep.results("none.sweep"), "unreadable", None, "none.sweep", None),
-        (lambda: sledsim.hit_ratio("none.csv", "lru", 0), "out-of-range", "pages", 0, None),
-        (lambda: sledsim.hit_ratio("none.csv", "lru", 2.5), "out-of-range", "pages", 2.5, None),  # type: ignore[arg-type]
-        (lambda: sledsim.hit_ratio("none.csv", ["lru"], ["3 q"]), "wrong-type", "pages", "3 q", None),  # type: ignore[list-item]
-        (lambda: sledsim.open_trace("none.csv", skip_bad=True), "wrong-type", "skip_bad", True, None),
-        (lambda: sledsim.specificity("sdff"), "unknown-name", "role", "sdff", "sdf"),
-        (lambda: sledsim.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
+        (lambda: studies.hit_ratio("none.csv", "lru", 0), "out-of-range", "pages", 0, None),
+        (lambda: studies.hit_ratio("none.csv", "lru", 2.5), "out-of-range", "pages", 2.5, None),  # type: ignore[arg-type]
+        (lambda: studies.hit_ratio("none.csv", ["lru"], ["3 q"]), "wrong-type", "pages", "3 q", None),  # type: ignore[list-item]
+        (lambda: sledsim.traces.open_trace("none.csv", skip_bad=True), "wrong-type", "skip_bad", True, None),
+        (lambda: studies.specificity("sdff"), "unknown-name", "role", "sdff", "sdf"),
+        (lambda: studies.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
         (lambda: sledsim.run(3), "wrong-type", None, 3, None),  # type: ignore[arg-type]
-        (lambda: sledsim.import_disksim("."), "unreadable", "path", ".", None),
+        (lambda: sledsim.scenario.import_disksim("."), "unreadable", "path", ".", None),
         (lambda: sledsim.run(document(), timeline="x"), "wrong-type", "timeline", "x", None),  # type: ignore[arg-type]
         (lambda: sledsim.run(document()).plot("respons"), "unknown-name", "kind", "respons", "response"),
         (lambda: sledsim.Device("g2").plot("cruve"), "unknown-name", "kind", "cruve", "curve"),
@@ -134,11 +134,41 @@ def test_errors_made_in_python_are_data_too(
 @pytest.mark.parametrize(
     ("wrongly", "kind", "path", "value", "begins"),
     [
-        (lambda: sledsim.specificity("sdf", rate_per_s=-3), "out-of-range", "rate_per_s", -3, "rate_per_s = -3 is out"),
-        (lambda: sledsim.merit("sdf", rate_per_s=1e99), "out-of-range", "rate_per_s", 1e99, "rate_per_s = 1e+99 is"),
-        (lambda: sledsim.specificity("sdf", without="none:A"), "unreadable", "without", "none:A", "no module none"),
-        (lambda: sledsim.specificity("sdf", disk="uberdisc"), "unknown-name", "disk", "uberdisc", 'disk = "uberdisc"'),
-        (lambda: sledsim.specificity("sdf", fit_bytes=-1), "out-of-range", "fit_bytes", -1, "fit_bytes = -1 is out"),
+        (
+            lambda: studies.specificity("sdf", rate_per_s=-3),
+            "out-of-range",
+            "rate_per_s",
+            -3,
+            "rate_per_s = -3 is out",
+        ),
+        (
+            lambda: studies.merit("sdf", rate_per_s=1e99),
+            "out-of-range",
+            "rate_per_s",
+            1e99,
+            "rate_per_s = 1e+99 is",
+        ),
+        (
+            lambda: studies.specificity("sdf", without="none:A"),
+            "unreadable",
+            "without",
+            "none:A",
+            "no module none",
+        ),
+        (
+            lambda: studies.specificity("sdf", disk="uberdisc"),
+            "unknown-name",
+            "disk",
+            "uberdisc",
+            'disk = "uberdisc"',
+        ),
+        (
+            lambda: studies.specificity("sdf", fit_bytes=-1),
+            "out-of-range",
+            "fit_bytes",
+            -1,
+            "fit_bytes = -1 is out",
+        ),
         (lambda: sledsim.device("g2", tipps=3), "unknown-key", "tipps", None, "unknown key tipps: did you mean"),
         (
             lambda: sledsim.device("g2", active_tips=9000),
@@ -149,20 +179,44 @@ def test_errors_made_in_python_are_data_too(
         ),
         (lambda: sledsim.device("none:A"), "unreadable", "name", "none:A", "no module none"),
         (lambda: sledsim.Device("g22"), "unknown-name", "name", "g22", 'name = "g22" is not known'),
-        (lambda: sledsim.matched_disk("g22"), "unknown-name", "device", "g22", 'device = "g22" is not known'),
-        (lambda: sledsim.matched_disk("g2", base="g3"), "unsupported", "base", "g3", "g3 is MEMS storage"),
+        (lambda: studies.matched_disk("g22"), "unknown-name", "device", "g22", 'device = "g22" is not known'),
+        (lambda: studies.matched_disk("g2", base="g3"), "unsupported", "base", "g3", "g3 is MEMS storage"),
         (
-            lambda: sledsim.matched_disk({"name": "g2", "bit_nm": 0}),
+            lambda: studies.matched_disk({"name": "g2", "bit_nm": 0}),
             "out-of-range",
             "device.bit_nm",
             0,
             "device.bit_nm = 0",
         ),
-        (lambda: sledsim.relation("none.toml"), "unreadable", "device", "none.toml", 'device = "none.toml": '),
-        (lambda: sledsim.relation("g2", layouts=["rows"]), "unknown-name", "layouts", "rows", "no layout 'rows'"),
-        (lambda: sledsim.merit("equivalent", without="rows"), "unknown-name", "without", "rows", "no layout 'rows'"),
-        (lambda: sledsim.design("g22"), "unknown-name", "source", "g22", "there is no drawing g22"),
-        (lambda: sledsim.cost(document(), mems="g22"), "unknown-name", "mems", "g22", 'mems = "g22" is not known'),
+        (
+            lambda: studies.relation_times("none.toml"),
+            "unreadable",
+            "device",
+            "none.toml",
+            'device = "none.toml": ',
+        ),
+        (
+            lambda: studies.relation_times("g2", layouts=["rows"]),
+            "unknown-name",
+            "layouts",
+            "rows",
+            "no layout 'rows'",
+        ),
+        (
+            lambda: studies.merit("equivalent", without="rows"),
+            "unknown-name",
+            "without",
+            "rows",
+            "no layout 'rows'",
+        ),
+        (lambda: studies.design("g22"), "unknown-name", "source", "g22", "there is no drawing g22"),
+        (
+            lambda: studies.cost(document(), mems="g22"),
+            "unknown-name",
+            "mems",
+            "g22",
+            'mems = "g22" is not known',
+        ),
         (lambda: sledsim.replay("none.csv", scheduler="spf"), "unknown-name", "scheduler", "spf", 'scheduler = "spf"'),
         (lambda: sledsim.replay("none.csv", "none:A"), "unreadable", "device", "none:A", "no module none"),
     ],
@@ -194,7 +248,7 @@ def test_arguments_of_a_replay_are_told_and_offered_in_words_of_python(tmp_path:
     assert (caught.value.path, caught.value.setting) == ("workload.fit", "workload.fit=scal")
     own = tmp_path / "own.toml"
     own.write_text('base = "g2"\n[values]\nbit_nm = -4\n')
-    for wrongly in (lambda: sledsim.replay(trace, str(own)), lambda: sledsim.matched_disk(str(own))):
+    for wrongly in (lambda: sledsim.replay(trace, str(own)), lambda: studies.matched_disk(str(own))):
         with pytest.raises(ScenarioError, match=r"out of range: [^()]*[(]nm[)] from 1 to 10000$") as caught:
             wrongly()
         assert (caught.value.path, caught.value.file, caught.value.line) == ("values.bit_nm", str(own), 3)
@@ -213,7 +267,7 @@ def test_a_run_that_fails_in_a_replay_keeps_what_it_found(tmp_path: Path, monkey
 def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "small.csv").write_text(HEADER)
     with pytest.raises(TraceError) as caught:
-        sledsim.open_trace(tmp_path / "smal.csv")
+        sledsim.traces.open_trace(tmp_path / "smal.csv")
     assert caught.value.suggestion == str(tmp_path / "small.csv")
     assert caught.value.file == caught.value.value == str(tmp_path / "smal.csv")
 
@@ -229,10 +283,10 @@ def test_typed_classes_tell_all_their_faults() -> None:
         ("wrong-type", "system", 4, None),
         ("unknown-key", "foo", None, None),
     ]
-    assert faults_of(sledsim.scenario.SyntheticWorkload, arrival={"kind": "poison"}) == [
+    assert faults_of(sledsim.scenario.models.SyntheticWorkload, arrival={"kind": "poison"}) == [
         ("unknown-name", "arrival.kind", "poison", "poisson")
     ]
-    assert faults_of(sledsim.scenario.DriveSystem, device="g2", schedulr="x", batch_max="y") == [
+    assert faults_of(sledsim.scenario.models.DriveSystem, device="g2", schedulr="x", batch_max="y") == [
         ("unknown-key", "schedulr", None, "scheduler"),
         ("wrong-type", "batch_max", "y", None),
     ]

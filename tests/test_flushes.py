@@ -106,13 +106,13 @@ def test_results_count_flushes_apart(tmp_path: Path, sledsim_cli: Callable[..., 
 def test_traces_keep_them_both_ways(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(TRACE)
-    trace = sledsim.open_trace(path)
+    trace = sledsim.traces.open_trace(path)
     assert trace.head()["flush"].tolist() == [False, True, False]
     assert trace.head()["fua"].tolist() == [False, False, True]
     for name in ("again.parquet", "again.csv"):
         copy = tmp_path / name
         assert trace.convert(copy) == 3
-        assert {key: column.tolist() for key, column in sledsim.open_trace(copy).head().items()} == {
+        assert {key: column.tolist() for key, column in sledsim.traces.open_trace(copy).head().items()} == {
             key: column.tolist() for key, column in trace.head().items()
         }
     assert (tmp_path / "again.csv").read_text() == TRACE

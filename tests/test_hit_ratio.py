@@ -67,7 +67,7 @@ def references_of(path: Path, page_bytes: int) -> list[tuple[int, int]]:
 def test_hits_are_those_of_a_plain_count(mixed_file: Path, page_bytes: int, requests: int) -> None:
     mixed_file.write_text("\n".join([*mixed_file.read_text().splitlines()[: 1 + requests], ""]))
     references = references_of(mixed_file, page_bytes)
-    found = sledsim.hit_ratio(mixed_file, pages=[10, 100, 100_000], page_bytes=page_bytes)
+    found = sledsim.studies.hit_ratio(mixed_file, pages=[10, 100, 100_000], page_bytes=page_bytes)
     assert (found.requests, found.references, found.page_bytes) == (requests, len(references), page_bytes)
     assert found.format == "csv"
     for cache in found.caches:
@@ -76,20 +76,20 @@ def test_hits_are_those_of_a_plain_count(mixed_file: Path, page_bytes: int, requ
 
 
 def test_one_pass_serves_every_cache(mixed_file: Path) -> None:
-    together = sledsim.hit_ratio(mixed_file, POLICIES, [20, 200])
+    together = sledsim.studies.hit_ratio(mixed_file, POLICIES, [20, 200])
     assert [(cache.label, cache.pages) for cache in together.caches] == [(p, n) for n in (20, 200) for p in POLICIES]
     for policy in POLICIES:
-        alone = sledsim.hit_ratio(mixed_file, policy, 200)
+        alone = sledsim.studies.hit_ratio(mixed_file, policy, 200)
         assert alone.caches[0].hit_ratio == together.ratio(policy, 200)
     # All of it fits: whatever the policy, only what was never there before is missed.
     misses = len(set(references_of(mixed_file, 4096)))
-    everything = sledsim.hit_ratio(mixed_file, POLICIES, 10 * misses)
+    everything = sledsim.studies.hit_ratio(mixed_file, POLICIES, 10 * misses)
     assert {cache.hits for cache in everything.caches} == {everything.references - misses}
 
 
 def test_parameters_are_part_of_a_policys_name(mixed_file: Path) -> None:
     policies: list[str | Mapping[str, Any]] = ["2q", "2q:in_share=0.5", {"name": "slru", "protected_share": 0.0}, "lru"]
-    found = sledsim.hit_ratio(mixed_file, policies, 50)
+    found = sledsim.studies.hit_ratio(mixed_file, policies, 50)
     assert [cache.label for cache in found.caches] == ["2q", "2q:in_share=0.5", "slru:protected_share=0", "lru"]
     assert found.caches[1].policy == {"name": "2q", "in_share": 0.5, "out_share": 0.5}
     # A cache without a protected segment is an LRU cache.
@@ -97,18 +97,18 @@ def test_parameters_are_part_of_a_policys_name(mixed_file: Path) -> None:
 
 
 def test_the_same_cache_is_tried_once(mixed_file: Path) -> None:
-    assert len(sledsim.hit_ratio(mixed_file, ["lru", "lru"], [5, 5]).caches) == 1
+    assert len(sledsim.studies.hit_ratio(mixed_file, ["lru", "lru"], [5, 5]).caches) == 1
 
 
 def test_parquet_traces(mixed_file: Path) -> None:
-    plain, columnar = sledsim.hit_ratio(mixed_file), sledsim.hit_ratio(parquet_of(mixed_file))
+    plain, columnar = sledsim.studies.hit_ratio(mixed_file), sledsim.studies.hit_ratio(parquet_of(mixed_file))
     assert columnar.format == "parquet"
     assert columnar.caches == plain.caches
 
 
 def test_progress_is_told(mixed_file: Path) -> None:
     told: list[tuple[int, int | None, float, float | None]] = []
-    sledsim.hit_ratio(mixed_file, page_bytes=16, progress=lambda *now: told.append(now))
+    sledsim.studies.hit_ratio(mixed_file, page_bytes=16, progress=lambda *now: told.append(now))
     requests = [now[0] for now in told]
     assert requests == sorted(requests)
     assert requests[-1] == 4000
@@ -119,7 +119,7 @@ def test_what_a_progress_function_raises_ends_the_count(mixed_file: Path) -> Non
         raise ValueError("enough")
 
     with pytest.raises(ValueError, match="enough"):
-        sledsim.hit_ratio(mixed_file, progress=refuse)
+        sledsim.studies.hit_ratio(mixed_file, progress=refuse)
 
 
 @pytest.mark.parametrize(
@@ -143,21 +143,21 @@ def test_what_is_wrong_is_named(
     trace_file: Path, policy: object, pages: object, options: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ScenarioError, match=said.replace("(", r"\(")):
-        sledsim.hit_ratio(trace_file, policy, pages, **options)  # type: ignore[arg-type]
+        sledsim.studies.hit_ratio(trace_file, policy, pages, **options)  # type: ignore[arg-type]
 
 
 def test_a_trace_that_cannot_be_read(tmp_path: Path, trace_file: Path) -> None:
     with pytest.raises(TraceError, match="no such file"):
-        sledsim.hit_ratio(tmp_path / "none.csv")
+        sledsim.studies.hit_ratio(tmp_path / "none.csv")
     trace_file.write_text(trace_file.read_text() + "1,0,x,1,R\n")
     with pytest.raises(TraceError, match="line 52"):
-        sledsim.hit_ratio(trace_file)
-    assert sledsim.hit_ratio(trace_file, skip_bad=1).skipped == 1
+        sledsim.studies.hit_ratio(trace_file)
+    assert sledsim.studies.hit_ratio(trace_file, skip_bad=1).skipped == 1
 
 
 def test_a_cache_that_was_not_tried(trace_file: Path) -> None:
     with pytest.raises(SledsimError, match="lru of 1000"):
-        sledsim.hit_ratio(trace_file).ratio("arc", 1000)
+        sledsim.studies.hit_ratio(trace_file).ratio("arc", 1000)
 
 
 def test_the_table_has_a_row_for_each_size(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
@@ -185,7 +185,7 @@ def test_the_miss_ratio_curve_shows_what_was_not_hit(
     asked = ["--policy", "lru", "--policy", "arc", "--pages", "1,5,20", "--plot", picture]
     assert sledsim_cli("hit-ratio", trace_file, *asked).status == 0
     assert "<svg" in picture.read_text()
-    found = sledsim.hit_ratio(trace_file, ["lru", "arc"], [1, 5, 20])
+    found = sledsim.studies.hit_ratio(trace_file, ["lru", "arc"], [1, 5, 20])
     chart = found.plot().to_dict()
     [rows] = chart["datasets"].values()
     assert [(row["policy"], row["pages"]) for row in rows] == [(each.label, each.pages) for each in found.caches]
@@ -242,8 +242,8 @@ def test_a_trace_of_flushes_alone_has_no_hit_ratio(sledsim_cli: Callable[..., Ou
 
 
 def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
-    assert [each["name"] for each in sledsim.cache_policies()] == POLICIES
-    assert json.loads(sledsim_cli("cache-policies", "--json").out) == sledsim.cache_policies()
+    assert list(sledsim.caches.catalog()) == POLICIES
+    assert json.loads(sledsim_cli("cache-policies", "--json").out) == sledsim.caches.catalog().to_dict()
     table = sledsim_cli("cache-policies").out
     assert "in_share = 0.25, out_share = 0.5" in table
 

@@ -53,7 +53,7 @@ def drive(name: str) -> Path:
 
 
 def test_an_import_says_in_a_line_what_it_is(simple: Path) -> None:
-    found = sledsim.import_disksim(simple)
+    found = sledsim.scenario.import_disksim(simple)
     assert repr(found).startswith("<DiskSimImport SD: simpledisk-constant, ")
     assert f"{len(found.notes)} parameters not carried over, {len(found.lost)} of which change results" in repr(found)
     assert sledsim.Device(found.device).capacity_blocks == 100_000
@@ -69,7 +69,7 @@ def test_a_device_file_is_written_and_can_be_run(
     assert "simple.diskspecs:6: Bulk sector transfer time = 0.25" in found.err
     text = out.read_text()
     # What has no effect would hide what has: it is counted, and told in the file.
-    idle = sum(not note.changes_results for note in sledsim.import_disksim(simple).notes)
+    idle = sum(not note.changes_results for note in sledsim.scenario.import_disksim(simple).notes)
     assert found.err.splitlines()[-1].startswith(f"no effect here: {idle} parameters")
     assert len(found.err.splitlines()) == 3
     assert "Print stats" in text
@@ -89,11 +89,11 @@ def test_without_a_file_to_write_the_text_is_printed(sledsim_cli: Callable[..., 
     found = sledsim_cli("import", "disksim", simple)
     assert found.status == 0
     assert 'mechanism = "simpledisk-constant"' in found.out
-    assert found.out == sledsim.import_disksim(simple).device_file
+    assert found.out == sledsim.scenario.import_disksim(simple).device_file
 
 
 def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
-    found = sledsim.import_disksim(simple)
+    found = sledsim.scenario.import_disksim(simple)
     assert (found.name, found.device["mechanism"], found.device["access_ms"]) == ("SD", "simpledisk-constant", 10.0)
     assert [(note.name, note.line) for note in found.lost] == [("Bulk sector transfer time", 6)]
     workload = {"arrival": {"kind": "closed", "outstanding": 1}}

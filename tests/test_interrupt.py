@@ -125,9 +125,9 @@ def blank_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("use", ["head", "info", "hit_ratio"])
 def test_ctrl_c_ends_a_trace_of_blank_lines(use: str, blank_trace: Path, pressed: Callable[[float], None]) -> None:
     uses: dict[str, Callable[[], object]] = {
-        "head": lambda: sledsim.open_trace(blank_trace).head(),
-        "info": lambda: sledsim.open_trace(blank_trace).info(),
-        "hit_ratio": lambda: sledsim.hit_ratio(blank_trace, ["lru"], [10]),
+        "head": lambda: sledsim.traces.open_trace(blank_trace).head(),
+        "info": lambda: sledsim.traces.open_trace(blank_trace).info(),
+        "hit_ratio": lambda: sledsim.studies.hit_ratio(blank_trace, ["lru"], [10]),
     }
     pressed(0.3)
     with pytest.raises(KeyboardInterrupt):

@@ -161,14 +161,14 @@ def test_a_larger_lru_cache_holds_what_a_smaller_one_holds(numbers: range, tmp_p
     for scene in scenes(numbers, tmp_path):
         path, pages = references(scene, 400)
         sizes = sorted(scene.random.sample(range(2, 300), 6))
-        found = sledsim.hit_ratio(path, "lru", [*sizes, 1_000])
+        found = sledsim.studies.hit_ratio(path, "lru", [*sizes, 1_000])
         hits = [cache.hits for cache in found.caches]
         assert hits == sorted(hits), scene.number
         assert hits == [lru_hits(pages, size) for size in [*sizes, 1_000]], scene.number
         # A ghost list may give up what there is room for, so that of the policies with one only a part is exact.
-        whole = sledsim.hit_ratio(path, ["fifo", "clock", "lru"], 1_000)
+        whole = sledsim.studies.hit_ratio(path, ["fifo", "clock", "lru"], 1_000)
         assert {cache.hits for cache in whole.caches} == {len(pages) - len(set(pages))}, scene.number
-        every = sledsim.hit_ratio(path, random_scenarios.REPLACEMENTS, [3, 30])
+        every = sledsim.studies.hit_ratio(path, random_scenarios.REPLACEMENTS, [3, 30])
         assert all(0 <= cache.hits <= len(pages) - len(set(pages)) for cache in every.caches), scene.number
 
 
@@ -183,7 +183,7 @@ def test_a_ram_cache_hits_as_its_policy_does_by_itself(numbers: range, tmp_path:
         document = replay(path, cache | {"policy": {"name": policy}}, mode="outstanding", outstanding=1)
         result = sledsim.run(document, check=True)
         [below] = [each for each in result["components"] if each["kind"] == "drive"]
-        found = sledsim.hit_ratio(path, policy, size).caches[0].hits
+        found = sledsim.studies.hit_ratio(path, policy, size).caches[0].hits
         assert below["requests"] == 150 - found, (scene.number, policy)
 
 

@@ -147,8 +147,8 @@ def test_halves_of_characters_are_refused(
         lambda: sledsim.run({**scenario, text: 1}),
         lambda: sledsim.run(f"title = '{text}'\n{TOML}"),
         lambda: sledsim.Device(text),
-        lambda: sledsim.open_trace(tmp_path / text),
-        lambda: sledsim.import_disksim(tmp_path / text),
+        lambda: sledsim.traces.open_trace(tmp_path / text),
+        lambda: sledsim.scenario.import_disksim(tmp_path / text),
     ):
         with pytest.raises(sledsim.SledsimError):
             load()

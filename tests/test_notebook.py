@@ -87,7 +87,7 @@ def test_lists_of_the_catalogue_are_tables() -> None:
 
 
 def test_a_trace_shows_its_first_records(trace_file: Path) -> None:
-    text = shown(sledsim.open_trace(trace_file))
+    text = shown(sledsim.traces.open_trace(trace_file))
     assert "small.csv (csv): the first records" in text
     assert text.count("4,096") == 10
 

@@ -10,9 +10,10 @@ import pytest
 
 import sledsim
 from conftest import EXAMPLES, ROOT
-from sledsim import Sampling, SledsimError
+from sledsim import SledsimError
 from sledsim.runs.confidence import Interval
 from sledsim.scenario.system_tree import drives_in
+from sledsim.studies import Sampling
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
 from sledsim.studies.objective.objective_tests import RULE, VERDICTS, ObjectiveTest, percent
 from sledsim.studies.objective.roles import role_named
@@ -40,21 +41,21 @@ def first_and_slow(*values: str) -> list[Any]:
 
 @pytest.mark.parametrize("device", first_and_slow("g2", "g1", "g3", "griffin1999"))
 def test_the_fitted_disk_has_the_mean_access_time_of_its_device(device: str) -> None:
-    fit = sledsim.matched_disk(device)
+    fit = sledsim.studies.matched_disk(device)
     # The fit's own tolerance, on the sample that it was made with.
     assert fit.disk_ms == pytest.approx(fit.mems_ms, rel=0.002)
     disk, mems = sledsim.Device(fit.device), sledsim.Device(device)
-    assert isinstance(disk, sledsim.DiskDrive)
+    assert isinstance(disk, sledsim.devices.DiskDrive)
     assert disk.capacity_blocks == mems.capacity_blocks
     # Seeks beside revolutions are those of the disk that it was made from.
     base = sledsim.Device("uberdisk")
-    assert isinstance(base, sledsim.DiskDrive)
+    assert isinstance(base, sledsim.devices.DiskDrive)
     assert disk.rotation_ms == pytest.approx(fit.factor * base.rotation_ms, rel=1e-6)  # whole nanoseconds
     assert disk.seek_ms([1, 100, 2000]) == pytest.approx(fit.factor * base.seek_ms([1, 100, 2000]), abs=2e-6)
 
 
 def test_the_fit_holds_on_another_sample() -> None:
-    fit = sledsim.matched_disk("g2")
+    fit = sledsim.studies.matched_disk("g2")
     scenario = {"seed": 9, "workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "run": {"requests": 20_000}}
     disk, mems = (
         sledsim.run({**scenario, "system": {"device": dict(device)}})["service"]["mean_ms"]
@@ -66,33 +67,33 @@ def test_the_fit_holds_on_another_sample() -> None:
 
 @pytest.mark.parametrize("base", first_and_slow("superdisk", "cheetah73"))
 def test_a_disk_of_any_curve_can_be_fitted(base: str) -> None:
-    fit = sledsim.matched_disk("g2", base=base)
+    fit = sledsim.studies.matched_disk("g2", base=base)
     assert mean_access_ms(fit.device, 4096) == fit.disk_ms == pytest.approx(fit.mems_ms, rel=0.002)
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(SledsimError, match="uberdisk is a disk drive: a disk is fitted to MEMS storage"):
-        sledsim.matched_disk("uberdisk")
+        sledsim.studies.matched_disk("uberdisk")
     with pytest.raises(SledsimError, match="g3 is MEMS storage: it is a disk that is fitted"):
-        sledsim.matched_disk("g2", base="g3")
+        sledsim.studies.matched_disk("g2", base="g3")
     with pytest.raises(SledsimError, match=r"hp_c2247a has 1\.052 GB, and g2 3\.456 GB"):
-        sledsim.matched_disk("g2", base="hp_c2247a")
+        sledsim.studies.matched_disk("g2", base="hp_c2247a")
     with pytest.raises(SledsimError, match=r"atlas10k can't be made as fast as g2.*its bus and commands"):
-        sledsim.matched_disk("g2", base="atlas10k")
+        sledsim.studies.matched_disk("g2", base="atlas10k")
 
 
 def test_replacing_a_device_is_not_specific() -> None:
     # Section 5.3 of schlosser2004: in an array MEMS storage is a fast disk; 15.1 ms become 5.24 on either.
     with_role, without = EXAMPLES / "augmented-disk.toml", EXAMPLES / "busy-disk.toml"
-    found = sledsim.specificity(with_role, without=without, sampling=FEW)
+    found = sledsim.studies.specificity(with_role, without=without, sampling=FEW)
     assert found.verdict == "not specific"
     # The claim array-not-specific allows 5 % between the means.
     assert abs(found.decisive.mean) < 0.05
     gains = [case.gain.mean for case in found.cases if case.gain]
     assert len(gains) == 2
     assert min(gains) > 0.5
-    assert sledsim.merit(with_role, without=without, sampling=FEW).verdict == "has merit"
-    alone = sledsim.specificity(with_role, sampling=FEW)
+    assert sledsim.studies.merit(with_role, without=without, sampling=FEW).verdict == "has merit"
+    alone = sledsim.studies.specificity(with_role, sampling=FEW)
     assert alone.verdict == "not specific"
     assert [case.mean for case in alone.cases] == [case.mean for case in found.cases if case.gain]
 
@@ -107,26 +108,28 @@ def test_rewriting_in_place_is_specific() -> None:
         "system": {"device": "g2"},
         "run": {"requests": 500},
     }
-    found = sledsim.specificity(again, sampling=Sampling(replications=4))
+    found = sledsim.studies.specificity(again, sampling=Sampling(replications=4))
     assert found.verdict == "specific"
     assert found.decisive.low > 0.5
 
 
 def test_sdf_has_merit_only_where_nothing_settles() -> None:
     # Figures 4 and 8 of schlosser2004.
-    assert sledsim.merit("sdf", sampling=FEW).verdict == "no merit"
-    assert sledsim.merit("sdf", sampling=FEW, overrides=NO_SETTLING).verdict == "has merit"
+    assert sledsim.studies.merit("sdf", sampling=FEW).verdict == "no merit"
+    assert sledsim.studies.merit("sdf", sampling=FEW, overrides=NO_SETTLING).verdict == "has merit"
 
 
 @pytest.mark.slow
 def test_sdf_is_more_specific_where_nothing_settles() -> None:
-    settled, unsettled = (sledsim.specificity("sdf", sampling=FEW, overrides=each) for each in ([], NO_SETTLING))
+    settled, unsettled = (
+        sledsim.studies.specificity("sdf", sampling=FEW, overrides=each) for each in ([], NO_SETTLING)
+    )
     assert settled.verdict == "not specific"
     assert unsettled.decisive.mean > settled.decisive.mean + RULE
 
 
 def test_sptf_is_no_more_specific_than_a_disk_makes_it() -> None:
-    found = sledsim.specificity("sptf", sampling=FEW)
+    found = sledsim.studies.specificity("sptf", sampling=FEW)
     assert found.verdict == "not specific"
     assert found.decisive.high < 0, "knowing the angle of the platters is worth more"
 
@@ -134,15 +137,15 @@ def test_sptf_is_no_more_specific_than_a_disk_makes_it() -> None:
 @pytest.mark.parametrize("layout", first_and_slow("equivalent", "tip-subset"))
 def test_layouts_over_tips_are_specific_and_have_merit(layout: str) -> None:
     # Section 6.1.1: the layout passes both tests.
-    found = sledsim.specificity(layout)
+    found = sledsim.studies.specificity(layout)
     assert found.verdict == "specific"
     assert found.cases[-1].role == f"pages (no {layout})"
     assert found.cases[-1].gain == Interval(0.0, 0.0, 0.0)
-    assert sledsim.merit(layout).verdict == "has merit"
+    assert sledsim.studies.merit(layout).verdict == "has merit"
 
 
 def test_a_layout_against_itself_gains_nothing() -> None:
-    assert sledsim.merit("column-major", without="column-major").decisive == Interval(0.0, 0.0, 0.0)
+    assert sledsim.studies.merit("column-major", without="column-major").decisive == Interval(0.0, 0.0, 0.0)
 
 
 def test_the_runs_differ_only_in_the_device() -> None:
@@ -161,27 +164,27 @@ def test_the_runs_differ_only_in_the_device() -> None:
 def test_energy_is_a_measure_of_merit() -> None:
     ready, stopping = ({**READS, "system": {"device": "g2", "spin_down": policy}} for policy in ("never", "immediate"))
     sampling = Sampling(replications=3, metric="energy.total_j")
-    found = sledsim.merit(stopping, without=ready, sampling=sampling)
+    found = sledsim.studies.merit(stopping, without=ready, sampling=sampling)
     assert found.measure == "energy, total (J)"
     for case, scenario in zip(found.cases, (ready, stopping), strict=True):
         runs = [sledsim.run({**scenario, "seed": seed})["energy"]["total_j"] for seed in (1, 2, 3)]
         assert case.mean.mean == pytest.approx(np.mean(runs), rel=1e-12)
     assert found.verdict == "has merit"
-    assert sledsim.merit(stopping, without=ready, sampling=Sampling(replications=3)).decisive.high < 0
+    assert sledsim.studies.merit(stopping, without=ready, sampling=Sampling(replications=3)).decisive.high < 0
     with pytest.raises(SledsimError, match=r"no energy\.total_j was found; energies need devices"):
-        sledsim.specificity(stopping, without=ready, sampling=sampling)
+        sledsim.studies.specificity(stopping, without=ready, sampling=sampling)
 
 
 def test_nothing_can_be_saved_of_nothing() -> None:
     waits = Sampling(replications=2, requests=50, metric="wait.mean_ms")
     alone = {**READS, "workload": {"arrival": {"kind": "closed", "outstanding": 1}}}
     with pytest.raises(SledsimError, match="is 0 without the role"):
-        sledsim.merit(alone, without=alone, sampling=waits)
+        sledsim.studies.merit(alone, without=alone, sampling=waits)
 
 
 def test_a_disk_gets_nothing_that_only_sleds_do() -> None:
     system = {"device": "g2", "subsector": True, "spin_down": "immediate"}
-    found = sledsim.specificity({**READS, "system": system}, sampling=Sampling(replications=2, requests=200))
+    found = sledsim.studies.specificity({**READS, "system": system}, sampling=Sampling(replications=2, requests=200))
     assert [case.device for case in found.cases] == ["g2", "uberdisk like g2"]
     assert not list(drives_in({"kind": "volumes", "members": []}))
 
@@ -191,13 +194,13 @@ def test_a_trace_is_cut_into_stretches(tmp_path: Path) -> None:
     rows = [f"{i * 2_000_000},0,{i * 7919 % 100_000 * 4096},4096,R" for i in range(900)]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
     replayed = {"workload": {"kind": "trace", "path": str(trace)}, "system": {"device": "g2"}}
-    found = sledsim.specificity(replayed, sampling=Sampling(replications=2))
+    found = sledsim.studies.specificity(replayed, sampling=Sampling(replications=2))
     assert found.sampled_by == "30 stretches of the trace"
     assert found.decisive.low < found.decisive.mean < found.decisive.high
     result = sledsim.run(replayed, overrides=["device.overhead_ms=0"])
     assert found.cases[0].mean.mean == pytest.approx(result["response"]["mean_ms"], rel=1e-9)
     with pytest.raises(SledsimError, match=r"of the stretches of a trace only response\.mean_ms"):
-        sledsim.specificity(replayed, sampling=Sampling(metric="response.p99_ms"))
+        sledsim.studies.specificity(replayed, sampling=Sampling(metric="response.p99_ms"))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +272,7 @@ def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[...,
     assert "verdict" in printed.out
     assert "Specificity of sdf" in (tmp_path / "gains.json").read_text()
     found = json.loads(sledsim_cli("merit", "sptf", "--without", "fcfs", *few, "--json").out)
-    expected = sledsim.merit("sptf", without="fcfs", sampling=Sampling(replications=3, requests=2000))
+    expected = sledsim.studies.merit("sptf", without="fcfs", sampling=Sampling(replications=3, requests=2000))
     assert found["verdict"] == expected.verdict
     assert found["decisive"]["mean"] == expected.decisive.mean
     assert [case["role"] for case in found["cases"]] == ["fcfs", "sptf"]

@@ -73,7 +73,7 @@ def test_the_front_keeps_the_constraints_and_some_designs_break_them(found: Sear
 def test_what_is_said_of_a_design_is_what_a_run_of_it_gives(found: SearchOutcome) -> None:
     best = found.front[0]
     result = sledsim.run(BASE, overrides={**best.values, "seed": 1})
-    device = sledsim.MemsStorage("g2", overrides=best.values)
+    device = sledsim.devices.MemsStorage("g2", overrides=best.values)
     assert best.objectives == (device.capacity_bytes / 1e9, result.response.mean_ms)
 
 
@@ -187,7 +187,7 @@ def test_cost_is_the_sum_of_what_is_bought() -> None:
     )
     prices = {"mems_per_gb": 2.0, "mems_per_sled": 10.0, "mems_per_tip": 0.01, "ram_per_gb": 100.0}
     quantity = measured({}, scenario, prices)
-    device = sledsim.MemsStorage("g2", sleds=2)
+    device = sledsim.devices.MemsStorage("g2", sleds=2)
     one = 2 * (10.0 + 0.01 * 6400) + 2.0 * device.capacity_bytes / 1e9
     assert quantity("cost") == pytest.approx(3 * one + 100.0, rel=1e-12)
     assert quantity("cost_per_gb") == pytest.approx(quantity("cost") / quantity("capacity"), rel=1e-12)

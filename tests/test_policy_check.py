@@ -27,9 +27,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [each["name"] for each in sledsim.schedulers.catalog()])
+@pytest.mark.parametrize("name", list(sledsim.schedulers.catalog()))
 def test_built_in_schedulers_keep_to_the_contract(name: str) -> None:
-    found = sledsim.check_policy(name)
+    found = sledsim.runs.check_policy(name)
     assert found.passed, str(found)
     assert len(found.verdicts) == 9
 
@@ -37,7 +37,7 @@ def test_built_in_schedulers_keep_to_the_contract(name: str) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["Fcfs", "Clook", "Sptf", "AgedSptf"])
 def test_classes_keep_to_the_contract(name: str) -> None:
-    found = sledsim.check_policy(f"custom_schedulers:{name}")
+    found = sledsim.runs.check_policy(f"custom_schedulers:{name}")
     assert found.passed, str(found)
 
 
@@ -78,7 +78,7 @@ def test_what_breaks_the_contract_is_named(name: str, folder: Path) -> None:
             BODY
     """
     (folder / "mine.py").write_text(dedent(text).replace("BODY", body))
-    found = sledsim.check_policy("mine:Mine")
+    found = sledsim.runs.check_policy("mine:Mine")
     assert not found.passed
     faults = {verdict.rule: verdict.fault for verdict in found.verdicts if not verdict.passed}
     assert rule in faults
@@ -127,7 +127,7 @@ HIDDEN = {
 def test_what_breaks_the_contract_of_another_role_is_named(name: str, folder: Path) -> None:
     text, rule, says = HIDDEN[name]
     (folder / "mine.py").write_text(dedent(text))
-    found = sledsim.check_policy("mine:Mine")
+    found = sledsim.runs.check_policy("mine:Mine")
     faults = {verdict.rule: verdict.fault for verdict in found.verdicts if not verdict.passed}
     assert re.search(says, faults[rule]), faults
 
@@ -148,9 +148,9 @@ def test_a_class_made_from_one_with_an_init_has_its_parameters(folder: Path) -> 
             pass
     """
     (folder / "mine.py").write_text(dedent(text))
-    found = sledsim.check_policy({"python": "mine:Mine", "row": 0}, role="scheduler")
+    found = sledsim.runs.check_policy({"python": "mine:Mine", "row": 0}, role="scheduler")
     assert found.passed, str(found)
-    starving = sledsim.check_policy("mine:Mine")
+    starving = sledsim.runs.check_policy("mine:Mine")
     assert [verdict.rule for verdict in starving.verdicts if not verdict.passed] == ["starves no request"]
 
 

@@ -32,23 +32,23 @@ ALL_ON = ["system.spin_down=immediate", "system.merge={}", "system.subsector=tru
 
 
 @pytest.fixture(scope="module")
-def strategies() -> sledsim.PowerComparison:
+def strategies() -> sledsim.studies.PowerComparison:
     return sledsim.power(SCENARIO, overrides=BUSY)
 
 
 @pytest.fixture(scope="module")
-def policies() -> sledsim.PowerComparison:
+def policies() -> sledsim.studies.PowerComparison:
     return sledsim.power(SCENARIO, policies=True)
 
 
-def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.PowerComparison) -> None:
+def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.studies.PowerComparison) -> None:
     assert list(strategies.results) == STRATEGIES
     for name, settings in zip(STRATEGIES, [[], *([each] for each in ALL_ON), ALL_ON], strict=True):
         alone = sledsim.run(SCENARIO, overrides=[*BUSY, *settings])
         assert strategies[name].to_json() == alone.to_json(), name
 
 
-def test_every_strategy_saves_what_it_can(strategies: sledsim.PowerComparison) -> None:
+def test_every_strategy_saves_what_it_can(strategies: sledsim.studies.PowerComparison) -> None:
     rows = {row["name"]: row for row in strategies.rows()}
     for name in ("spin-down", "subsector"):
         assert rows[name]["saved_share"] > 0.05, name
@@ -63,7 +63,7 @@ def test_every_strategy_saves_what_it_can(strategies: sledsim.PowerComparison) -
     assert rows["spin-down"]["response_ratio"] > 1
 
 
-def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.PowerComparison) -> None:
+def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.studies.PowerComparison) -> None:
     rows = {row["name"]: row for row in strategies.rows()}
     # A seeking sled takes the power of an idle one, and the tips have the same bits to read: only time is saved.
     assert rows["merging"]["saved_share"] == pytest.approx(0, abs=1e-9)
@@ -71,7 +71,7 @@ def test_what_merging_saves_is_spent_idle_without_spin_down(strategies: sledsim.
     assert "with spin-down it counts" in strategies.notes[0]
 
 
-def test_rows_are_ratios_to_the_base(strategies: sledsim.PowerComparison) -> None:
+def test_rows_are_ratios_to_the_base(strategies: sledsim.studies.PowerComparison) -> None:
     base, *others = strategies.rows()
     assert (base["saved_share"], base["response_ratio"], base["throughput_ratio"]) == (None, None, None)
     for row in others:
@@ -192,7 +192,7 @@ def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     assert found.plot().to_dict()["title"]
 
 
-def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerComparison) -> None:
+def test_policies_are_compared_with_staying_ready(policies: sledsim.studies.PowerComparison) -> None:
     names = list(policies.results)
     assert names[0] == "never"
     # 0.5 ms: the break-even time of g2 over a fixed span.
@@ -207,7 +207,7 @@ def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerCompari
     assert "hindsight" in str(policies)
 
 
-def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: sledsim.PowerComparison) -> None:
+def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: sledsim.studies.PowerComparison) -> None:
     least_w = 0.05
     row = next(row for row in policies.rows() if row["name"] == "timeout 500 µs")
     window_s = policies["timeout 500 µs"].run.measured_s
@@ -243,7 +243,7 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
         result.summary["run"]["complete"] = len(ran) < 2
         return result
 
-    monkeypatch.setattr("sledsim.studies.power.strategies.run_resolved", second_is_interrupted)
+    monkeypatch.setattr("sledsim.studies.power_saving.strategies.run_resolved", second_is_interrupted)
     found = sledsim.power(SCENARIO, overrides=["run.requests=100"])
     assert list(found.results) == STRATEGIES[:2]
     assert not found.complete
@@ -260,7 +260,7 @@ def test_what_was_interrupted_is_not_drawn(
         result.summary["run"]["complete"] = False
         return result
 
-    for module in ("sledsim.studies.power.strategies", "sledsim.runs.running"):
+    for module in ("sledsim.studies.power_saving.strategies", "sledsim.runs.running"):
         monkeypatch.setattr(f"{module}.run_resolved", is_interrupted)
     picture, table = tmp_path / "picture.svg", tmp_path / "timeline.csv"
     for command in (["power"], ["power", "--policies"], ["compare"], ["run", "--timeline", table]):
@@ -272,7 +272,7 @@ def test_what_was_interrupted_is_not_drawn(
     assert table.exists()
 
 
-def test_bars_are_as_long_as_their_energies(strategies: sledsim.PowerComparison) -> None:
+def test_bars_are_as_long_as_their_energies(strategies: sledsim.studies.PowerComparison) -> None:
     rows = strategies.rows()
     [bars] = [table for table in strategies.tables() if table.headers[0] == "energy by state"]
     most = max(row["total_j"] for row in rows)

@@ -36,8 +36,8 @@ def test_validate_drive_reads_files_of_real_drives(sledsim_cli: Callable[..., Ou
 
 def test_the_catalogue_has_the_drive_that_the_file_describes() -> None:
     trace = sample("../drives/hp_c2247a/hp_c2247a.trace")
-    from_file = sledsim.validate_drive(trace.with_suffix(".parv"), trace)
-    from_catalogue = sledsim.validate_drive("hp_c2247a", trace)
+    from_file = sledsim.studies.validate_drive(trace.with_suffix(".parv"), trace)
+    from_catalogue = sledsim.studies.validate_drive("hp_c2247a", trace)
     assert np.array_equal(from_file.columns["modelled_ms"], from_catalogue.columns["modelled_ms"])
     # In this trace alone every outcome is recorded.
     assert {"reads, Hit", "reads, Miss", "writes, Doub", "writes, Trip"} <= set(from_file.groups)
@@ -56,8 +56,8 @@ def with_block_count(name: str, count: int, folder: Path) -> Path:
 def test_a_drive_is_as_large_as_its_zones_where_its_trace_reaches_so_far(tmp_path: Path) -> None:
     trace = sample("../drives/hp_c2247a/hp_c2247a.trace")
     specs = with_block_count("hp_c2247a", 1_300_000, tmp_path / "less")
-    found = sledsim.validate_drive(specs, trace)
-    as_it_is = sledsim.validate_drive(trace.with_suffix(".parv"), trace)
+    found = sledsim.studies.validate_drive(specs, trace)
+    as_it_is = sledsim.studies.validate_drive(trace.with_suffix(".parv"), trace)
     assert np.array_equal(found.columns["modelled_ms"], as_it_is.columns["modelled_ms"])
     (note,) = [each for each in found.left_out if each.name == "Block count"]
     assert (note.file, note.line, note.value) == ("hp_c2247a_validate.model", 4, "1300000")
@@ -66,9 +66,9 @@ def test_a_drive_is_as_large_as_its_zones_where_its_trace_reaches_so_far(tmp_pat
     # A number that the trace keeps to is the drive's, and one that is asked for counts whatever the file says.
     assert "Block count" not in {each.name for each in as_it_is.left_out}
     with pytest.raises(TraceError, match="reaches beyond"):
-        sledsim.validate_drive(specs, trace, overrides=["device.capacity_blocks=1300000"])
+        sledsim.studies.validate_drive(specs, trace, overrides=["device.capacity_blocks=1300000"])
     # Beyond the zones there is nothing.
     beyond = tmp_path / "beyond.trace"
     beyond.write_text("R Miss 2054864 1 1.0 2.0\n")
     with pytest.raises(TraceError, match="reaches beyond"):
-        sledsim.validate_drive(specs, beyond)
+        sledsim.studies.validate_drive(specs, beyond)

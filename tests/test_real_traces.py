@@ -39,7 +39,7 @@ def sample(name: str) -> Path:
 @pytest.mark.parametrize("name", TOTALS)
 def test_totals(name: str) -> None:
     records, read_share = TOTALS[name]
-    info = sledsim.open_trace(sample(name)).info()
+    info = sledsim.traces.open_trace(sample(name)).info()
     assert info.records == records
     assert info.skipped == 0
     if read_share is not None:

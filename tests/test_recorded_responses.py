@@ -98,8 +98,8 @@ def test_power_cuts_leave_those_that_completed(recorded_file: Path) -> None:
 
 def test_a_trace_without_them_has_none(trace_file: Path) -> None:
     assert "recorded" not in sledsim.replay(trace_file).summary
-    assert not sledsim.open_trace(trace_file).has_responses
-    assert "response_ns" not in sledsim.open_trace(trace_file).head(1)
+    assert not sledsim.traces.open_trace(trace_file).has_responses
+    assert "response_ns" not in sledsim.traces.open_trace(trace_file).head(1)
 
 
 def test_they_are_shown_beside_the_simulated_ones(
@@ -109,9 +109,9 @@ def test_they_are_shown_beside_the_simulated_ones(
     assert "recorded response (ms)" in brief
     assert "recorded flush response (ms)" in brief
     assert "recorded response" in sledsim_cli("replay", recorded_file, "--full").out
-    assert sledsim.open_trace(recorded_file).head(2)["response_ns"].tolist() == [100_250, 101_250]
+    assert sledsim.traces.open_trace(recorded_file).head(2)["response_ns"].tolist() == [100_250, 101_250]
     assert "response (ms)" in sledsim_cli("trace", "head", recorded_file).out
-    rows = sledsim.open_trace(recorded_file).relation()
+    rows = sledsim.traces.open_trace(recorded_file).relation()
     assert rows.aggregate("count(*), max(response_ns)").fetchall() == [(COUNT, 1_621_250)]
     # What was measured on a drive is recorded no less.
     replayed = sledsim.replay(measured_file)
@@ -130,7 +130,7 @@ def test_a_response_that_is_none_is_a_bad_record(recorded_file: Path, sledsim_cl
 def test_a_model_is_compared_with_them_request_by_request(
     recorded_file: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    found = sledsim.validate_drive("g2", recorded_file)
+    found = sledsim.studies.validate_drive("g2", recorded_file)
     assert found.columns["measured_ms"].tolist() == pytest.approx(responses_ms(recorded_file, "RWF").tolist())
     replayed = sledsim.replay(recorded_file, device="g2", log=True)
     modelled = replayed.log["response_ns"][np.argsort(replayed.log["id"])].astype(float) / 1e6
@@ -143,12 +143,12 @@ def test_a_model_is_compared_with_them_request_by_request(
     assert found.quantiles(2)["measured_ms"] == pytest.approx(
         np.quantile(responses_ms(recorded_file, "RW"), [0.25, 0.75])
     )
-    sledsim.open_trace(recorded_file).relation().write_parquet(str(tmp_path / "recorded.parquet"))
+    sledsim.traces.open_trace(recorded_file).relation().write_parquet(str(tmp_path / "recorded.parquet"))
     parquet = tmp_path / "again.parquet"
     columns = "time_ns AS t_ns, offset_bytes, bytes, response_ns"
     op = "CASE WHEN flush THEN 'F' WHEN read THEN 'R' ELSE 'W' END AS op"
-    sledsim.open_trace(recorded_file).relation().project(f"{columns}, {op}").write_parquet(str(parquet))
-    assert sledsim.validate_drive("g2", parquet).to_dict() == found.to_dict() | {"trace": parquet.name}
+    sledsim.traces.open_trace(recorded_file).relation().project(f"{columns}, {op}").write_parquet(str(parquet))
+    assert sledsim.studies.validate_drive("g2", parquet).to_dict() == found.to_dict() | {"trace": parquet.name}
     shown = sledsim_cli("validate-drive", "g2", recorded_file)
     assert shown.status == 0
     assert "\nflushes" in shown.out
@@ -158,7 +158,7 @@ def test_flushes_alone_are_nothing_to_compare(tmp_path: Path) -> None:
     path = tmp_path / "flushes.csv"
     path.write_text("t_ns,offset_bytes,bytes,op,response_ns\n0,0,0,F,0\n")
     with pytest.raises(SledsimError, match="no read and no write"):
-        sledsim.validate_drive("g2", path)
+        sledsim.studies.validate_drive("g2", path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
@@ -185,7 +185,7 @@ def test_a_log_of_a_served_device_replays_with_what_its_clients_waited(
     assert replayed["recorded"]["response"]["count"] == 30
     assert replayed["recorded"]["response"]["mean_ms"] == pytest.approx(waited_ms.mean())
     assert replayed["recorded"]["writes"]["count"] == 10
-    found = sledsim.validate_drive("atlas10k", log)
+    found = sledsim.studies.validate_drive("atlas10k", log)
     assert found.columns["measured_ms"][1:].tolist() == pytest.approx(waited_ms.tolist())
     assert found.columns["modelled_ms"][1:].tolist() == pytest.approx(due_ms.tolist())
     # What is between them is how exactly the server delivered.

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import sledsim
 from conftest import ROOT
-from sledsim import Relation, SledsimError
-from sledsim.studies.relation.access import fetch_rows, scan_relation
-from sledsim.studies.relation.equivalent_blocks import EquivalentBlocks, best_share
-from sledsim.studies.relation.layouts import Layout, Runs, layout_named, layouts_of
+from sledsim import SledsimError
+from sledsim.studies import Relation
+from sledsim.studies.relations.access import fetch_rows, scan_relation
+from sledsim.studies.relations.equivalent_blocks import EquivalentBlocks, best_share
+from sledsim.studies.relations.layouts import Layout, Runs, layout_named, layouts_of
 from test_bad_input import assert_refused
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 LAYOUTS = ["row-major", "column-major", "tip-subset", "equivalent"]
-G2, G1 = sledsim.MemsStorage("g2"), sledsim.MemsStorage("g1")
+G2, G1 = sledsim.devices.MemsStorage("g2"), sledsim.devices.MemsStorage("g1")
 #: A device that goes on from a point along either axis, without a bus in the way.
-POINTS = sledsim.MemsStorage("g2", transfer="points", active_tips=5120, bus_ms_per_block=0.0)
+POINTS = sledsim.devices.MemsStorage("g2", transfer="points", active_tips=5120, bus_ms_per_block=0.0)
 LAID = [*((name, device) for name in LAYOUTS for device in (G2, G1)), ("row-major", POINTS), ("two-axes", POINTS)]
 
 relations = st.builds(
@@ -85,7 +86,7 @@ def test_values_fill_the_blocks_they_are_given(relation: Relation) -> None:
 
 
 @pytest.mark.parametrize("device", [G2, G1], ids=["g2", "g1"])
-def test_a_row_lies_in_equivalent_blocks(device: sledsim.MemsStorage) -> None:
+def test_a_row_lies_in_equivalent_blocks(device: sledsim.devices.MemsStorage) -> None:
     layout = made("equivalent", Relation(records=100_000), device)
     for record in range(0, 100_000, 7_919):
         pieces = layout.rows(np.array([record], dtype=np.uint64))
@@ -139,7 +140,7 @@ def test_tips_are_shared_so_that_scans_take_the_fewest_passes() -> None:
 
 
 def test_scans_take_time_by_what_they_read() -> None:
-    times = sledsim.relation("g2", Relation(records=2_000_000), fetches=0)
+    times = sledsim.studies.relation_times("g2", Relation(records=2_000_000), fetches=0)
     for name in ("column-major", "tip-subset"):
         full_s = times[name, "scan"].time_s
         for i, size in enumerate((8, 32, 15, 16), 1):
@@ -152,7 +153,7 @@ def test_scans_take_time_by_what_they_read() -> None:
 
 
 def test_rows_are_fetched_in_the_order_of_their_seeks() -> None:
-    times = sledsim.relation("g2", Relation(records=2_000_000), fetches=600)
+    times = sledsim.studies.relation_times("g2", Relation(records=2_000_000), fetches=600)
     means = {name: times[name, "fetch"].time_s for name in LAYOUTS}
     assert sorted(means, key=means.__getitem__) == ["equivalent", "row-major", "tip-subset", "column-major"]
     for name in LAYOUTS:
@@ -165,7 +166,7 @@ def test_rows_are_fetched_in_the_order_of_their_seeks() -> None:
 
 def test_a_table_of_points_is_read_as_quickly_by_rows_as_by_columns() -> None:
     relation = Relation(records=2_000_000)
-    times = sledsim.relation(POINTS, relation, fetches=300)
+    times = sledsim.studies.relation_times(POINTS, relation, fetches=300)
     assert list(times.layouts) == ["row-major", "column-major", "two-axes"]
     layout = times.layouts["two-axes"]
     lines = layout.scan()
@@ -274,7 +275,7 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
     assert "A relation under several layouts" in (tmp_path / "table.json").read_text()
     found = json.loads(sledsim_cli(*asked, "--json").out)
     assert [each["name"] for each in found["layouts"]] == LAYOUTS
-    times = sledsim.relation("g2", Relation(records=100_000), fetches=50)
+    times = sledsim.studies.relation_times("g2", Relation(records=100_000), fetches=50)
     assert [each["time_s"] for each in found["accesses"]] == [each.time_s for each in times.accesses]
     assert {each["operation"] for each in found["accesses"]} == {
         "scan",

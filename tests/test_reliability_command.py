@@ -475,7 +475,7 @@ def test_the_model_has_its_chain_drawn() -> None:
 
 def test_nothing_to_compare() -> None:
     with pytest.raises(reliability.ReliabilityError, match="nothing to compare"):
-        reliability.compare([])
+        reliability.compare_enclosures([])
 
 
 def test_tables_have_whole_years() -> None:

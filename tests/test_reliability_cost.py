@@ -83,10 +83,10 @@ def test_a_curve_ends_where_another_spare_hardly_helps(curve: reliability.CostCu
 
 
 def test_no_design_beats_the_frontier(curve: reliability.CostCurve) -> None:
-    def place(design: reliability.Design) -> tuple[float, float]:
+    def place(design: reliability.PricedDesign) -> tuple[float, float]:
         return design.spent, design.loss_probability
 
-    def beaten(design: reliability.Design) -> bool:
+    def beaten(design: reliability.PricedDesign) -> bool:
         spent, loss = place(design)
         others = {place(other) for other in curve.designs} - {place(design)}
         return any(other_spent <= spent and other_loss <= loss for other_spent, other_loss in others)

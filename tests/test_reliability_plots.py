@@ -29,7 +29,9 @@ ENCLOSURE: dict[str, Any] = {
 def shown() -> dict[str, Shown]:
     return {
         "survival": reliability.analyse(ENCLOSURE),
-        "compared": reliability.compare({"one": ENCLOSURE, "other": {**ENCLOSURE, "device": {"mttf": "100000 h"}}}),
+        "compared": reliability.compare_enclosures(
+            {"one": ENCLOSURE, "other": {**ENCLOSURE, "device": {"mttf": "100000 h"}}}
+        ),
         "spares": reliability.survival_by_spares(ENCLOSURE),
         "maintenance": reliability.mttf_by_maintenance(ENCLOSURE),
         "failures": reliability.failure_counts(ENCLOSURE),

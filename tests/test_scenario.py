@@ -16,15 +16,8 @@ import yaml
 import sledsim
 from conftest import ROOT, SCENARIO, TOML, examples_of
 from sledsim import Scenario, ScenarioError, _core
-from sledsim.scenario import (
-    DriveSystem,
-    MemsDevice,
-    PoissonArrival,
-    Run,
-    SptfScheduler,
-    SyntheticWorkload,
-    resolve,
-)
+from sledsim.scenario import resolve
+from sledsim.scenario.models import DriveSystem, MemsDevice, PoissonArrival, Run, SptfScheduler, SyntheticWorkload
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -289,7 +289,7 @@ def test_an_image_is_free_after_its_server_whatever_its_clients_do(tmp_path: Pat
         threading.Thread(target=connect).start()
 
     for _ in range(2):
-        sledsim.serve("g2", image=tmp_path / "i", socket=tmp_path / "s", ready=connect_and_interrupt)
+        sledsim.runs.serve("g2", image=tmp_path / "i", socket=tmp_path / "s", ready=connect_and_interrupt)
     for client in connected:
         client.close()
 
@@ -338,7 +338,7 @@ def test_a_flush_that_was_answered_is_kept_in_the_file(tmp_path: Path, by: signa
 def test_a_file_that_cannot_be_a_store_is_said(tmp_path: Path) -> None:
     # /dev/full takes no byte; its size is 0, and cannot be set.
     with pytest.raises(sledsim.RunError, match="image") as caught:
-        sledsim.serve("g2", image="/dev/full", socket=tmp_path / "s.sock")
+        sledsim.runs.serve("g2", image="/dev/full", socket=tmp_path / "s.sock")
     assert caught.value.path == "image"
 
 
@@ -456,7 +456,7 @@ def test_wrong_arguments_are_told_by_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(sledsim.SledsimError, match=words) as caught:
-        sledsim.serve("g2", **options)  # type: ignore[arg-type]  # as a user has them wrong
+        sledsim.runs.serve("g2", **options)  # type: ignore[arg-type]  # as a user has them wrong
     assert caught.value.path == path
     assert str(caught.value).startswith(path)
 
@@ -466,7 +466,7 @@ def test_a_store_of_another_device_is_left_alone(tmp_path: Path, drop: bool) -> 
     with (tmp_path / "large.img").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(sledsim.RunError, match="it has 1099511627776 bytes, and the device"):
-        sledsim.serve("g2", image=tmp_path / "large.img", drop=drop, socket=tmp_path / "s.sock")
+        sledsim.runs.serve("g2", image=tmp_path / "large.img", drop=drop, socket=tmp_path / "s.sock")
     assert (tmp_path / "large.img").stat().st_size == 1 << 40
 
 
@@ -491,7 +491,7 @@ def test_what_lies_where_the_socket_is_to_be_is_named_and_left_alone(tmp_path: P
     else:
         place.mkdir()
     with pytest.raises(sledsim.RunError) as caught:
-        sledsim.serve("g2", socket=place, image=image)
+        sledsim.runs.serve("g2", socket=place, image=image)
     assert not image.exists()
     assert caught.value.path == "socket"
     assert str(caught.value) == f"socket: {place} is a {kind}, not a socket: remove it, or name another path"

@@ -49,7 +49,7 @@ def test_a_file_that_is_something_else_is_not_written(
 ) -> None:
     (folder / "link").symlink_to("s.toml")
     with pytest.raises(sledsim.SledsimError, match=f"is what {other} names, too: name another file") as caught:
-        sledsim.serve(folder / "s.toml", **options)  # type: ignore[arg-type]  # several types in one list
+        sledsim.runs.serve(folder / "s.toml", **options)  # type: ignore[arg-type]  # several types in one list
     assert (caught.value.path, caught.value.value) == (path, options[path])
     assert (folder / "s.toml").read_text() == SCENARIO
     assert (folder / "mine.toml").read_text() == DEVICE
@@ -71,7 +71,7 @@ def test_the_command_writes_over_no_scenario(sledsim_cli: Callable[..., Outcome]
 def test_a_file_that_was_no_store_is_left_alone(folder: Path, drop: bool) -> None:
     (folder / "thesis.txt").write_text("my thesis\n")
     with pytest.raises(sledsim.RunError, match=r"thesis\.txt: it has 10 bytes, and the device \d+:"):
-        sledsim.serve("g2", image="thesis.txt", drop=drop, log="log.csv")
+        sledsim.runs.serve("g2", image="thesis.txt", drop=drop, log="log.csv")
     assert (folder / "thesis.txt").read_text() == "my thesis\n"
     assert not (folder / "log.csv").exists()
 
@@ -80,7 +80,7 @@ def test_a_log_is_as_it_was_where_nothing_is_served_and_gone_where_something_is(
     (folder / "log.csv").write_text("of an earlier time\n" * 100)
     (folder / "thesis.txt").write_text("my thesis\n")
     with pytest.raises(sledsim.RunError, match="image"):
-        sledsim.serve("g2", image="thesis.txt", log="log.csv")
+        sledsim.runs.serve("g2", image="thesis.txt", log="log.csv")
     assert (folder / "log.csv").read_text() == "of an earlier time\n" * 100
     with served(folder, "--log", "log.csv") as server:
         server.end()
@@ -107,7 +107,7 @@ def test_a_file_has_one_server(folder: Path) -> None:
         ]
         for path, given in options:
             with pytest.raises(sledsim.RunError, match=f"^{path}: {given[path]}: another server uses it") as caught:
-                sledsim.serve("g2", socket="other.sock", **given)  # type: ignore[arg-type]  # none is a flag
+                sledsim.runs.serve("g2", socket="other.sock", **given)  # type: ignore[arg-type]  # none is a flag
             assert caught.value.path == path
         client = server.client()
         client.go()
@@ -124,14 +124,14 @@ def test_what_is_no_plain_file_is_not_waited_for(folder: Path, key: str, name: s
     os.mkfifo(folder / "pipe")
     (folder / "folder").mkdir()
     with pytest.raises(sledsim.RunError) as caught:
-        sledsim.serve("g2", **{key: name})  # type: ignore[arg-type]  # none is a flag
+        sledsim.runs.serve("g2", **{key: name})  # type: ignore[arg-type]  # none is a flag
     assert str(caught.value) == f"{key}: {name}: it is not a regular file"
 
 
 @pytest.mark.parametrize("drop", [False, True])
 def test_where_there_is_no_log_no_store_is_made(folder: Path, drop: bool) -> None:
     with pytest.raises(sledsim.RunError, match=r"^log: no/such/folder/log: No such file"):
-        sledsim.serve("g2", image="disk.img", drop=drop, log="no/such/folder/log")
+        sledsim.runs.serve("g2", image="disk.img", drop=drop, log="no/such/folder/log")
     assert not (folder / "disk.img").exists()
 
 
@@ -150,14 +150,14 @@ def test_a_socket_that_no_path_can_have_is_said_with_the_limit(folder: Path) -> 
     with pytest.raises(
         sledsim.RunError, match="has 200 bytes, more than the 107 that the path of a socket can have"
     ) as caught:
-        sledsim.serve("g2", socket="s" * 200, image="disk.img")
+        sledsim.runs.serve("g2", socket="s" * 200, image="disk.img")
     assert caught.value.path == "socket"
     assert not (folder / "disk.img").exists()
 
 
 def test_a_name_of_a_machine_is_no_address() -> None:
     with pytest.raises(sledsim.SledsimError, match="host names are not resolved") as caught:
-        sledsim.serve("g2", tcp="localhost:10809")
+        sledsim.runs.serve("g2", tcp="localhost:10809")
     assert caught.value.path == "tcp"
 
 
@@ -181,7 +181,7 @@ def at_once(*_: object) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_where_nothing_was_asked_tables_say_so() -> None:
-    found = sledsim.serve("g2", ready=at_once)
+    found = sledsim.runs.serve("g2", ready=at_once)
     assert (found.on_time, found.trusted) == (None, None)
     assert str(found.table()).count("nothing was read or written") == 2
     rows = "\n".join(map(str, found.tables())).splitlines()
@@ -196,7 +196,7 @@ def test_settings_of_what_programs_are_asked_for_are_refused(
     sledsim_cli: Callable[..., Outcome], folder: Path, setting: str
 ) -> None:
     with pytest.raises(sledsim.ScenarioError, match="programs are the workload"):
-        sledsim.serve("g2", overrides=[setting])
+        sledsim.runs.serve("g2", overrides=[setting])
     found = sledsim_cli("serve", "s.toml", "--set", setting)
     assert found.status == 2
     assert found.err.startswith("error: --set ")
@@ -208,4 +208,4 @@ def test_a_scenarios_own_run_is_left_out_but_for_its_warm_up(folder: Path) -> No
     run = "[run]\nrequests = 5\nwarmup_requests = 1\n[workload]\nname = 'tpcc-like'\n[system]\ndevice = 'g2'\n"
     (folder / "whole.toml").write_text(run)
     for sets in ([], ["run.warmup_s=0"]):
-        assert sledsim.serve(Path("whole.toml"), overrides=sets, ready=at_once).reads == 0
+        assert sledsim.runs.serve(Path("whole.toml"), overrides=sets, ready=at_once).reads == 0

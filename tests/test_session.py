@@ -197,7 +197,7 @@ def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None
     for name in ("log", "check"):
         with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected true or false"):
             sledsim.Session("g2", **{name: value})
-    for call in (session.restore, sledsim.Session, sledsim.check_policy):
+    for call in (session.restore, sledsim.Session, sledsim.runs.check_policy):
         with pytest.raises(sledsim.SledsimError):
             call(value)
     assert (session.under_way, session.now_ns) == (0, 0)

@@ -76,13 +76,13 @@ def test_options_that_are_no_text_are_refused(sledsim_cli: Callable[..., Outcome
 def test_arguments_that_are_no_text_are_refused(trace_file: Path) -> None:
     for path, given in (("event", "\ud800"), ("time_unit", "\ud800"), ("format", "\ud800")):
         with pytest.raises(TraceError, match="is half of a character") as caught:
-            sledsim.open_trace(trace_file, **{path: given})  # type: ignore[arg-type]  # none is a number
+            sledsim.traces.open_trace(trace_file, **{path: given})  # type: ignore[arg-type]  # none is a number
         assert caught.value.path == path
     with pytest.raises(TraceError, match=r"^columns: .* is half of a character"):
-        sledsim.open_trace(trace_file, columns={"time": "\ud800"})
+        sledsim.traces.open_trace(trace_file, columns={"time": "\ud800"})
     for key in ("tcp", "socket"):
         with pytest.raises(SledsimError, match=f"^{key}: .* is half of a character"):
-            sledsim.serve("g2", **{key: "\ud800"})  # type: ignore[arg-type]  # none is a flag
+            sledsim.runs.serve("g2", **{key: "\ud800"})  # type: ignore[arg-type]  # none is a flag
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
@@ -117,7 +117,7 @@ def test_a_folder_whose_name_is_no_text_is_refused_before_work(
     folder = tmp_path / NO_TEXT
     folder.mkdir()
     parquet = folder / "t.parquet"
-    sledsim.open_trace(trace_file).convert(tmp_path / "t.parquet")
+    sledsim.traces.open_trace(trace_file).convert(tmp_path / "t.parquet")
     parquet.write_bytes((tmp_path / "t.parquet").read_bytes())
     (tmp_path / "link.csv").symlink_to(folder / "log.csv")
     sweep = folder / "sweep.json"

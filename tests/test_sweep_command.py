@@ -15,10 +15,10 @@ from scipy import stats
 
 from conftest import TOML, examples_of
 from sledsim import SledsimError
-from sledsim.sweep import Results, Store, Sweep, compare, results, run
+from sledsim.sweep import Results, Store, Sweep, compare_pairs, results, run
 from sledsim.sweep.paired import Difference
 from sledsim.sweep.parts import manifest_path
-from sledsim.sweep.results import estimate as confidence_of
+from sledsim.sweep.result_set import estimate as confidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,7 @@ def test_export_of_some_metrics_and_of_tables(
 
 
 def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> None:
-    comparison = compare(found, axis=("scheduler", "fcfs", "sptf"))
+    comparison = compare_pairs(found, axis=("scheduler", "fcfs", "sptf"))
     values = found.values("response.mean_ms")
     by_point = {found.points[point][RATE]: {} for point in found.points}  # type: ignore[var-annotated]
     for (point, replication), value in values.items():
@@ -230,9 +230,9 @@ def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path
     run(independent, tmp_path / "s")
     found = results(tmp_path / "s")
     with pytest.raises(SledsimError, match="have no seeds in common"):
-        compare(found, axis=("scheduler", "fcfs", "sptf"))
+        compare_pairs(found, axis=("scheduler", "fcfs", "sptf"))
     with pytest.raises(SledsimError, match="have no seeds in common"):
-        compare(results(folder / "s"), found)
+        compare_pairs(results(folder / "s"), found)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_points_that_cannot_keep_up_have_no_interval(tmp_path: Path) -> None:
     assert [row["overload"] is not None for row in found.to_dict()["points"]] == [
         point in overloaded for point in sorted(found.points)
     ]
-    differences = compare(found, axis=("scheduler", "fcfs", "look")).differences(["response.mean_ms"])
+    differences = compare_pairs(found, axis=("scheduler", "fcfs", "look")).differences(["response.mean_ms"])
     verdicts = {(each.values or {}).get(RATE): each.verdict for each in differences}
     assert verdicts.pop("500") in ("may be chance", "B is lower", "B is higher")
     assert verdicts == {"4000": "A and B cannot keep up", None: "A and B cannot keep up"}

@@ -18,7 +18,7 @@ import pytest
 
 import sledsim
 from conftest import size
-from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare, results, run
+from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare_pairs, results, run
 from sledsim.sweep import status as status_of
 from sledsim.sweep.store import MANY_BATCHES
 from sledsim.sweep.tables import COLUMNS
@@ -176,7 +176,7 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     assert told.out.count(distinct) == 2
     assert "workload.fit = error, scheduler = sptf" in told.out
     with pytest.raises(StoreError, match="no two runs that make a pair have both been done"):
-        compare(results(store), axis=("workload.fit", "error", "wrap")).table()
+        compare_pairs(results(store), axis=("workload.fit", "error", "wrap")).table()
     again = run(sweep, store, retry_failed=True)
     assert (again.failed, again.skipped) == (2, 2)
     assert len(everything(store)["runs"]) == 4

@@ -10,7 +10,8 @@ import pytest
 
 import sledsim
 from sledsim import RunError, ScenarioError, _core
-from sledsim.scenario import DriveSystem, Member, PartitionSystem, Scenario, VolumesSystem, resolve
+from sledsim.scenario import Scenario, resolve
+from sledsim.scenario.models import DriveSystem, Member, PartitionSystem, VolumesSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ def test_what_is_written_suits_the_schema_for_editors() -> None:
 
 
 def test_an_explanation_draws_the_tree(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
-    found = sledsim.explain(SCENARIO)
+    found = sledsim.scenario.explain(SCENARIO)
     drawn = str(found)
     for text in ("volumes shelf", "├─ members[0..1]: 2 × drive", "└─ members[2]: partition", "   └─ child: drive"):
         assert text in drawn

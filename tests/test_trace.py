@@ -13,7 +13,8 @@ import pytest
 
 import sledsim
 from conftest import reference
-from sledsim import TraceError, open_trace
+from sledsim import TraceError
+from sledsim.traces import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +182,7 @@ def test_what_is_wrong_with_parquet_is_told_of_it(trace_file: Path) -> None:
         lambda: list(open_trace(path)),
         lambda: open_trace(path).convert(path.with_suffix(".csv")),
         lambda: open_trace(path).convert(path.with_name("other.parquet")),
-        lambda: sledsim.hit_ratio(path, pages=10),
+        lambda: sledsim.studies.hit_ratio(path, pages=10),
         lambda: sledsim.run({"workload": workload, "system": system}),
     ]
     for attempt in tries:
@@ -212,7 +213,7 @@ def test_whole_numbers_may_have_been_floats(tmp_path: Path) -> None:
     names = ("t_ns", "device", "offset_bytes")
     floats = f"SELECT {', '.join(f'{name}::DOUBLE AS {name}' for name in names)}, bytes, op FROM trace"
     for source in (path, parquet_of(path, floats)):
-        sledsim.open_trace(source).convert(tmp_path / "again.parquet")
+        sledsim.traces.open_trace(source).convert(tmp_path / "again.parquet")
         for trace in (open_trace(source), open_trace(tmp_path / "again.parquet")):
             head = trace.head()
             assert {name: head[name].tolist() for name in expected} == expected

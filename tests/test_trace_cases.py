@@ -11,7 +11,8 @@ import pytest
 
 import sledsim
 from conftest import reference
-from sledsim import TraceError, open_trace
+from sledsim import TraceError
+from sledsim.traces import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,13 +160,13 @@ def test_hit_ratios_depend_on_the_order_of_the_trace_alone(sledsim_cli: Callable
     assert (found["references"], found["caches"][0]["hits"], found["skipped"]) == (3, 1, 0)
     untimed = tmp_path / "pages.csv"
     untimed.write_text("lba,size,op\n0,4096,R\n8,4096,R\n0,4096,R\n")
-    assert sledsim.hit_ratio(untimed, pages=10).caches[0].hits == 1
+    assert sledsim.studies.hit_ratio(untimed, pages=10).caches[0].hits == 1
     parquet = tmp_path / "merged.parquet"
     import duckdb
 
     rows = "(VALUES (9, 0, 4096, 'R'), (5, 4096, 4096, 'R'), (11, 0, 4096, 'R')) t(t_ns, offset_bytes, bytes, op)"
     duckdb.execute(f"COPY (SELECT * FROM {rows}) TO '{parquet}' (FORMAT parquet)")
-    assert sledsim.hit_ratio(parquet, pages=10).caches[0].hits == 1
+    assert sledsim.studies.hit_ratio(parquet, pages=10).caches[0].hits == 1
     # Times do not matter either where requests are kept outstanding.
     assert sledsim.replay(path, mode="outstanding").requests.completed == 3
     with pytest.raises(TraceError, match="field `time`"):
@@ -177,9 +178,9 @@ def test_the_page_of_a_list_of_the_arc_paper_is_its_block(sledsim_cli: Callable[
     path.write_text("0 1 0 0\n1 1 0 1\n0 1 0 2\n7 2 0 3\n")
     found = sledsim_cli("hit-ratio", path, "--pages", "10").out
     assert "5 references to pages of 512 bytes" in found
-    assert sledsim.hit_ratio(path, pages=10).caches[0].hits == 1
-    assert sledsim.hit_ratio(path, pages=10, sector_bytes=8192).page_bytes == 8192
-    assert sledsim.hit_ratio(path, pages=10, page_bytes=4096).caches[0].hits == 3
+    assert sledsim.studies.hit_ratio(path, pages=10).caches[0].hits == 1
+    assert sledsim.studies.hit_ratio(path, pages=10, sector_bytes=8192).page_bytes == 8192
+    assert sledsim.studies.hit_ratio(path, pages=10, page_bytes=4096).caches[0].hits == 3
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])

@@ -1,10 +1,7 @@
-"""A command, its Python function and its page have one name, and an option means the same everywhere."""
+"""A command and its page have one name, and an option has the same meaning in every command."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-import sledsim
 from conftest import ROOT
 from sledsim.cli.app import GROUPS, app
 
@@ -20,19 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-#: What looks at files, and has no counterpart: Python checks what it reads, and its classes are documented themselves.
-FILES_ALONE = {"example", "schema", "validate"}
-#: What asks a device is a method of it, `seek` a curve or a surface.
-OF_A_DEVICE = {"seek": ("seek_curve", "seek_surface"), "zones": ("zones",), "break-even": ("break_even",)}
-#: What has commands of its own is a room; they are functions in it or methods of what it opens.
-ROOMS = {
-    "sweep": ("sledsim.sweep", "Results"),
-    "trace": ("sledsim.traces", "Trace"),
-    "import": ("sledsim", None),
-    "machine": ("sledsim.machine", None),
-}
-#: What prints a catalogue is a room too, or shows what a room reports.
-CATALOGUES = {"devices", "schedulers", "workloads"}
+#: Commands that have commands.
+GROUPS_OF_COMMANDS = ("sweep", "trace", "import", "machine")
 
 
 def walk(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -52,28 +37,7 @@ def test_every_command_is_in_a_group() -> None:
     assert sorted(name for names in GROUPS.values() for name in names) == NAMES
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*FILES_ALONE, *GROUPS["Papers"]}])
-def test_a_command_and_its_function_have_one_name(name: str) -> None:
-    if name in OF_A_DEVICE:
-        kinds = (sledsim.Device, sledsim.MemsStorage, sledsim.DiskDrive)
-        assert all(any(callable(getattr(kind, method, None)) for kind in kinds) for method in OF_A_DEVICE[name])
-    elif name in ROOMS:
-        room, opened = ROOMS[name]
-        for within in (each[1] for each in ALL if each[0] == name):
-            module: Any = importlib.import_module(room)
-            functions = {within, f"{name}_{within}"} & set(module.__all__)
-            methods = hasattr(getattr(module, opened), within) if opened else False
-            assert functions or methods, within
-    elif name in CATALOGUES:
-        assert callable(importlib.import_module(f"sledsim.{name}").catalog)
-    elif name == "reliability":
-        assert callable(sledsim.reliability.report)
-    else:
-        assert name.replace("-", "_") in sledsim.__all__
-        assert inspect.isfunction(getattr(sledsim, name.replace("-", "_")))
-
-
-@pytest.mark.parametrize("name", [*GROUPS["Study"], *GROUPS["Papers"], *ROOMS])
+@pytest.mark.parametrize("name", [*GROUPS["Study"], *GROUPS["Papers"], *GROUPS_OF_COMMANDS])
 def test_a_study_and_its_page_have_one_name(name: str) -> None:
     titles = [page.read_text().partition("\n")[0].lower() for page in PAGES]
     assert any(page.stem == name for page in PAGES) or any(name.replace("-", " ") in title for title in titles)
@@ -125,23 +89,12 @@ def test_files_that_are_written_are_named_by_options() -> None:
         assert {each.name for each in arguments} <= read, name
 
 
-def test_the_package_shows_public_names_alone() -> None:
-    assert dir(sledsim) == sorted(sledsim.__all__)
-    assert dir(sledsim.reliability) == sorted(sledsim.reliability.__all__)
-
-
-def test_every_room_is_a_public_name() -> None:
-    found = {each.name for each in pkgutil.iter_modules(sledsim.__path__) if each.ispkg}
-    assert found - {"cli", "catalog", "examples"} <= set(sledsim.__all__)
-
-
-def test_rooms_and_studies_are_loaded_on_first_use() -> None:
+def test_packages_and_studies_are_loaded_on_first_use() -> None:
     code = (
         "import sledsim, sys\n"
         "assert not [name for name in sys.modules if name.startswith('sledsim.') and name != 'sledsim._loading']\n"
         "assert sledsim.caches.Replacement and sledsim.schedulers.Policy\n"
-        "assert sledsim.studies.cost.cost is sledsim.cost\n"
-        "assert sledsim.sweep.run and sledsim.show.Table and sledsim.runs.Interval\n"
+        "assert sledsim.studies.cost and sledsim.sweep.run and sledsim.runs.Interval\n"
         "assert 'sledsim.reliability' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

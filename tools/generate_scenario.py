@@ -32,6 +32,8 @@ from pydantic import ConfigDict, Field
 from sledsim.scenario.models.model import Model
 '''
 
+STUB_HEADER = '"""Public names of ``sledsim.scenario.models``: written by tools/generate_scenario.py."""\n\n'
+
 # Definitions that get a module of their own, with what they are made of; everything else goes with the scenario itself.
 # After a colon stands the tag of one variant.
 MODULES = {
@@ -58,7 +60,13 @@ MODULES = {
 ROOT = "scenario"
 
 # Names that Python's own types or other definitions have too, or that end in a number or begin with one.
-RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ", "ReadAheadSpec": "CacheReadAhead"}
+RENAMED = {
+    "Mapping": "LbnMapping",
+    "Range": "LbnRange",
+    "Rebuild": "ArrayRebuild",
+    "2q": "TwoQ",
+    "ReadAheadSpec": "CacheReadAhead",
+}
 
 # What unions of policies have alike: the class of a variant by its tag.
 SHARED = {"custom": "CustomPolicy"}
@@ -116,13 +124,20 @@ class Generator:
         imports = ""
         for other in (*MODULES, ROOT):
             names = [name for name in self.homes if self.homes[name] == other != module]
-            # The scenario's own module has all of them.
-            used = [name for name in names if module == ROOT or re.search(rf"\b{name}\b", text)]
+            used = [name for name in names if re.search(rf"\b{name}\b", text)]
             if used:
                 imports += f"from sledsim.scenario.models.{other} import {', '.join(used)}\n"
-        listed = sorted(self.homes) if module == ROOT else sorted(mine)
-        listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in listed) + "]\n"
+        listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(mine)) + "]\n"
         return "\n".join([HEADER.format(module=module) + imports, listing, text])
+
+    def stub(self) -> str:
+        """Return the stub of the package: every class with its module. Aliases of types have no public name."""
+        homes = {
+            "Model": "model",
+            **{name: self.homes[name] for name in self.blocks if f"class {name}(" in self.blocks[name]},
+        }
+        lines = sorted(f"from sledsim.scenario.models.{home} import {name} as {name}\n" for name, home in homes.items())
+        return STUB_HEADER + "".join(lines) + "\n__all__: list[str]\n"
 
     def type_of(self, schema: Schema | bool, hint: str) -> str:
         """Return the annotation of a schema; ``hint`` names the class that an inline object becomes."""
@@ -349,9 +364,10 @@ def generate() -> dict[Path, str]:
     """Return the modules that the core's schema gives, by their files."""
     from sledsim import _core
 
-    sources = Generator(_core.schema()).sources()
-    paths = {module: MODELS / f"{module}.py" for module in sources}
-    return {paths[module]: formatted(source, paths[module]) for module, source in sources.items()}
+    generator = Generator(_core.schema())
+    sources = {MODELS / f"{module}.py": source for module, source in generator.sources().items()}
+    sources[MODELS / "__init__.pyi"] = generator.stub()
+    return {path: formatted(source, path) for path, source in sources.items()}
 
 
 def main() -> int:

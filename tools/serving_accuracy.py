@@ -322,14 +322,14 @@ def said(measuring: Measuring) -> Iterator[str]:
     told = (
         f"Measured on {datetime.now(UTC).date()} on {os.cpu_count()} cores{first}, "
         f"{measuring.seconds:g} s for each row. "
-        f"fio's own way: a request that takes the device no time takes fio {whole_us} in the median, p99 {p99_us}, and "
-        f"{after_us} from when it is handed in, from where errors are counted (other load {way.others:.2f}). "
-        f"{many.rate:,.0f} requests/s go through such a device with {UNDER_WAY} under way "
+        f"fio's own overhead: with a device that takes no time a request takes fio {whole_us} in the median, "
+        f"p99 {p99_us}, and {after_us} from its submission, from which errors count (other load {way.others:.2f}). "
+        f"Such a device serves {many.rate:,.0f} requests/s with {UNDER_WAY} outstanding "
         f"(other load {many.others:.2f})."
     )
     yield from ["", *wrap(told, 120)]
     yield ""
-    yield "As fio sees it, beyond what is asked of an idle machine:" + ("" if beyond else " nothing.")
+    yield "Targets that fio's measurements missed:" if beyond else "All fio measurements met the targets."
     yield from ["", *beyond] if beyond else []
 
 

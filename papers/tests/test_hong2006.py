@@ -150,7 +150,7 @@ def test_what_needs_no_simulation_is_drawn(study: Study, where: str) -> None:
 def sizes_of(system: Mapping[str, Any]) -> dict[str, int]:
     """Return keys in bytes of all components, with the capacities of those that have names of devices."""
     found: dict[str, int] = {}
-    pending = [sledsim.explain({"workload": "tpcd-like", "system": system}).tree]
+    pending = [sledsim.scenario.explain({"workload": "tpcd-like", "system": system}).tree]
     while pending:
         node = pending.pop()
         found |= {f"{node['kind']}.{key}": value for key, value in node["parameters"].items() if "bytes" in key}
@@ -198,7 +198,7 @@ def test_the_trace_is_replayed_on_its_busy_disk(study: Study) -> None:
 
 def test_the_database_is_as_large_on_every_device(study: Study) -> None:
     load = LOADS["tpcc"]
-    paper = sledsim.DiskDrive("atlas10k-50mb").capacity_blocks
+    paper = sledsim.devices.DiskDrive("atlas10k-50mb").capacity_blocks
     changed = [{**stream, "read_fraction": 0.5} for stream in streams_of("tpcc")]
     whole = [scenario(study, load, systems(load)[name]) for name in ("disk", "mems")]
     other = scenario(study, load, systems(load)["mems"], streams=changed)

@@ -1,18 +1,22 @@
 """Public names of a package that are loaded when they are first asked for (PEP 562), and the core behind them."""
 
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["CORE", "CoreError", "on_first_use", "take_core"]
+__all__ = ["CORE", "CoreError", "attach", "take_core"]
 
 #: The variable of the environment that names a module in the place of the package's core.
 CORE = "SLEDSIM_CORE"
 #: The core.
 OWN = "sledsim._core"
+#: A public name in a stub: its module, its name there, and its public name.
+IMPORT = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
 
 
 class CoreError(ImportError):
@@ -56,33 +60,28 @@ def _version() -> str:
     return version("sledsim")
 
 
-def on_first_use(
-    package: str, homes: Mapping[str, str], rooms: Iterable[str] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return what a package has for ``__getattr__`` and ``__dir__``.
+def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose public names are loaded on first use.
+
+    The names are those of the package's stub, ``__init__.pyi``: one ``from MODULE import NAME as NAME`` a line.
 
     Parameters
     ----------
     package
-        Its name.
-    homes
-        The module within it where each of its names lives.
-    rooms
-        Packages within it.
+        The package's name.
     """
-    places = {**homes, **dict.fromkeys(rooms)}
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: (module, original) for module, original, name in IMPORT.findall(stub)}
 
     def load(name: str) -> Any:
-        if name not in places:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = places[name]
-        if home is None:
+        module, original = homes[name]
+        if module == package:
             return import_module(f"{package}.{name}")
-        value = getattr(import_module(f"{package}.{home}"), name)
+        value = getattr(import_module(module), original)
         setattr(sys.modules[package], name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted(places)
-
-    return load, names
+    names = sorted(homes)
+    return load, lambda: names, names

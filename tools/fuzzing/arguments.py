@@ -157,7 +157,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         {"overrides": SETS},
     ),
     "load": ("sledsim.Scenario.load", (RUNS,), {"overrides": SETS}),
-    "explain": ("sledsim.explain", (RUNS,), {"overrides": SETS}),
+    "explain": ("sledsim.scenario.explain", (RUNS,), {"overrides": SETS}),
     "histogram": ("result.histogram", (("'response'", "'wait'"), ("'all'", "'reads'")), {}),
     "frame": (
         "result.write_log",
@@ -167,7 +167,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "plot": ("result.plot", (("'response'", "'phases'", "'energy'", "'timeline'"),), {}),
     "device_plot": ("device.plot", (("'seek'", "'zones'", "'seek-surface'"),), {}),
     "hit_ratio": (
-        "sledsim.hit_ratio",
+        "sledsim.studies.hit_ratio",
         (
             ("'examples/office.csv'",),
             ("'lru'", "['arc', 'lru']", "'2q:in_share=0.3'", "{'name': 'lru'}"),
@@ -181,11 +181,11 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         },
     ),
     "open_trace": (
-        "sledsim.open_trace",
+        "sledsim.traces.open_trace",
         (("'examples/office.csv'", "Path('examples')"),),
         {"format": ("'csv'",), "skip_bad": ("0",), "columns": ("{'time': 't_ns'}",)},
     ),
-    "head": ("sledsim.open_trace('examples/office.csv').head", (("1", "5", "10**9"),), {}),
+    "head": ("sledsim.traces.open_trace('examples/office.csv').head", (("1", "5", "10**9"),), {}),
     "sweep": (
         "sledsim.sweep.Sweep",
         (
@@ -227,8 +227,8 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         },
     ),
     "relation": (
-        "sledsim.relation",
-        (("'g2'", "'hong2006'"), ("sledsim.Relation()", "None")),
+        "sledsim.studies.relation_times",
+        (("'g2'", "'hong2006'"), ("sledsim.studies.Relation()", "None")),
         {"fetches": ("3", "10"), "seed": ("1",), "layouts": ("['row']", "[]")},
     ),
     "replay": (
@@ -236,7 +236,11 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (("'examples/office.csv'", "Path('examples/office.csv')"),),
         {"device": ("'g2'",), "fit": ("'wrap'", "'scale'"), "scheduler": ("'sptf'",), "log": TRUTHS},
     ),
-    "matched": ("sledsim.matched_disk", (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")), {"bytes": ("4096", "512")}),
+    "matched": (
+        "sledsim.studies.matched_disk",
+        (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")),
+        {"bytes": ("4096", "512")},
+    ),
     "catalogue": ("sledsim.device", (("'g2'", "'cheetah73'"),), {}),
     "workload": ("sledsim.workloads.catalog", (), {}),
     "power": ("sledsim.power", (RUNS,), {"overrides": SETS, "progress": ("stop",)}),
@@ -249,7 +253,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         (LBNS, COUNTS),
         {"read": TRUTHS, "fua": TRUTHS, "flush": TRUTHS, "at_ns": INSTANTS, "until_ns": INSTANTS},
     ),
-    "design": ("sledsim.design", (DRAWINGS,), {"overrides": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
+    "design": ("sledsim.studies.design", (DRAWINGS,), {"overrides": ("['bit_nm=40']", "{'tips': 6400}", "()")}),
     "drawn": (
         "sledsim.run",
         ((SCENARIO,),),
@@ -296,7 +300,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
         },
     ),
     "served": (
-        "partial(sledsim.serve, socket=Path(folder, 'none', 'socket'))",
+        "partial(sledsim.runs.serve, socket=Path(folder, 'none', 'socket'))",
         (RUNS,),
         {
             "overrides": SETS,

@@ -194,8 +194,8 @@ class DiskSimFiles:
                     (folder / path.name).symlink_to(path)
         path = folder / "fuzzed.parv"
         path.write_bytes(given["text"].encode(errors="surrogatepass"))
-        found = sledsim.import_disksim(path, scenario=given["scenario"])
-        found = sledsim.import_disksim(path, scenario=given["scenario"])
+        found = sledsim.scenario.import_disksim(path, scenario=given["scenario"])
+        found = sledsim.scenario.import_disksim(path, scenario=given["scenario"])
         device_file = folder / "device.toml"
         device_file.write_text(found.device_file)
         one, other = (sledsim.Device(each).parameters for each in (str(device_file), found.device))

@@ -128,7 +128,7 @@ def _scenario(source: Any, sets: list[str]) -> None:
     again = resolve(resolved.values)
     require(again == resolved, "what is resolved is resolved to something else")
     require(again.canonical() == resolved.canonical(), "the canonical text of what is resolved is another")
-    sledsim.explain(resolved.values).tables()
+    sledsim.scenario.explain(resolved.values).tables()
     run_and_check(resolved.values, again=False)
 
 
@@ -175,7 +175,7 @@ def _check_numbers(found: Any) -> None:
 
 def _cost(source: Any, sets: list[str]) -> None:
     from sledsim.scenario.reading import resolve
-    from sledsim.studies.cost import cost, cost_file
+    from sledsim.studies.cache_cost import cost, cost_file
 
     keys = cost_file(source, overrides=sets)
     scenario = resolve(keys.pop("scenario"), keys.pop("overrides"))

@@ -19,7 +19,7 @@ def schema_of(kind: str) -> Schema:
     """Return the JSON Schema of a kind of document, as ``sledsim schema KIND`` prints it."""
     from sledsim import _core
     from sledsim.reliability.description import Description
-    from sledsim.studies.cost import CostFile
+    from sledsim.studies.cache_cost import CostFile
     from sledsim.studies.objective import RoleFile
     from sledsim.sweep.description import SweepFile
     from sledsim.sweep.search import SearchFile

@@ -102,11 +102,11 @@ class Traces:
 
         path = folder / f"trace.{given['suffix']}"
         path.write_bytes(given["content"].encode("latin-1"))
-        trace = sledsim.open_trace(path, **given["options"])
+        trace = sledsim.traces.open_trace(path, **given["options"])
         columns = _columns(trace)
         self._check_read(given, trace, columns)
         self._convert(trace, columns, folder)
-        sledsim.hit_ratio(path, ["lru", "arc"], [1, 50], page_bytes=2**20, **given["options"])
+        sledsim.studies.hit_ratio(path, ["lru", "arc"], [1, 50], page_bytes=2**20, **given["options"])
         self._replay(given, path)
 
     def _check_read(self, given: Given, trace: Trace, columns: dict[str, Any]) -> None:
@@ -162,7 +162,7 @@ class Traces:
         count = trace.convert(written)
         require(count == len(columns["time_ns"]), f"{count} records converted of {len(columns['time_ns'])}")
         if count:
-            again = _columns(sledsim.open_trace(written))
+            again = _columns(sledsim.traces.open_trace(written))
             for name in ("time_ns", "device", "offset_bytes", "bytes", "read", "flush", "fua"):
                 require(np.array_equal(again[name], columns[name]), f"{name} is another after conversion")
         # MQSim has no word for flushes, so that they are left out.
@@ -170,7 +170,7 @@ class Traces:
         count = trace.convert(folder / "converted.mqsim")
         require(count == int(kept.sum()), f"{count} records converted into MQSim's format of {int(kept.sum())}")
         if count:
-            again = _columns(sledsim.open_trace(folder / "converted.mqsim", format="mqsim"))
+            again = _columns(sledsim.traces.open_trace(folder / "converted.mqsim", format="mqsim"))
             for name in ("offset_bytes", "bytes", "read"):
                 require(
                     np.array_equal(again[name], columns[name][kept]),

@@ -1,7 +1,5 @@
-"""Caches: the contract of custom replacement policies."""
+"""Caches: the built-in replacement policies, and the contract of custom ones."""
 
-from sledsim.scenario.compiled_policies import compiled_replacement as compiled
-from sledsim.scenario.compiled_policies import include_folder
-from sledsim.scenario.policies import Replacement
+from sledsim._loading import attach
 
-__all__ = ["Replacement", "compiled", "include_folder"]
+__getattr__, __dir__, __all__ = attach(__name__)

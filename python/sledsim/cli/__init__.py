@@ -4,20 +4,10 @@ Another package adds commands of its own by an entry point of the group ``sledsi
 application. ``AsJson``, ``complain``, ``print_json`` and ``print_tables`` keep such commands like the others.
 """
 
-from typing import TYPE_CHECKING
+from sledsim._loading import CoreError, attach
 
-from sledsim._loading import CoreError, on_first_use
-
-if TYPE_CHECKING:
-    from sledsim.cli.options import AsJson
-    from sledsim.cli.output import complain, print_json, print_tables
-
-__all__ = ["AsJson", "complain", "main", "print_json", "print_tables"]
-
-_HOMES = {"AsJson": "options", "complain": "output", "print_json": "output", "print_tables": "output"}
-
-# Nothing is loaded before `main` can tell what Ctrl-C means.
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+# `main` handles Ctrl-C before it loads the commands.
+__getattr__, __dir__, __all__ = attach(__name__)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import MOST_DIGITS, AsJson, Plot, Reading, policy_names, unfolded
-from sledsim.cli.output import check_picture, print_found, print_json, print_tables
+from sledsim.cli.output import check_picture, print_found
 
 __all__ = ["register"]
 
@@ -76,7 +76,7 @@ def hit_ratio(
     Every request references the pages that it touches, in the order of the trace; times are ignored. Reads and writes
     count alike, and what is missed is brought in.
     """
-    from sledsim.studies.hit_ratio.ratios import hit_ratio as found_by
+    from sledsim.studies.hit_ratios.ratios import hit_ratio as found_by
 
     check_picture(plot)
     found = found_by(
@@ -94,10 +94,6 @@ def hit_ratio(
 
 def cache_policies(as_json: AsJson = False) -> None:
     """List the replacement policies of caches."""
-    from sledsim.studies.hit_ratio.ratios import cache_policies as every_policy
-    from sledsim.studies.hit_ratio.ratios import cache_policies_table
+    from sledsim.caches import catalog
 
-    if as_json:
-        print_json(every_policy())
-    else:
-        print_tables([cache_policies_table()])
+    print_found(catalog(), as_json=as_json)

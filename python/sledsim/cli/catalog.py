@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sledsim.devices.device import Device
     from sledsim.scenario.catalog import CatalogEntry
+    from sledsim.show.shown import Catalog
     from sledsim.show.tables import Table
 
 __all__ = ["register"]
@@ -94,7 +95,7 @@ def devices(
     """List the devices, or all values of one with their sources."""
     from sledsim._core import mechanisms
     from sledsim.devices import catalog
-    from sledsim.devices.entries import catalog_tables, device_entry
+    from sledsim.devices.entries import device_entry
     from sledsim.show.fitting import visible_in_strings
 
     if as_toml:
@@ -103,14 +104,13 @@ def devices(
             raise typer.BadParameter(wrong, param_hint="--toml")
         say(visible_in_strings(device_entry(name).to_toml()), end="")
         return
-    _list(name, device_entry, catalog, catalog_tables, as_json=as_json, parts=mechanisms)
+    _list(name, device_entry, catalog(), as_json=as_json, parts=mechanisms)
 
 
 def _list(
     name: str | None,
     entry_named: "Callable[[str], CatalogEntry]",
-    catalog: "Callable[[], Mapping[str, CatalogEntry]]",
-    tables: "Callable[[], list[Table]]",
+    catalog: "Catalog[Any]",
     *,
     as_json: bool,
     parts: "Callable[[], Sequence[Mapping[str, Any]]]" = tuple,
@@ -119,22 +119,16 @@ def _list(
     if name is not None:
         print_found(entry_named(name), as_json=as_json)
     elif as_json:
-        print_json(
-            {key: entry.to_dict() for key, entry in catalog().items()} | {each["name"]: each for each in parts()}
-        )
+        print_json(catalog.to_dict() | {each["name"]: each for each in parts()})
     else:
-        print_tables(tables())
+        print_tables(catalog.tables())
 
 
 def schedulers(as_json: AsJson = False) -> None:
     """List the schedulers and their parameters."""
     from sledsim.schedulers import catalog
-    from sledsim.schedulers.entries import schedulers_table
 
-    if as_json:
-        print_json(catalog())
-    else:
-        print_tables([schedulers_table()])
+    print_found(catalog(), as_json=as_json)
 
 
 def workloads(
@@ -150,9 +144,9 @@ def workloads(
 ) -> None:
     """List the workloads of the catalogue, or show the statistics of one."""
     from sledsim.workloads import catalog
-    from sledsim.workloads.entries import workload_entry, workloads_table
+    from sledsim.workloads.entries import workload_entry
 
-    _list(name, workload_entry, catalog, lambda: [workloads_table()], as_json=as_json)
+    _list(name, workload_entry, catalog(), as_json=as_json)
 
 
 def seek(

@@ -103,7 +103,7 @@ def cost(
     response times, and the ratio of prices above which MEMS is faster.
     """
     from sledsim.show.faults import by_arguments
-    from sledsim.studies.cost.comparison import cost as compared
+    from sledsim.studies.cache_cost.comparison import cost as compared
 
     check_picture(plot)
     if mems_size is not None and budget is not None:
@@ -132,7 +132,7 @@ def _asked(
 ) -> dict[str, Any]:
     """Return what is compared: a file's keys, those of the options over them, or a scenario with the options' keys."""
     from sledsim.scenario.documents import has_key
-    from sledsim.studies.cost import cost_file
+    from sledsim.studies.cache_cost import cost_file
 
     scenario = _scenario(file, workload, trace, disk)
     if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):

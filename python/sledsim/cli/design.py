@@ -51,7 +51,7 @@ def design(
     --sensitivity.
     """
     from sledsim.show.fitting import visible_in_strings
-    from sledsim.studies.design import design as made_of
+    from sledsim.studies.sled_design import design as made_of
 
     check_picture(plot)
     if as_toml and (as_json or sensitive):

@@ -56,14 +56,14 @@ def scheduler_names(incomplete: str) -> list[str]:
     """Complete the name of a scheduler."""
     from sledsim import schedulers
 
-    return [each["name"] for each in schedulers.catalog() if each["name"].startswith(incomplete)]
+    return [name for name in schedulers.catalog() if name.startswith(incomplete)]
 
 
 def policy_names(incomplete: str) -> list[str]:
     """Complete the name of a replacement policy."""
-    from sledsim.studies.hit_ratio.ratios import cache_policies
+    from sledsim import caches
 
-    return [each["name"] for each in cache_policies() if each["name"].startswith(incomplete)]
+    return [name for name in caches.catalog() if name.startswith(incomplete)]
 
 
 def workload_names(incomplete: str) -> list[str]:

@@ -40,7 +40,7 @@ def power(
     which idle time on it saves energy to stop.
     """
     from sledsim.scenario.reading import from_argument
-    from sledsim.studies.power.strategies import power as compared
+    from sledsim.studies.power_saving.strategies import power as compared
 
     check_picture(plot)
     comparison = compared(from_argument(file), policies=policies, overrides=sets or [], progress=True)

@@ -56,8 +56,8 @@ def relation(
     The relation is that of Schlosser and Ganger 2004, section 6.1.1, unless other sizes are given. Rows are fetched one
     at a time; their mean has a 95 % confidence interval.
     """
-    from sledsim.studies.relation.access import relation as timed
-    from sledsim.studies.relation.layouts import Relation
+    from sledsim.studies.relations.access import relation_times as timed
+    from sledsim.studies.relations.layouts import Relation
 
     check_picture(plot)
     sizes = listed(attributes, "attributes", int) or []

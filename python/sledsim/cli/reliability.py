@@ -131,9 +131,11 @@ def _compared(
     sources: "list[DescriptionLike]", years: str | None, sets: list[str], simulation: dict[str, Any]
 ) -> "Shown":
     from sledsim.reliability.analysis import YEARS
-    from sledsim.reliability.comparison import compare
+    from sledsim.reliability.comparison import compare_enclosures
 
-    return compare(sources, years=listed(years, "years", float) or YEARS, overrides=sets, progress=True, **simulation)
+    return compare_enclosures(
+        sources, years=listed(years, "years", float) or YEARS, overrides=sets, progress=True, **simulation
+    )
 
 
 def _report(

@@ -252,7 +252,7 @@ def explain(
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the documents beside scenarios by what their files describe."""
     from sledsim.reliability.description import Description
-    from sledsim.studies.cost import CostFile
+    from sledsim.studies.cache_cost import CostFile
     from sledsim.studies.objective import RoleFile
     from sledsim.sweep.description import SweepFile
     from sledsim.sweep.search import SearchFile

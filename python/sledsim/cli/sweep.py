@@ -236,8 +236,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two sweeps, or two values of an axis, in pairs of equal seeds."""
-    from sledsim.sweep import compare as compare_sides
-    from sledsim.sweep import results
+    from sledsim.sweep import compare_pairs, results
 
     names = sweeps or []
     if len(stores) > 2 or len(names) > 2:
@@ -245,12 +244,12 @@ def compare(
     if axis is not None:
         if len(stores) > 1 or len(names) > 1:
             raise typer.BadParameter("compares values of one sweep", param_hint="--axis")
-        found = compare_sides(results(stores[0], names[0] if names else None), axis=_axis_values(axis))
+        found = compare_pairs(results(stores[0], names[0] if names else None), axis=_axis_values(axis))
     else:
         if len(stores) == 1 and len(names) < 2:
             raise typer.BadParameter("give two stores, two --sweep, or --axis AXIS=A,B", param_hint="STORE")
         sides = zip((stores * 2)[:2], (names * 2)[:2] if names else [None, None], strict=True)
-        found = compare_sides(*(results(store, name) for store, name in sides))
+        found = compare_pairs(*(results(store, name) for store, name in sides))
     print_found(found, metrics or [], as_json=as_json)
 
 

@@ -50,7 +50,7 @@ def info(
 ) -> None:
     """Summarise a trace: totals, sizes, interarrival times, devices that it fits."""
     from sledsim.devices.entries import capacities
-    from sledsim.traces.info_tables import info_tables
+    from sledsim.traces.info import info_tables
     from sledsim.traces.trace import open_trace
 
     trace = open_trace(file, **reading.keys())

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from sledsim.devices.device import Device
 
-__all__ = ["CustomDevice"]
+__all__ = ["PluginDevice"]
 
 
-class CustomDevice(Device):
+class PluginDevice(Device):
     """A device with a custom mechanism, made by :class:`Device`: ``Device("my_module:MyDevice")``."""
 
     MECHANISMS: ClassVar[tuple[str, ...]] = ("custom",)

@@ -38,7 +38,7 @@ class Device:
     """A device by itself: geometry, positioning and service times, without a workload.
 
     What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive`, :class:`SimpleDevice` or
-    :class:`CustomDevice`, which know more than what stands here.
+    :class:`PluginDevice`, which know more than what stands here.
 
     Parameters
     ----------

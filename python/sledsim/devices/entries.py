@@ -12,7 +12,7 @@ from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
 from sledsim.scenario.reading import toml_lines
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import by_arguments
-from sledsim.show.shown import Listing
+from sledsim.show.shown import Catalog
 from sledsim.show.tables import Table, number, with_default
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "DeviceEntry",
     "capacities",
     "catalog",
-    "catalog_tables",
     "device",
     "device_entry",
     "device_of",
@@ -130,9 +129,9 @@ def _named(key: str, value: Any) -> str:
     return value if isinstance(value, str) else f"{key} {_plain(value)}"
 
 
-def catalog() -> dict[str, DeviceEntry]:
+def catalog() -> Catalog[DeviceEntry]:
     """Return the devices of the catalogue by name."""
-    return Listing(entries("device", _of_content), catalog_tables)
+    return Catalog(entries("device", _of_content), _tables)
 
 
 def device_entry(name: str) -> DeviceEntry:
@@ -166,7 +165,7 @@ def with_room(least_bytes: float) -> str | None:
     return next(iter(sleds or large), None)
 
 
-def catalog_tables() -> list[Table]:
+def _tables() -> list[Table]:
     """Return the devices and what they can do: a table for each kind, and one for those of an installed crate."""
     rows: dict[type[Device], list[list[str]]] = {}
     for name, entry in catalog().items():

@@ -1,17 +1,5 @@
 """Linux machines in virtual time whose storage is simulated: what a program takes on them."""
 
-from sledsim.machine.assembled import folder, is_there, packages
-from sledsim.machine.description import Guest
-from sledsim.machine.result import MachineRun, MachineRuns
-from sledsim.machine.running import run, run_each
+from sledsim._loading import attach
 
-__all__ = [
-    "Guest",
-    "MachineRun",
-    "MachineRuns",
-    "folder",
-    "is_there",
-    "packages",
-    "run",
-    "run_each",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

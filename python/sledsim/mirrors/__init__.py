@@ -1,6 +1,5 @@
 """Mirrors: the contract of custom policies for reads."""
 
-from sledsim.scenario.compiled_policies import compiled, include_folder
-from sledsim.scenario.policies import Copies, CopyChoice, Request
+from sledsim._loading import attach
 
-__all__ = ["Copies", "CopyChoice", "Request", "compiled", "include_folder"]
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.reliability.cost import Design, priced
+from sledsim.reliability.cost import PricedDesign, priced
 from sledsim.reliability.curves import Curve, SurvivalCurves, curve_of, disk_curve, require_times
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H
@@ -49,7 +49,7 @@ class ReliabilityReport(Shown):
         description: Description,
         mttf_h: float,
         rows: Sequence[dict[str, float]],
-        design: Design | None = None,
+        design: PricedDesign | None = None,
         name: str | None = None,
     ) -> None:
         self.description = description

@@ -19,7 +19,7 @@ from sledsim.show.tables import Table, number
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["ReliabilityComparison", "compare"]
+__all__ = ["ReliabilityComparison", "compare_enclosures"]
 
 #: What is compared at every time, by its key in a report's rows.
 COUNTED = {"loss": "loss of data", "repairs": "repairs, mean", "replaced": "devices replaced, mean"}
@@ -120,7 +120,7 @@ class ReliabilityComparison(Shown):
         return f"<ReliabilityComparison of {', '.join(self.names)}>"
 
 
-def compare(
+def compare_enclosures(
     sources: Iterable[DescriptionLike] | Mapping[str, DescriptionLike],
     *,
     years: Sequence[float] = YEARS,
@@ -156,7 +156,7 @@ def compare(
     ...     "rebuild": {"time": "15 min"},
     ... }
     >>> spared = {**enclosure, "enclosure": {"data": 19, "parity": 1, "spares": 2}}
-    >>> found = compare({"bare": enclosure, "spared": spared})
+    >>> found = compare_enclosures({"bare": enclosure, "spared": spared})
     >>> [round(each.mttf_years, 1) for each in found.reports]
     [2.3, 4.6]
     """

@@ -31,7 +31,7 @@ from sledsim.show.tables import Table, number
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["CostCurve", "Design", "VisitPrice", "cost_curve", "priced"]
+__all__ = ["CostCurve", "PricedDesign", "VisitPrice", "cost_curve", "priced"]
 
 #: Another spare that lowers the probability of loss by a smaller share than this ends a curve.
 LEAST_GAIN = 0.05
@@ -45,7 +45,7 @@ USUAL_REPAIR = Duration("1 week")
 
 
 @dataclass(frozen=True)
-class Design:
+class PricedDesign:
     """An enclosure with so many spares under one strategy, and what it costs over the economic lifetime.
 
     Parameters
@@ -138,7 +138,7 @@ class CostCurve(Shown):
 
     def __init__(
         self,
-        designs: Sequence[Design],
+        designs: Sequence[PricedDesign],
         cost: Cost,
         repair: dict[str, Duration],
         subtitle: str,
@@ -151,16 +151,16 @@ class CostCurve(Shown):
         self.notes = list(notes)
 
     @property
-    def frontier(self) -> list[Design]:
+    def frontier(self) -> list[PricedDesign]:
         """The designs that no other one beats both in what is spent and in loss of data, cheapest first."""
-        found: list[Design] = []
+        found: list[PricedDesign] = []
         for design in sorted(self.designs, key=lambda each: (each.spent, each.loss_probability)):
             if not found or design.loss_probability < found[-1].loss_probability:
                 found.append(design)
         return found
 
     @property
-    def cheapest(self) -> Design:
+    def cheapest(self) -> PricedDesign:
         """The design of the least total, with what loss of data costs on average."""
         return min(self.designs, key=lambda each: (each.total, each.loss_probability))
 
@@ -233,7 +233,7 @@ class CostCurve(Shown):
         return [Table(["note"], [[note] for note in self.notes])] if self.notes else []
 
 
-def priced(description: DescriptionLike) -> Design:
+def priced(description: DescriptionLike) -> PricedDesign:
     """Price an enclosure as it is described.
 
     Parameters
@@ -253,7 +253,7 @@ def priced(description: DescriptionLike) -> Design:
     model = MarkovModel(description)
     visits, put_in, loss = model.repairs(life_h), model.replaced(life_h), model.loss_probability(life_h)
     spare = cost.device if cost.spare is None else cost.spare
-    return Design(
+    return PricedDesign(
         strategy=description.repair.strategy,
         spares=enclosure.spares,
         purchase=enclosure.devices * cost.device + enclosure.spares * spare,
@@ -343,7 +343,7 @@ def _times_said(times: dict[str, Duration]) -> str:
     return f"{preventive}" if preventive == mandatory else f"{preventive} (preventive) or {mandatory} (mandatory)"
 
 
-def _by_spares(description: Description, spares: Sequence[int] | None, step: int) -> list[Design]:
+def _by_spares(description: Description, spares: Sequence[int] | None, step: int) -> list[PricedDesign]:
     """Price an enclosure with several numbers of spares."""
     if spares is not None:
         return [priced(description.replace(enclosure={"spares": count})) for count in spares]
@@ -370,7 +370,7 @@ def _failures_expected(description: Description) -> float:
     return description.enclosure.devices * require_cost(description).lifetime.h / description.device.mttf.h
 
 
-def _visit_price(bare: Design, kept: Sequence[Design]) -> VisitPrice:
+def _visit_price(bare: PricedDesign, kept: Sequence[PricedDesign]) -> VisitPrice:
     """Find up to which price of a visit some maintained design is no dearer than one without repair, and as safe."""
     worth = [
         ((bare.spent - each.purchase - each.replacement) / each.visits, each)

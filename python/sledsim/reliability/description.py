@@ -51,8 +51,8 @@ __all__ = [
     "MAX_DEVICES",
     "Cost",
     "Description",
-    "Device",
     "Enclosure",
+    "EnclosureDevice",
     "Rebuild",
     "ReliabilityError",
     "Repair",
@@ -121,7 +121,7 @@ class Enclosure(Table):
         return self.data + self.parity
 
 
-class Device(Table):
+class EnclosureDevice(Table):
     """A device of the enclosure, and how long it lives."""
 
     mttf: Duration
@@ -230,7 +230,7 @@ class Cost(Table):
     """Economic lifetime."""
 
 
-def _bandwidth_is_known(rebuild: Rebuild, device: Device) -> Iterator[Fault]:
+def _bandwidth_is_known(rebuild: Rebuild, device: EnclosureDevice) -> Iterator[Fault]:
     if rebuild.time is None and device.name is None:
         says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
         yield Fault("missing", says, path="device.name")
@@ -258,7 +258,7 @@ class Description(documents.Document, Table):
 
     enclosure: Enclosure
     """Devices, redundancy and spares."""
-    device: Device
+    device: EnclosureDevice
     """A device, and how long it lives."""
     rebuild: Rebuild
     """How long rebuilds take."""

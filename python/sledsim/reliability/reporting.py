@@ -18,7 +18,7 @@ from sledsim.show.tables import Table
 if TYPE_CHECKING:
     import altair
 
-    from sledsim.reliability.cost import Design
+    from sledsim.reliability.cost import PricedDesign
     from sledsim.reliability.description import Description
 
 __all__ = ["SimulatedReport", "report"]
@@ -60,7 +60,7 @@ class SimulatedReport(Shown):
         return found["estimate"] / YEAR_H if found and found["estimate"] is not None else None
 
     @property
-    def design(self) -> "Design | None":
+    def design(self) -> "PricedDesign | None":
         """What it costs, by the chains, where prices are known."""
         return self.chain.design if self.chain else None
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sledsim.reliability.description import Description, Device
+from sledsim.reliability.description import Description, EnclosureDevice
 from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.show.naming import counted, label_of
@@ -80,7 +80,7 @@ def enclosure_table(description: Description, name: str | None, mttf: str | None
     return Table([name or "enclosure", ""], rows, left=frozenset({1}))
 
 
-def _life_rows(device: Device) -> list[list[str]]:
+def _life_rows(device: EnclosureDevice) -> list[list[str]]:
     """Say what of a device goes beyond a constant rate of failures."""
     rows = []
     if device.lifetime and device.lifetime.kind != "exponential":

@@ -1,6 +1,6 @@
-"""Entries of the catalogue: every one of a kind, and the one that a name means."""
+"""Entries of the catalogues: devices, workloads and policies."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 from sledsim import _core
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.texts import require_text
-from sledsim.show.shown import Plain, Tabled
+from sledsim.show.shown import Catalog, OneTable, Plain, Tabled
+from sledsim.show.tables import Table, with_default
 
-__all__ = ["CatalogEntry", "entries", "entry_named"]
+__all__ = ["CatalogEntry", "PolicyEntry", "entries", "entry_named", "policy_catalog"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,66 @@ class CatalogEntry(Tabled, Plain):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class PolicyEntry(OneTable, Plain):
+    """A built-in policy.
+
+    Parameters
+    ----------
+    name
+        The name in a scenario.
+    title
+        One line.
+    description
+        What the policy does.
+    source
+        The publication.
+    parameters
+        The JSON Schema of each parameter by name.
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    parameters: Mapping[str, Any]
+
+    def table(self) -> Table:
+        """Return the parameters with their defaults and meanings."""
+        rows = [[with_default(key, schema), schema.get("description", "")] for key, schema in self.parameters.items()]
+        title = f"{self.title}: {self.description} ({self.source})"
+        return Table([f"parameter of {self.name}", ""], rows, title=title, left=frozenset({1}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return asdict(self)
+
+
+Policy = TypeVar("Policy", bound=PolicyEntry)
+
+
+def policy_catalog(policies: Iterable[Policy], headers: Sequence[str]) -> Catalog[Policy]:
+    """Return policies by name, with a table of their parameters and descriptions.
+
+    Parameters
+    ----------
+    policies
+        The policies.
+    headers
+        The headers of the table's three columns.
+    """
+    by_name = {each.name: each for each in policies}
+
+    def tables() -> list[Table]:
+        rows = []
+        for each in by_name.values():
+            parameters = ", ".join(with_default(key, schema) for key, schema in each.parameters.items())
+            rows.append([each.name, parameters, each.description])
+        return [Table(list(headers), rows, left=frozenset({1, 2}))]
+
+    return Catalog(by_name, tables)
 
 
 Entry = TypeVar("Entry", bound=CatalogEntry)

@@ -10,8 +10,6 @@ from sledsim.show.faults import wrong
 __all__ = [
     "COMPILED_ONLY",
     "compiled",
-    "compiled_alone",
-    "compiled_replacement",
     "include_folder",
     "require_kept",
 ]
@@ -30,19 +28,29 @@ def include_folder() -> str:
     return str(Path(__file__).parent.parent / "include")
 
 
-def compiled(function: Any, *, positioning: bool = True, state_bytes: int = 0, **parameters: float) -> dict[str, Any]:
-    """Return a compiled function as a scheduler, or the choice of a mirror's copy, for a scenario of this process.
+def compiled(
+    function: Any,
+    *,
+    positioning: bool | None = None,
+    state_bytes: int = 0,
+    slot_bytes: int | None = None,
+    **parameters: float,
+) -> dict[str, Any]:
+    """Return a compiled function as a custom policy or mechanism for a scenario of this process.
 
     Parameters
     ----------
     function
-        What takes a pointer to ``struct sledsim_pending`` and returns the row to dispatch, or ``struct sledsim_copies``
-        and returns that of the copy, see ``sledsim_policy.h`` in :func:`include_folder`: a ``cfunc`` of Numba or
-        anything else with an ``address``, or a function of ``ctypes``.
+        A function that takes the structure of its role, see ``sledsim_policy.h`` in :func:`include_folder`: a ``cfunc``
+        of Numba or any object with an ``address``, or a function of ``ctypes``. ``struct sledsim_pending`` for a
+        scheduler, ``sledsim_copies`` for the reads of a mirror, ``sledsim_cache`` for a replacement policy,
+        ``sledsim_idle`` for a spin-down policy, ``sledsim_motion`` for a mechanism.
     positioning
-        Whether it uses positioning times, which are expensive to compute.
+        True if a scheduler or mirror policy uses positioning times, which are expensive to compute; true if absent.
     state_bytes
-        Size of its state for each queue, or mirror.
+        Size of the state of each queue, mirror, cache or device, bytes.
+    slot_bytes
+        Size of a replacement policy's additional state of each slot, bytes; 0 if absent.
     **parameters
         Its parameters, passed as an array in the order of their names.
 
@@ -53,55 +61,9 @@ def compiled(function: Any, *, positioning: bool = True, state_bytes: int = 0, *
     >>> sorted(compiled(oldest, positioning=False))
     ['address', 'positioning', 'state_bytes']
     """
-    return {"address": kept(function), "positioning": positioning, "state_bytes": state_bytes, **parameters}
-
-
-def compiled_replacement(
-    function: Any, *, state_bytes: int = 0, slot_bytes: int = 0, **parameters: float
-) -> dict[str, Any]:
-    """Return a compiled function as a replacement policy, to be put into a scenario of this process.
-
-    Parameters
-    ----------
-    function
-        What takes a pointer to ``struct sledsim_cache``, see ``sledsim_policy.h`` in :func:`include_folder`: a
-        ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
-    state_bytes, slot_bytes
-        Size of its state for each cache, and additionally for each slot.
-    **parameters
-        Its parameters, passed as an array in the order of their names.
-
-    Examples
-    --------
-    >>> import ctypes
-    >>> first = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 0)
-    >>> sorted(compiled_replacement(first, slot_bytes=8))
-    ['address', 'slot_bytes', 'state_bytes']
-    """
-    return {"address": kept(function), "state_bytes": state_bytes, "slot_bytes": slot_bytes, **parameters}
-
-
-def compiled_alone(function: Any, *, state_bytes: int = 0, **parameters: float) -> dict[str, Any]:
-    """Return a compiled function as a spin-down policy, or a device's mechanism, for a scenario of this process.
-
-    Parameters
-    ----------
-    function
-        What takes a pointer to ``struct sledsim_idle``, or to ``struct sledsim_motion``, see ``sledsim_policy.h`` in
-        :func:`include_folder`: a ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
-    state_bytes
-        Size of its state for each device, such as its position.
-    **parameters
-        Its parameters, passed as an array in the order of their names.
-
-    Examples
-    --------
-    >>> import ctypes
-    >>> at_once = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 0)
-    >>> sorted(compiled_alone(at_once))
-    ['address', 'state_bytes']
-    """
-    return {"address": kept(function), "state_bytes": state_bytes, **parameters}
+    given = {"positioning": positioning, "slot_bytes": slot_bytes}
+    options = {key: value for key, value in given.items() if value is not None}
+    return {"address": kept(function), "state_bytes": state_bytes, **options, **parameters}
 
 
 def kept(function: Any) -> int:

@@ -105,7 +105,7 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
 
     Examples
     --------
-    >>> found = sledsim.import_disksim("atlas10k.parv")  # doctest: +SKIP
+    >>> found = sledsim.scenario.import_disksim("atlas10k.parv")  # doctest: +SKIP
     >>> sledsim.run({"workload": ..., "system": {"device": found.device}})  # doctest: +SKIP
     """
     path = require_path(ScenarioError, "path", path)

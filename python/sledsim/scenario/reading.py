@@ -40,7 +40,7 @@ class Scenario(ScenarioModel):
 
     Examples
     --------
-    >>> from sledsim.scenario import AsptfScheduler, DriveSystem, PoissonArrival, Run, SyntheticWorkload
+    >>> from sledsim.scenario.models import AsptfScheduler, DriveSystem, PoissonArrival, Run, SyntheticWorkload
     >>> scenario = Scenario(
     ...     workload=SyntheticWorkload(arrival=PoissonArrival(rate_per_s=500.0), read_fraction=0.67),
     ...     system=DriveSystem(device="g2", scheduler=AsptfScheduler(weight=0.01)),

@@ -3,9 +3,9 @@
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import altair
     import duckdb
 
-__all__ = ["Drawn", "Listing", "OneTable", "Plain", "Shown", "Tabled", "json_text"]
+__all__ = ["Catalog", "Drawn", "OneTable", "Plain", "Shown", "Tabled", "json_text"]
 
 
 class Tabled(ABC):
@@ -67,25 +67,6 @@ class Drawn(ABC):
         save(self.plot(*args, **kwargs), path)
 
 
-class Listing(dict[str, Any]):
-    """Things by name, which a notebook shows as tables.
-
-    Parameters
-    ----------
-    things
-        They, by name.
-    tables
-        Makes the tables.
-    """
-
-    def __init__(self, things: Mapping[str, Any], tables: Callable[[], Iterable[Table]]) -> None:
-        super().__init__(things)
-        self._tables = tables
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self._tables())
-
-
 class Plain(Framed):
     """What can be written as JSON, and held by frames."""
 
@@ -118,6 +99,45 @@ class Plain(Framed):
             Spaces per level; ``None`` for a single line.
         """
         return json_text(self.to_dict(*args, **kwargs), indent)
+
+
+Entry = TypeVar("Entry", bound=Plain)
+
+
+class Catalog(Mapping[str, Entry], Tabled, Plain):
+    """Entries by name, printed and shown in a notebook as tables.
+
+    Parameters
+    ----------
+    entries
+        The entries by name.
+    tables
+        Makes the tables.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry], tables: Callable[[], list[Table]]) -> None:
+        self._entries = dict(entries)
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def tables(self) -> list[Table]:
+        """Return the entries as tables."""
+        return self._tables()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries by name as plain values."""
+        return {name: entry.to_dict() for name, entry in self.items()}
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:

@@ -1,7 +1,5 @@
 """Spin-down: the contract of custom spin-down policies."""
 
-from sledsim.scenario.compiled_policies import compiled_alone as compiled
-from sledsim.scenario.compiled_policies import include_folder
-from sledsim.scenario.policies import Modes, Request, SpinDown
+from sledsim._loading import attach
 
-__all__ = ["Modes", "Request", "SpinDown", "compiled", "include_folder"]
+__getattr__, __dir__, __all__ = attach(__name__)

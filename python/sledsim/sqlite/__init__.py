@@ -1,11 +1,5 @@
 """SQLite in virtual time: a database whose reads, writes and syncs a simulated system serves."""
 
-from sledsim.sqlite.connection import Connection, connect
-from sledsim.sqlite.statements import Statement, Statements
+from sledsim._loading import attach
 
-__all__ = [
-    "Connection",
-    "Statement",
-    "Statements",
-    "connect",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

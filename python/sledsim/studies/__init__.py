@@ -1,12 +1,5 @@
-"""Questions that take several runs: each study is a room with what it runs, its tables and its charts."""
+"""Questions that take several runs: each study has its function here, and a package with its parts."""
 
-from typing import TYPE_CHECKING
+from sledsim._loading import attach
 
-from sledsim._loading import on_first_use
-
-if TYPE_CHECKING:
-    from sledsim.studies import calibration, cost, hit_ratio, objective, power, relation, validation
-
-__all__ = ["calibration", "cost", "hit_ratio", "objective", "power", "relation", "validation"]
-
-__getattr__, __dir__ = on_first_use(__name__, {}, __all__)
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
 from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
-from sledsim.sweep.results import Results, common_values, metric_label, require_axis
+from sledsim.sweep.result_set import Results, common_values, metric_label, require_axis
 
 if TYPE_CHECKING:
     import altair

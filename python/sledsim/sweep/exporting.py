@@ -6,7 +6,7 @@ from pathlib import Path
 from sledsim._core import SledsimError
 from sledsim.show.faults import require_writable
 from sledsim.show.frames import COPY_OPTIONS, copy_atomically, quoted
-from sledsim.sweep.results import Results
+from sledsim.sweep.result_set import Results
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import COLUMNS
 

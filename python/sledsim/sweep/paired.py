@@ -9,7 +9,7 @@ from sledsim.show.faults import Sentence, brief, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.parts import StoreError
-from sledsim.sweep.results import (
+from sledsim.sweep.result_set import (
     Estimate,
     Results,
     common_values,
@@ -19,7 +19,7 @@ from sledsim.sweep.results import (
     without_interval,
 )
 
-__all__ = ["Difference", "PairedComparison", "Side", "compare"]
+__all__ = ["Difference", "PairedComparison", "Side", "compare_pairs"]
 
 #: What stands for all points together.
 ALL_POINTS = "all points"
@@ -278,7 +278,7 @@ def _difference(
     return Difference(values, metric, a, b, found, tuple(sorted(overloaded)))
 
 
-def compare(
+def compare_pairs(
     first: Results, second: Results | None = None, *, axis: tuple[str, str, str] | None = None
 ) -> PairedComparison:
     """Compare two sweeps at the points that they share, or two values of an axis of one sweep.

@@ -1,10 +1,5 @@
 """Workloads of the catalogue: stand-ins for traces that are not public."""
 
-from sledsim.workloads.entries import WorkloadEntry, catalog, workload_entry, workloads_table
+from sledsim._loading import attach
 
-__all__ = [
-    "WorkloadEntry",
-    "catalog",
-    "workload_entry",
-    "workloads_table",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

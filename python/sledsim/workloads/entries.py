@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
-from sledsim.show.shown import Listing
+from sledsim.show.shown import Catalog
 from sledsim.show.tables import Table
 
-__all__ = ["WorkloadEntry", "catalog", "workload_entry", "workloads_table"]
+__all__ = ["WorkloadEntry", "catalog", "workload_entry"]
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class WorkloadEntry(CatalogEntry):
         ]
 
 
-def catalog() -> dict[str, WorkloadEntry]:
+def catalog() -> Catalog[WorkloadEntry]:
     """Return the workloads of the catalogue by name."""
-    return Listing(entries("workload", _of_content), lambda: [workloads_table()])
+    return Catalog(entries("workload", _of_content), lambda: [_table()])
 
 
 def workload_entry(name: str) -> WorkloadEntry:
@@ -92,7 +92,7 @@ def workload_entry(name: str) -> WorkloadEntry:
     return entry_named("workload", name, _of_content)
 
 
-def workloads_table() -> Table:
+def _table() -> Table:
     """Return the workloads of the catalogue as a table."""
     rows = [
         [name, f"{entry.requests:,}" if entry.requests else "–", entry.stands_in_for, entry.title]

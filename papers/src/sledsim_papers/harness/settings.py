@@ -10,7 +10,7 @@ from sledsim.devices import Device
 from sledsim.reliability import Description, load
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
-from sledsim.studies.design import Drawing, design
+from sledsim.studies.sled_design import Drawing, design
 from sledsim_papers.harness.motion import Given, is_sled, table_of, with_devices
 
 __all__ = ["Settings"]

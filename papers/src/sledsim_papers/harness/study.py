@@ -15,7 +15,7 @@ from sledsim.reliability import Description, load
 from sledsim.runs import Pool, Result, in_threads, run_resolved, threads_of
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
-from sledsim.studies.design import Drawing, design
+from sledsim.studies.sled_design import Drawing, design
 from sledsim_papers.harness.averaging import SEEDS, Averaged, draws
 from sledsim_papers.harness.finding import Probe
 from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of

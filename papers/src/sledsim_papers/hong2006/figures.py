@@ -16,7 +16,7 @@ from sledsim_papers.hong2006.systems import LABELS, LOADS, Response, scenario, s
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sledsim.studies.cost import CostComparison
+    from sledsim.studies.cache_cost import CostComparison
 
 __all__: list[str] = []
 

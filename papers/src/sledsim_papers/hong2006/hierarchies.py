@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sledsim.runs import mean_interval
-from sledsim.studies.cost import RATIOS, CostComparison
+from sledsim.studies.cache_cost import RATIOS, CostComparison
 from sledsim_papers.harness.finding import Finding, Interval, Probe, order
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sledsim.runs import Interval, Result
-from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
+from sledsim.studies.cache_cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
 from sledsim.traces import open_trace
 from sledsim.workloads import workload_entry
 from sledsim_papers.harness.averaging import SEEDS

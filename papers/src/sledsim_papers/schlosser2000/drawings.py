@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sledsim.studies.design import figures_of
+from sledsim.studies.sled_design import figures_of
 from sledsim_papers.harness.finding import COMPUTED, Finding, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study

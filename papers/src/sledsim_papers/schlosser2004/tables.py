@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sledsim.studies.relation import Access, Relation, RowMajor, TipSubset, TwoAxes, relation
+from sledsim.studies.relations import Access, Relation, RowMajor, TipSubset, TwoAxes, relation_times
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import Drawn, experiment, picture
 from sledsim_papers.harness.study import Study
@@ -32,7 +32,7 @@ def scans(study: Study) -> Mapping[tuple[str, str], Access]:
 
 
 def _scans(study: Study) -> dict[tuple[str, str], Access]:
-    accesses = relation(study.sled("g2"), RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
+    accesses = relation_times(study.sled("g2"), RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
     return {(each.layout, each.operation): each for each in accesses}
 
 
@@ -127,7 +127,7 @@ POINTS: Mapping[str, Any] = {"transfer": "points", "active_tips": 5120, "bus_ms_
 def point_access_axes(study: Study) -> Finding:
     """Each attribute by its columns along Y, one after the other, over all of the table by its lines along X."""
     sled = study.sled("g2", **POINTS)
-    times = relation(sled, RELATION, layouts=[TwoAxes.NAME], fetches=0)
+    times = relation_times(sled, RELATION, layouts=[TwoAxes.NAME], fetches=0)
     by_name = {(each.layout, each.operation): each for each in times.accesses}
     rows_s, columns_s = by_name[TwoAxes.NAME, "scan"].time_s, sum(single_s(by_name, TwoAxes.NAME))
     return Finding(
@@ -143,7 +143,7 @@ def point_access_axes(study: Study) -> Finding:
 def figure_6(study: Study) -> Drawn:
     """Bars of a scan of all attributes and of one of each, by layout."""
     from sledsim.show import styled
-    from sledsim.studies.relation import scan_bars
+    from sledsim.studies.relations import scan_bars
 
     subtitle = f"{RELATION.records:,} records on g2; left all attributes at once, right each by itself"
     bars = scan_bars([*scans(study).values()], BARS)

@@ -10,18 +10,18 @@ from sledsim.scenario.models.model import Model
 from sledsim.scenario.models.policy import CustomPolicy
 
 __all__ = [
+    "ArrayRebuild",
     "Journal",
     "JournalHolds",
     "MemberFault",
     "ReadChoice",
-    "Rebuild",
     "SparePlace",
     "Unreadable",
     "WriteMethod",
 ]
 
 
-class Rebuild(Model):
+class ArrayRebuild(Model):
     """How the contents of a failed member are rebuilt.
 
     Attributes

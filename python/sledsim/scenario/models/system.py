@@ -6,7 +6,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim.scenario.models.array import Journal, MemberFault, ReadChoice, Rebuild, SparePlace, WriteMethod
+from sledsim.scenario.models.array import ArrayRebuild, Journal, MemberFault, ReadChoice, SparePlace, WriteMethod
 from sledsim.scenario.models.cache import (
     CacheReadAhead,
     CachingDiskFlush,
@@ -170,7 +170,7 @@ class MirrorSystem(Model):
     members: list[Member]
     read: ReadChoice | None = None
     spares: int | None = None
-    rebuild: Rebuild | None = None
+    rebuild: ArrayRebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
 
@@ -210,7 +210,7 @@ class Raid4System(Model):
     write: WriteMethod | None = None
     spares: int | None = None
     sparing: SparePlace | None = None
-    rebuild: Rebuild | None = None
+    rebuild: ArrayRebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
 
@@ -250,7 +250,7 @@ class Raid5System(Model):
     write: WriteMethod | None = None
     spares: int | None = None
     sparing: SparePlace | None = None
-    rebuild: Rebuild | None = None
+    rebuild: ArrayRebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
 
@@ -290,7 +290,7 @@ class Raid6System(Model):
     write: WriteMethod | None = None
     spares: int | None = None
     sparing: SparePlace | None = None
-    rebuild: Rebuild | None = None
+    rebuild: ArrayRebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
 

@@ -17,12 +17,12 @@ __all__ = [
     "Continuation",
     "HotSpot",
     "HotSpotsLocation",
+    "LbnRange",
     "LocalWalkLocation",
     "Location",
     "MixWorkload",
     "OnOffArrival",
     "PoissonArrival",
-    "Range",
     "RenewalArrival",
     "SequentialLocation",
     "SessionWorkload",
@@ -218,7 +218,7 @@ class HotSpotsLocation(Model):
 Location = UniformLocation | SequentialLocation | LocalWalkLocation | ZipfLocation | HotSpotsLocation
 
 
-class Range(Model):
+class LbnRange(Model):
     """A part of the device, from one fraction of its capacity to another; the whole device by default.
 
     Attributes
@@ -290,7 +290,7 @@ class SyntheticWorkload(Model):
     time_scale: float | str | None = None
     size_bytes: Distribution | None = None
     location: Location | None = None
-    range: Range | None = None
+    range: LbnRange | None = None
     read_fraction: float | str | None = None
     continuation: Continuation | None = None
     synchronous_fraction: float | str | None = None
@@ -337,7 +337,7 @@ class Synthetic(Model):
     time_scale: float | str | None = None
     size_bytes: Distribution | None = None
     location: Location | None = None
-    range: Range | None = None
+    range: LbnRange | None = None
     read_fraction: float | str | None = None
     continuation: Continuation | None = None
     synchronous_fraction: float | str | None = None

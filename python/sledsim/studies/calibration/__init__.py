@@ -1,9 +1,5 @@
 """Devices fitted to others."""
 
-from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk, mean_access_ms
+from sledsim._loading import attach
 
-__all__ = [
-    "FittedDisk",
-    "matched_disk",
-    "mean_access_ms",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

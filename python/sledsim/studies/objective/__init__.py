@@ -1,16 +1,5 @@
 """The objective tests: whether something is specific to MEMS storage, and whether it has merit."""
 
-from sledsim.studies.objective.files import RoleFile, role_file
-from sledsim.studies.objective.objective_tests import RULE, Case, ObjectiveTest, merit, specificity
-from sledsim.studies.objective.roles import Sampling
+from sledsim._loading import attach
 
-__all__ = [
-    "RULE",
-    "Case",
-    "ObjectiveTest",
-    "RoleFile",
-    "Sampling",
-    "merit",
-    "role_file",
-    "specificity",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

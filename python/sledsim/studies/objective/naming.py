@@ -10,7 +10,7 @@ from sledsim.devices.entries import wrong_device
 from sledsim.scenario.policy_loading import CLASS_NAME
 from sledsim.scenario.reading import ScenarioLike, Written
 from sledsim.show.faults import Sentence, by_arguments, is_there, wrong
-from sledsim.studies.relation.layouts import all_layouts, layout_named, layouts_of
+from sledsim.studies.relations.layouts import all_layouts, layout_named, layouts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def is_layout(name: object) -> bool:
 
 
 def _schedulers() -> list[str]:
-    return [each["name"] for each in schedulers.catalog()]
+    return list(schedulers.catalog())
 
 
 def wrongly_named(

@@ -23,8 +23,8 @@ from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
 from sledsim.studies.objective.naming import is_layout, is_scheduler, require_layout, wrongly_named
-from sledsim.studies.relation.access import FETCHES, fetch_times_s, scan_relation
-from sledsim.studies.relation.layouts import Relation, layout_named, layouts_of
+from sledsim.studies.relations.access import FETCHES, fetch_times_s, scan_relation
+from sledsim.studies.relations.layouts import Relation, layout_named, layouts_of
 
 __all__ = ["LayoutRole", "Role", "Sampling", "SamplingKeys", "ScenarioRole", "policy_scenario", "role_named"]
 

@@ -1,10 +1,5 @@
 """Models of drives beside what was measured on the drives."""
 
-from sledsim.studies.validation.drive import Agreement, DriveValidation, demerit_ms, validate_drive
+from sledsim._loading import attach
 
-__all__ = [
-    "Agreement",
-    "DriveValidation",
-    "demerit_ms",
-    "validate_drive",
-]
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,56 @@
+"""Public names of ``sledsim.reliability``, each loaded on first use."""
+
+from sledsim.reliability.analysis import ReliabilityReport as ReliabilityReport
+from sledsim.reliability.analysis import analyse as analyse
+from sledsim.reliability.beyond_chains import needs_simulation as needs_simulation
+from sledsim.reliability.chain import LOSS as LOSS
+from sledsim.reliability.chain import Chain as Chain
+from sledsim.reliability.comparison import ReliabilityComparison as ReliabilityComparison
+from sledsim.reliability.comparison import compare_enclosures as compare_enclosures
+from sledsim.reliability.cost import CostCurve as CostCurve
+from sledsim.reliability.cost import PricedDesign as PricedDesign
+from sledsim.reliability.cost import VisitPrice as VisitPrice
+from sledsim.reliability.cost import cost_curve as cost_curve
+from sledsim.reliability.cost import priced as priced
+from sledsim.reliability.curves import Curve as Curve
+from sledsim.reliability.curves import SurvivalCurves as SurvivalCurves
+from sledsim.reliability.curves import survival_by_spares as survival_by_spares
+from sledsim.reliability.description import Cost as Cost
+from sledsim.reliability.description import Description as Description
+from sledsim.reliability.description import Enclosure as Enclosure
+from sledsim.reliability.description import EnclosureDevice as EnclosureDevice
+from sledsim.reliability.description import Rebuild as Rebuild
+from sledsim.reliability.description import ReliabilityError as ReliabilityError
+from sledsim.reliability.description import Repair as Repair
+from sledsim.reliability.device_life import Batches as Batches
+from sledsim.reliability.device_life import InfantMortality as InfantMortality
+from sledsim.reliability.device_life import LatentErrors as LatentErrors
+from sledsim.reliability.device_life import Lifetime as Lifetime
+from sledsim.reliability.device_life import Tips as Tips
+from sledsim.reliability.durability import failures_at_most as failures_at_most
+from sledsim.reliability.durability import failures_tolerated as failures_tolerated
+from sledsim.reliability.durability import more_repairs_than as more_repairs_than
+from sledsim.reliability.durability import unrepaired_survival as unrepaired_survival
+from sledsim.reliability.duration import YEAR_H as YEAR_H
+from sledsim.reliability.duration import Duration as Duration
+from sledsim.reliability.failures import FailureCounts as FailureCounts
+from sledsim.reliability.failures import failure_counts as failure_counts
+from sledsim.reliability.maintenance import MttfByMaintenance as MttfByMaintenance
+from sledsim.reliability.maintenance import mttf_by_maintenance as mttf_by_maintenance
+from sledsim.reliability.models import LongRun as LongRun
+from sledsim.reliability.models import MarkovModel as MarkovModel
+from sledsim.reliability.models import State as State
+from sledsim.reliability.models import enclosure_chain as enclosure_chain
+from sledsim.reliability.models import mttf_h as mttf_h
+from sledsim.reliability.monte_carlo import MonteCarlo as MonteCarlo
+from sledsim.reliability.monte_carlo import simulate as simulate
+from sledsim.reliability.reading import load as load
+from sledsim.reliability.rebuild import mean_rebuild_h as mean_rebuild_h
+from sledsim.reliability.reporting import SimulatedReport as SimulatedReport
+from sledsim.reliability.reporting import report as report
+from sledsim.reliability.solve import Transient as Transient
+from sledsim.reliability.solve import mean_time_to_loss_h as mean_time_to_loss_h
+from sledsim.reliability.solve import stationary as stationary
+from sledsim.reliability.solve import times_in_states_h as times_in_states_h
+
+__all__: list[str]

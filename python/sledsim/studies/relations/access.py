@@ -1,0 +1,316 @@
+"""How long scans of a relation and fetches of its rows take, by layout."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.devices.device import Device
+from sledsim.devices.entries import device_of
+from sledsim.devices.simple import SimpleDevice
+from sledsim.runs.confidence import batched_interval
+from sledsim.scenario.reading import Sets
+from sledsim.show.faults import by_arguments, most_of, require_whole, wrong
+from sledsim.show.shown import Shown
+from sledsim.show.tables import Table, number
+from sledsim.studies.relations.layouts import Layout, Relation, layout_named, layouts_of
+
+if TYPE_CHECKING:
+    import altair
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation_times", "scan_relation"]
+
+#: Rows fetched where nobody says how many: their mean is then known to about 1 %.
+FETCHES = 2000
+#: So many there may be.
+MOST_FETCHES = 10_000_000
+MOST_BLOCKS = most_of("blocks of a request")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What an operation on a relation took.
+
+    Parameters
+    ----------
+    layout
+        Name of the layout.
+    operation
+        ``"scan"``, ``"scan of a1"`` and so on, or ``"fetch"``.
+    time_s
+        Time of the scan, or the mean time of a fetch.
+    read_bytes
+        Read from the device for it; on average, of a fetch.
+    wanted_bytes
+        Bytes of the values that were asked for.
+    ci95_s
+        Where the mean of a fetch lies with a confidence of 95 %; ``None`` for a scan, which has no chance in it.
+    """
+
+    layout: str
+    operation: str
+    time_s: float
+    read_bytes: float
+    wanted_bytes: int
+    ci95_s: tuple[float, float] | None = None
+
+    @property
+    def effective_mb_s(self) -> float:
+        """Wanted bytes by time, MB/s (of 10^6 bytes)."""
+        return self.wanted_bytes / self.time_s / 1e6
+
+
+class RelationTimes(Shown):
+    """Times of scans and fetches, by layout.
+
+    Parameters
+    ----------
+    schema
+        The relation that was read.
+    device
+        The device that it is on.
+    layouts
+        How it was laid out, by name.
+    accesses
+        What each operation took.
+    """
+
+    def __init__(
+        self, schema: Relation, device: Device, layouts: Mapping[str, Layout], accesses: Sequence[Access]
+    ) -> None:
+        self.schema, self.device = schema, device
+        self.layouts, self.accesses = dict(layouts), list(accesses)
+
+    def __getitem__(self, key: tuple[str, str]) -> Access:
+        layout, operation = key
+        for each in self.accesses:
+            if (each.layout, each.operation) == (layout, operation):
+                return each
+        raise KeyError(f"no {operation!r} under {layout!r}")
+
+    @property
+    def subject(self) -> str:
+        """What was read from what."""
+        relation = self.schema
+        sizes = ", ".join(map(str, relation.attributes))
+        return (
+            f"{relation.records:,} records of {relation.record_bytes} bytes ({sizes}) on {self.device.label}, "
+            f"pages of {relation.page_bytes:,} bytes"
+        )
+
+    def tables(self) -> list[Table]:
+        """Return everything as tables: what each layout takes up, scans, fetches."""
+        return [
+            self._room(),
+            *([self._scans()] if self._of("scan") else []),
+            *([self._fetches()] if self._of("fetch") else []),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dictionaries, lists, numbers and texts."""
+        layouts = [
+            {"name": name, "title": each.TITLE, "blocks": each.blocks, "bytes": each.blocks * self.device.block_bytes}
+            for name, each in self.layouts.items()
+        ]
+        accesses = [{**asdict(each), "effective_mb_s": each.effective_mb_s} for each in self.accesses]
+        return {
+            "device": self.device.label,
+            "relation": asdict(self.schema),
+            "layouts": layouts,
+            "accesses": accesses,
+        }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return a row for each operation under each layout."""
+        rows: list[dict[str, Any]] = self.to_dict()["accesses"]
+        return rows
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw scans as Figure 6 of Schlosser and Ganger 2004 does, and the fetches beside them."""
+        from sledsim.studies.relations.chart import relation_bars
+
+        return relation_bars(self)
+
+    def __repr__(self) -> str:
+        return f"<RelationTimes of {', '.join(self.layouts)} on {self.device.label}>"
+
+    def _of(self, operation: str) -> list[Access]:
+        return [each for each in self.accesses if each.operation.startswith(operation)]
+
+    def _room(self) -> Table:
+        rows = [
+            [name, number(each.blocks * self.device.block_bytes / 1e6), each.TITLE]
+            for name, each in self.layouts.items()
+        ]
+        return Table(["layout", "takes (MB)", ""], rows, title=self.subject, left=frozenset({2}))
+
+    def _scans(self) -> Table:
+        full = {each.layout: each.time_s for each in self.accesses if each.operation == "scan"}
+        headers = ["scans", "of", "time (s)", "of the full scan", "read (MB)", "effective (MB/s)"]
+        rows = []
+        for each in self._of("scan"):
+            what = each.operation.removeprefix("scan of ") if each.operation != "scan" else "all"
+            cells = [each.time_s, each.time_s / full[each.layout], each.read_bytes / 1e6, each.effective_mb_s]
+            rows.append([each.layout, what, *map(number, cells)])
+        for name in full:
+            single = sum(each.time_s for each in self._of("scan of") if each.layout == name)
+            rows.append([name, "each once", number(single), number(single / full[name]), "", ""])
+        rows.sort(key=lambda row: list(self.layouts).index(row[0]))
+        return Table(headers, rows, left=frozenset({1}), names=2)
+
+    def _fetches(self) -> Table:
+        rows = []
+        for each in self._of("fetch"):
+            low, high = each.ci95_s or (each.time_s, each.time_s)
+            interval = f"{number(1e3 * low)} to {number(1e3 * high)}"
+            rows.append(
+                [each.layout, number(1e3 * each.time_s), interval, number(each.read_bytes), number(1 / each.time_s)]
+            )
+        return Table(["fetch of a random row", "mean (ms)", "95 %", "read (bytes)", "rows/s"], rows)
+
+
+def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
+    """Scan a relation: read what holds the values wanted, each run of blocks in one request, or several in a batch.
+
+    Runs are cut where they have more blocks than a request may have. A simple device, whose time does not depend on the
+    size of a request, reads page after page.
+
+    Parameters
+    ----------
+    layout
+        How the relation lies on its device.
+    attribute
+        Index of the one attribute that is wanted; all of them if not given.
+    """
+    relation = layout.relation
+    runs = layout.scan(attribute)
+    simple = isinstance(layout.device, SimpleDevice)
+    wide = relation.record_bytes if attribute is None else relation.attributes[attribute]
+    operation = "scan" if attribute is None else f"scan of a{attribute + 1}"
+    if simple or runs.sizes is None:
+        requests = runs.cut(relation.page_bytes // layout.device.block_bytes if simple else MOST_BLOCKS)
+        served = layout.device.serve(requests.lbns, requests.blocks)
+    else:
+        served = layout.device.serve_batches(runs.lbns, runs.blocks, runs.sizes)
+    end_ns = int(served["end_ns"].max())
+    read = runs.total * layout.device.block_bytes
+    return Access(layout.NAME, operation, end_ns * 1e-9, read, relation.records * wide)
+
+
+def fetch_times_s(layout: Layout, count: int = FETCHES, seed: int = 1) -> list[float]:
+    """Fetch random rows, one at a time: all that holds a row is asked for at once.
+
+    Parameters
+    ----------
+    layout
+        How the relation lies on its device.
+    count
+        Rows.
+    seed
+        Of the choice of rows.
+
+    Returns
+    -------
+    list
+        The time of each fetch, s.
+    """
+    import numpy as np
+
+    pieces = layout.rows(_random_rows(layout, count, seed))
+    served = layout.device.serve_batches(pieces.lbns, pieces.blocks, pieces.sizes)
+    firsts = np.concatenate([[0], np.cumsum(pieces.sizes)[:-1]]).astype(np.int64)
+    ends = np.maximum.reduceat(served["end_ns"], firsts)
+    found: list[float] = ((ends - np.minimum.reduceat(served["start_ns"], firsts)) * 1e-9).tolist()
+    return found
+
+
+def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
+    """Fetch random rows and return their mean; see :func:`fetch_times_s`.
+
+    Parameters
+    ----------
+    layout
+        How the relation lies on its device.
+    count
+        Rows, at least 2.
+    seed
+        Of the choice of rows.
+    """
+    if count < 2:
+        says = f": {count} is too few; the mean needs at least 2 rows to have a confidence interval"
+        raise wrong(
+            SledsimError, "out-of-range", says, path="fetches", value=count, allowed={"least": 2, "whole": True}
+        )
+    around = batched_interval(fetch_times_s(layout, count, seed))
+    blocks = int(layout.rows(_random_rows(layout, count, seed)).blocks.sum())
+    read = blocks * layout.device.block_bytes / count
+    return Access(layout.NAME, "fetch", around.mean, read, layout.relation.record_bytes, (around.low, around.high))
+
+
+def _random_rows(layout: Layout, count: int, seed: int) -> "NDArray[np.uint64]":
+    import numpy as np
+
+    return np.random.default_rng(seed).integers(0, layout.relation.records, count, dtype=np.uint64)
+
+
+def relation_times(
+    device: str | Device = "g2",
+    relation: Relation | None = None,
+    *,
+    layouts: Sequence[str] = (),
+    fetches: int = FETCHES,
+    seed: int = 1,
+    overrides: Sets = (),
+) -> RelationTimes:
+    """Time scans and row fetches of a relation under several layouts (Schlosser and Ganger 2004, section 6.1.1).
+
+    Parameters
+    ----------
+    device
+        A device, or the name of one.
+    relation
+        What is laid out; that of the paper if not given.
+    layouts
+        ``row-major``, ``column-major``, and on MEMS storage ``tip-subset`` and ``equivalent``, or where its blocks lie
+        at points ``two-axes``; all that the device can have if not given.
+    fetches
+        Random rows to fetch; 0 for none.
+    seed
+        Of their choice.
+    overrides
+        Values that replace those of a device given by name.
+
+    Raises
+    ------
+    SledsimError
+        Where the device can't have a layout, or has no room for the relation.
+
+    Examples
+    --------
+    >>> times = relation_times("g2", Relation(records=100_000), fetches=0)
+    >>> list(times.layouts)
+    ['row-major', 'column-major', 'tip-subset', 'equivalent']
+    >>> times["column-major", "scan of a1"].time_s < times["row-major", "scan of a1"].time_s
+    True
+    """
+    made = device if isinstance(device, Device) else device_of("device", device, overrides=overrides)
+    relation = Relation() if relation is None else relation
+    given: object = relation
+    if not isinstance(given, Relation):
+        says = f": expected a Relation, not {type(given).__name__}"
+        raise wrong(SledsimError, "wrong-type", says, path="relation", value=str(given))
+    require_whole(SledsimError, "fetches", fetches, most=MOST_FETCHES)
+    require_whole(SledsimError, "seed", seed)
+    if not isinstance(layouts, list | tuple) or not all(isinstance(name, str) for name in layouts):
+        raise wrong(SledsimError, "wrong-type", path="layouts", value=repr(layouts)[:200], allowed="names of layouts")
+    with by_arguments({"layout": "layouts"}):
+        kinds = [layout_named(name) for name in layouts or layouts_of(made)]
+    laid = {kind.NAME: kind(relation, made) for kind in kinds}
+    accesses = []
+    for layout in laid.values():
+        attributes = range(len(relation.attributes))
+        accesses += [scan_relation(layout), *(scan_relation(layout, each) for each in attributes)]
+        accesses += [fetch_rows(layout, fetches, seed)] if fetches else []
+    return RelationTimes(relation, made, laid, accesses)

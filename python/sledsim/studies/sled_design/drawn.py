@@ -1,0 +1,161 @@
+"""A device made from a drawing: its parameters with what each comes of, and figures of the die."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sledsim.devices import MemsStorage
+from sledsim.devices.entries import device_entry
+from sledsim.scenario.drawings.device import device_values, require_device, tips_of
+from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing
+from sledsim.scenario.drawings.relations import Relations
+from sledsim.scenario.reading import Sets, toml_lines
+from sledsim.show.shown import Plain, Tabled
+from sledsim.show.tables import Table, number
+from sledsim.studies.sled_design.figures import Figure, figures_of
+from sledsim.studies.sled_design.sensitivity import Sensitivity, sensitivity
+
+__all__ = ["DRAWINGS", "Design", "design"]
+
+
+@dataclass(frozen=True)
+class Design(Tabled, Plain):
+    """The device that a drawing makes.
+
+    In a scenario a design stands for its device: ``{"system": {"device": made}}``.
+
+    Parameters
+    ----------
+    drawing
+        The drawing, with all its values.
+    """
+
+    drawing: Drawing
+
+    def __post_init__(self) -> None:
+        require_device(self.relations)
+
+    @cached_property
+    def relations(self) -> Relations:
+        """What follows from the drawing, smooth and in SI."""
+        return Relations(self.drawing)
+
+    @property
+    def base(self) -> str:
+        """The catalogue's device whose values stand where the drawing decides nothing."""
+        return drawing_named(self.drawing.drawing)[0]
+
+    def values(self) -> dict[str, Any]:
+        """Return the parameters of the device that the drawing decides, as a scenario has them."""
+        return device_values(self.relations)
+
+    def device(self) -> dict[str, Any]:
+        """Return the device as a scenario takes it."""
+        return {"name": self.base, **self.values()}
+
+    def _in_scenario(self) -> dict[str, Any]:
+        """Return the device, so that a design can stand for one in a scenario."""
+        return self.device()
+
+    def sled(self) -> MemsStorage:
+        """Return the device by itself, to be asked about its geometry and its motion."""
+        return MemsStorage(self.base, **self.values())
+
+    def sensitivity(self, step: float = 0.1) -> Sensitivity:
+        """Return by how much each figure moves with each value of the drawing.
+
+        Parameters
+        ----------
+        step
+            By what fraction a value is raised and lowered; above 0 and below 1.
+        """
+        return sensitivity(self.drawing, step)
+
+    def differences(self) -> dict[str, tuple[float, float]]:
+        """Return the parameters that differ from those of the catalogue's device by more than 0.1 %: ours, its."""
+        its = {key: value.value for key, value in device_entry(self.base).values.items()}
+        return {
+            key: (float(value), float(its[key]))
+            for key, value in self.values().items()
+            if key in its and abs(float(value) - float(its[key])) > SAME * abs(float(its[key]))
+        }
+
+    def tables(self) -> list[Table]:
+        """Return the parameters beside those of the catalogue's device, and the figures of the die."""
+        entry = device_entry(self.base).values
+        rows = []
+        for key, value in self.values().items():
+            its = entry.get(key)
+            differs = key in self.differences()
+            rows.append([key, _plain(value), _plain(its.value) if its else "", "differs" if differs else ""])
+        headers = [f"parameter of drawing {self.drawing.drawing}", "", self.base, ""]
+        parameters = Table(headers, rows, left=frozenset({3}))
+        spare = tips_of(self.relations)[2]
+        said = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
+        said += [["tips of a sled left as spares", number(spare), ""]]
+        note = "Capacity and bandwidth are those of the whole device; the others of its drawing."
+        return [parameters, Table(["what follows", "", "unit"], said, left=frozenset({2}), notes=[note])]
+
+    def _figures(self) -> dict[str, Figure]:
+        """Return the figures, capacity and bandwidth of the whole tips, rows and tracks of the device."""
+        sled = self.sled()
+        return {
+            **figures_of(self.drawing),
+            "capacity_gb": Figure("capacity", sled.capacity_bytes * 1e-9, "GB"),
+            "bandwidth_mb_s": Figure("bandwidth of long reads, bus included", sled.streaming_bandwidth_mb_s, "MB/s"),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return drawing, device and figures as plain dictionaries, numbers and texts."""
+        return {
+            "drawing": {key: getattr(self.drawing, key) for key in Drawing.model_fields},
+            "device": self.device(),
+            "figures": {key: each.value for key, each in self._figures().items()},
+        }
+
+    def to_toml(self) -> str:
+        """Return the device as a file, which every command takes."""
+        title = f"made from drawing {self.drawing.drawing}"
+        lines = [f"base = {json.dumps(self.base)}", f"title = {json.dumps(title)}", "", "[values]"]
+        for key, value in self.values().items():
+            lines += toml_lines(key, value)
+        return "\n".join([*lines, ""])
+
+
+#: How far a value may be off and still be that of the catalogue's device: figures are printed with four digits.
+SAME = 1e-3
+
+
+def design(source: Mapping[str, Any] | Path | str = "g2", *, overrides: Sets = ()) -> Design:
+    """Make a device from a drawing.
+
+    Parameters
+    ----------
+    source
+        A drawing of the catalogue (``g1``, ``g2``, ``g3``), a file (TOML, YAML or JSON), or a dictionary.
+    overrides
+        Values that replace those of the drawing.
+
+    Raises
+    ------
+    ScenarioError
+        Where the drawing is wrong, or no device can be made of it.
+
+    Examples
+    --------
+    >>> made = design("g2", overrides=["bit_nm=30"])
+    >>> made.values()["bit_rate_kbit_s"], made.sled().cylinders
+    (933.333, 3333)
+    """
+    drawing, found = read_drawing(source, overrides)
+    with found.blamed():
+        return Design(drawing)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value)
