@@ -15,6 +15,8 @@ import pytest
 
 import sledsim
 from sledsim import Trace, TraceError, sweep
+from sledsim.studies import hit_ratio
+from sledsim.traces import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +70,7 @@ FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_frame_is_read_as_its_csv_file(kind: str, columns: dict[str, Any], file: Path) -> None:
     trace = Trace.from_frame(FRAMES[kind](columns))
-    assert records(trace) == records(sledsim.open_trace(file))
+    assert records(trace) == records(open_trace(file))
     assert (trace.path, trace.format, trace.info().records) == (None, "memory", ROWS)
 
 
@@ -93,12 +95,12 @@ def test_a_trace_in_memory_gives_the_results_of_its_file_wherever_a_trace_is_tak
     assert same(sledsim.run({"workload": trace, "system": SYSTEM}), of_file)
     both = sledsim.compare({"memory": {"workload": trace, "system": SYSTEM}, "file": of_file})
     assert same(both["memory"], both["file"])
-    hits = [sledsim.hit_ratio(each, ["lru", "arc"], [10, 100]).caches for each in (trace, file)]
+    hits = [hit_ratio(each, ["lru", "arc"], [10, 100]).caches for each in (trace, file)]
     assert hits[0] == hits[1]
     scaled = sledsim.run({"workload": trace.workload(time_scale=0.5), "system": SYSTEM})
     assert same(scaled, sledsim.replay(file, scheduler="sptf", time_scale=0.5))
-    assert sledsim.open_trace(trace) is not trace
-    assert records(sledsim.open_trace(trace)) == records(trace)
+    assert open_trace(trace) is not trace
+    assert records(open_trace(trace)) == records(trace)
 
 
 def test_traces_in_memory_are_values_of_an_axis(columns: dict[str, Any]) -> None:
@@ -114,7 +116,7 @@ def test_a_result_or_a_scenario_goes_to_other_processes_with_its_trace(columns: 
 
 
 def test_frames_of_sledsim_are_traces_too(trace_file: Path) -> None:
-    trace = sledsim.open_trace(trace_file)
+    trace = open_trace(trace_file)
     assert records(Trace.from_frame(trace.relation())) == records(trace)
     assert records(Trace.from_frame(trace.head(100))) == records(trace)
 
@@ -183,7 +185,7 @@ def test_each_column_is_given_once_in_one_unit(given: dict[str, Any], says: str)
 
 @pytest.mark.parametrize("value", [3, None, [1, 2], object()], ids=lambda value: type(value).__name__)
 def test_only_a_path_a_trace_or_a_frame_is_a_trace(value: Any) -> None:
-    for call in (sledsim.replay, sledsim.open_trace, sledsim.hit_ratio):
+    for call in (sledsim.replay, open_trace, hit_ratio):
         with pytest.raises(TraceError, match="expected the path of a file"):
             call(value)
 

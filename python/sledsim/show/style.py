@@ -147,8 +147,9 @@ def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.To
         .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e8e8e8", titleFontWeight="normal")
         .configure_legend(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
     )
+    chart_class: Any = type(whole)
     # Altair takes attributes that are set for properties of the chart.
-    object.__setattr__(whole, "__class__", _self_contained(whole.__class__))
+    object.__setattr__(whole, "__class__", _self_contained(chart_class))
     return whole
 
 

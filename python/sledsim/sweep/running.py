@@ -21,7 +21,7 @@ from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.local import Threads
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Progress, Recorder
-from sledsim.sweep.results import Results
+from sledsim.sweep.result_set import Results
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import Definition
 

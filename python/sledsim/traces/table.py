@@ -85,7 +85,7 @@ def parquet_table(path: Path, columns: Mapping[str, str] | None) -> tuple[_core.
     path
         The Parquet file.
     columns
-        Column names by meaning, as for :func:`sledsim.open_trace`.
+        Column names by meaning, as for :func:`sledsim.traces.open_trace`.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def table_of(
     frame
         A frame; see :func:`is_frame`.
     columns
-        Column names by meaning, as for :func:`sledsim.open_trace`.
+        Column names by meaning, as for :func:`sledsim.traces.open_trace`.
     name
         Its name in messages; by default ``memory:`` and a hash of its content.
 

@@ -53,8 +53,8 @@ class Trace:
     """A block trace: a file, or columns in memory.
 
     :func:`open_trace` opens a file. :meth:`from_columns` and :meth:`from_frame` take columns in memory. A trace goes
-    wherever the path of one goes: :func:`sledsim.replay`, :func:`sledsim.hit_ratio`, and as ``workload`` in a scenario
-    or a sweep.
+    wherever the path of one goes: :func:`sledsim.replay`, :func:`sledsim.studies.hit_ratio`, and as ``workload`` in a
+    scenario or a sweep.
 
     Parameters
     ----------
