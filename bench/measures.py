@@ -268,13 +268,13 @@ def draw_figure_4(_: float, __: Path) -> Found:
     from sledsim.reliability import Description, mttf_h
 
     # What is loaded when it is first needed is counted with `import`.
-    mttf_h(Description.of(enclosure_tables(1, 0)))
+    mttf_h(Description.load(enclosure_tables(1, 0)))
     start = time.process_time()
     for strategy in ("preventive", "mandatory"):
         for repair in ("1 day", "1 week", "2 weeks", "1 month", "3 months"):
             for spares in range(6):
                 tables = enclosure_tables(1, spares, **{"strategy": strategy, strategy: repair})
-                assert mttf_h(Description.of(tables)) > 0
+                assert mttf_h(Description.load(tables)) > 0
     return {"each_s": time.process_time() - start}
 
 

@@ -17,9 +17,9 @@ TABLES: dict[str, Any] = {
 def enclosure(spares: int, strategy: str = "none", time: str = "1 week", **keys: Any) -> Description:
     """Return hong2006's enclosure with so many spares; further keys are those of its table."""
     repair = {} if strategy == "none" else {"strategy": strategy, strategy: time}
-    return Description.of(TABLES | {"enclosure": TABLES["enclosure"] | {"spares": spares} | keys, "repair": repair})
+    return Description.load(TABLES | {"enclosure": TABLES["enclosure"] | {"spares": spares} | keys, "repair": repair})
 
 
 def disk() -> Description:
     """Return a single disk of the same MTTF."""
-    return Description.of(TABLES | {"enclosure": {"data": 1, "parity": 0}})
+    return Description.load(TABLES | {"enclosure": {"data": 1, "parity": 0}})

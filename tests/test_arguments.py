@@ -86,7 +86,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("page_bytes", lambda: Relation(10, (8,), NAN)),
     ("timeline", lambda: sledsim.run(SCENARIO, timeline=(0, FAR))),
     ("size_bytes", lambda: sledsim.studies.matched_disk("g2", size_bytes=10**9)),
-    ("sampling", lambda: specificity("sdf", sampling=FIVE)),
+    ("replications", lambda: specificity("sdf", replications=SEVERAL)),
     ("", lambda: merit(SEVERAL)),
     ("policies", lambda: sledsim.power(SCENARIO, policies=SEVERAL)),
     ("", lambda: sledsim.scenario.import_disksim("a" * 5000)),

@@ -213,9 +213,9 @@ def test_it_is_named_with_the_hash_of_its_source_wherever_scenarios_go(
 
 
 def test_objective_tests_and_typed_scenarios_take_it(here: Path) -> None:
-    sampling = sledsim.studies.Sampling(requests=200, replications=2)
+    sampling: dict[str, Any] = {"requests": 200, "replications": 2}
     own, built_in = (
-        sledsim.studies.specificity(scenario_with(read), sampling=sampling).to_dict()
+        sledsim.studies.specificity(scenario_with(read), **sampling).to_dict()
         for read in ("custom_mirrors:Nearest", "nearest")
     )
     assert own["decisive"] == built_in["decisive"]

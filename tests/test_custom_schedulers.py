@@ -315,9 +315,9 @@ def test_sweeps_take_it(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_objective_tests_take_it() -> None:
-    sampling = sledsim.studies.Sampling(requests=300, replications=2)
+    sampling: dict[str, Any] = {"requests": 300, "replications": 2}
     own, built_in = (
-        sledsim.studies.merit(name, rate_per_s=900, sampling=sampling) for name in ("custom_schedulers:Sptf", "sptf")
+        sledsim.studies.merit(name, rate_per_s=900, **sampling) for name in ("custom_schedulers:Sptf", "sptf")
     )
     assert own.to_dict()["decisive"] == built_in.to_dict()["decisive"]
 

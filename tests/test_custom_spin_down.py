@@ -283,9 +283,9 @@ def test_it_is_compared_with_those_built_in(here: Path) -> None:
 
 
 def test_objective_tests_take_it(here: Path) -> None:
-    sampling = sledsim.studies.Sampling(requests=200, replications=2)
+    sampling: dict[str, Any] = {"requests": 200, "replications": 2}
     own, built_in = (
-        sledsim.studies.specificity(scenario_with(policy), sampling=sampling).to_dict()
+        sledsim.studies.specificity(scenario_with(policy), **sampling).to_dict()
         for policy in ("custom_spin_down:Immediate", "immediate")
     )
     assert own["decisive"] == built_in["decisive"]

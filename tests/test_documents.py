@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,15 +14,15 @@ from conftest import examples_of
 from sledsim import Scenario, SledsimError, _core
 from sledsim.cli.runs import document_kinds
 from sledsim.reliability import load
-from sledsim.scenario.documents import Document, read
-from sledsim.studies.cache_cost import cost_file
-from sledsim.studies.objective import role_file
+from sledsim.studies.cache_cost import CostStudy
+from sledsim.studies.objective import RoleTest
 from sledsim.sweep import Sweep
 from sledsim.sweep.search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from sledsim.scenario.documents import Document
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ CASES = {
     ),
     "cost": Case(
         'scenario = "disk.toml"\nmems_bytes = "16 MiB"\n',
-        cost_file,
+        CostStudy.load,
         ("cost",),
         ("replicatons = 2", "replicatons", "replications"),
         ("ratios = 3", "ratios"),
@@ -81,7 +82,7 @@ CASES = {
     ),
     "role": Case(
         'role = "sdf"\ndevice = "g3"\n',
-        role_file,
+        RoleTest.load,
         ("specificity",),
         ("replicatons = 3", "replicatons", "replications"),
         ("fit_bytes = {}", "fit_bytes"),
@@ -196,7 +197,7 @@ def test_deep_nesting_and_endless_digits_are_refused(name: str, case: Case, tmp_
         assert refused(case, path).file == str(path)
     right = tmp_path / "right.toml"
     right.write_text(case.text)
-    key = kind_of(name).own + case.out_of_range[1]
+    key = kind_of(name).prefix + case.out_of_range[1]
     for setting in (f"{key}{'.a' * 5000}=1", f"{key}={'[' * 5000}{']' * 5000}", f"{key}={'9' * 5000}"):
         assert refused(case, right, overrides=[setting]).setting == setting
     nested: list[Any] = []
@@ -219,16 +220,25 @@ def as_yaml(values: dict[str, Any], indent: str = "") -> str:
     return "\n".join(lines)
 
 
-def test_yaml_and_json_say_the_same_as_toml(name: str, case: Case, tmp_path: Path) -> None:
+def unnamed(document: Document) -> dict[str, Any]:
+    """Return the keys of a document, except for its name."""
+    return {key: getattr(document, key) for key in type(document).model_fields if key != "name"}
+
+
+def test_yaml_and_json_say_the_same_as_toml(
+    name: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     values = tomllib.loads(case.text)
     texts = {"toml": case.text, "yaml": as_yaml(values), "yml": as_yaml(values), "json": json.dumps(values)}
     kind, read_from = kind_of(name), []
     for ending, text in texts.items():
         path = tmp_path / f"same.{ending}"
         path.write_text(text)
-        read_from.append(read(kind, path).table)
+        read_from.append(kind.load(path))
     assert read_from.count(read_from[0]) == len(texts)
-    assert read(kind, values).table == read_from[0]
+    monkeypatch.chdir(tmp_path)
+    # A document without a file has no name of its own.
+    assert unnamed(kind.load(values)) == unnamed(read_from[0])
 
 
 def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case, tmp_path: Path) -> None:
@@ -236,18 +246,18 @@ def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case
     (tmp_path / "below" / "other.toml").write_text(case.text)
     path = tmp_path / "own.yaml"
     path.write_text("base: below/other.toml\n")
-    inherited = read(kind, path).table
-    direct = read(kind, tmp_path / "below" / "other.toml").table
-    same = {key: value for key, value in inherited if key != "scenario"}
-    assert same == {key: value for key, value in direct if key != "scenario"}
+    inherited = kind.load(path)
+    direct = kind.load(tmp_path / "below" / "other.toml")
+    # The name is that of the file.
+    assert unnamed(inherited) == unnamed(direct)
     if "scenario" in kind.model_fields:
-        assert dict(inherited)["scenario"] == str(tmp_path / "below" / "disk.toml")
+        assert unnamed(inherited)["scenario"] == tmp_path / "below" / "disk.toml"
     key, text, value = case.setting
-    changed = read(kind, path, [f"{kind.own}{key}={text}"]).table
+    changed = kind.load(path, overrides=[f"{kind.prefix}{key}={text}"])
     assert changed != inherited
     if value is not None:
-        assert dict(changed)[key] == value
-    assert case.load(path, overrides=[f"{kind.own}{key}={text}"]) is not None
+        assert getattr(changed, key) == value
+    assert case.load(path, overrides=[f"{kind.prefix}{key}={text}"]) is not None
 
 
 def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
@@ -260,7 +270,7 @@ def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
     error = refused(case, path)
     assert (error.file, error.line, error.path) == (str(below), case.text.count("\n") + 1, case.out_of_range[1])
     below.write_text(case.text)
-    setting = kind_of(name).own + case.out_of_range[0].replace(" ", "")
+    setting = kind_of(name).prefix + case.out_of_range[0].replace(" ", "")
     error = refused(case, path, overrides=[setting])
     assert (error.setting, error.path, error.file) == (setting, case.out_of_range[1], None)
 
@@ -289,7 +299,7 @@ def test_the_schema_has_every_key_and_what_it_means(
     assert schema["additionalProperties"] is False
     path = tmp_path / "right.toml"
     path.write_text(case.text)
-    assert not _core.Schema(schema).faults(read(kind_of(name), path).table.to_dict())
+    assert not _core.Schema(schema).faults(kind_of(name).load(path).to_dict())
 
 
 def test_a_kind_that_is_none_has_no_schema(sledsim_cli: Callable[..., Any]) -> None:
@@ -315,7 +325,7 @@ def test_the_command_says_a_setting_as_an_option(
 ) -> None:
     path = tmp_path / "right.toml"
     path.write_text(case.text)
-    setting = kind_of(name).own + case.out_of_range[0].replace(" ", "")
+    setting = kind_of(name).prefix + case.out_of_range[0].replace(" ", "")
     found = sledsim_cli(*case.command, path, "--set", setting)
     assert found.status == 2
     assert found.err.startswith(f"error: --set {setting}: {case.out_of_range[1]} = ")
@@ -328,10 +338,10 @@ def test_a_setting_of_the_documents_own_that_does_not_say_so_is_told_how_it_is_s
     path.write_text(case.text)
     kind = kind_of(name)
     # Scenarios have the first three, and are meant; one of a table called as the prefix is its own.
-    for key in kind.model_fields.keys() - {"name", "seed", "device", kind.own.strip(".")} if kind.own else ():
+    for key in kind.model_fields.keys() - {"name", "seed", "device", kind.prefix.strip(".")} if kind.prefix else ():
         error = refused(case, path, overrides=[f"{key}.deep=1"])
-        assert (error.kind, error.path, error.suggestion) == ("unknown-key", f"{key}.deep", f"{kind.own}{key}.deep")
-    if kind.own:
+        assert (error.kind, error.path, error.suggestion) == ("unknown-key", f"{key}.deep", f"{kind.prefix}{key}.deep")
+    if kind.prefix:
         # What else is wrong is told with it.
         path.write_text(f"{case.text}{case.typo[0]}\n")
         error = refused(case, path, overrides=["replications=1"])
@@ -386,11 +396,11 @@ def test_one_wrong_key_does_not_make_a_scenario_a_sweep(tmp_path: Path, sledsim_
     ids=lambda value: value if isinstance(value, str) else value.stem,
 )
 def test_the_examples_are_read(kind: str, path: Path) -> None:
-    found = read(kind_of(kind), path)
+    found = kind_of(kind).load(path)
     for key in ("scenario", "role", "without"):
-        named = getattr(found.table, key, None)
-        if isinstance(named, str):
-            assert Scenario.load(path.parent / named).system is not None
+        named = getattr(found, key, None)
+        if isinstance(named, Path):
+            assert Scenario.load(named).system is not None
 
 
 def test_an_option_goes_before_the_file(sledsim_cli: Callable[..., Any], tmp_path: Path) -> None:

@@ -225,8 +225,8 @@ def test_a_request_of_too_many_pages_says_which_option_counts_fewer(
     trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,8589934592000,R\n")
     done = sledsim_cli("hit-ratio", trace)
     assert done.status == 2
-    assert "--page-bytes 4096: request 1 of the trace touches 2097152000 pages" in done.err
-    assert "take larger pages" in done.err
+    assert "--page-bytes 4096: request 1 of the trace has 2097152000 pages" in done.err
+    assert "use larger pages" in done.err
     assert sledsim_cli("hit-ratio", trace, "--page-bytes", 2**23).status == 0
 
 

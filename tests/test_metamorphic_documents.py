@@ -84,7 +84,7 @@ def sweep_of(numbers: range, folder: Path) -> sledsim.sweep.Sweep:
     """Return a sweep whose points are random scenarios, by their workload and their system."""
     documents = [short(scene) for scene in scenes(numbers, folder)]
     together = {key: [each[key] for each in documents] for key in ("workload", "system", "seed")}
-    return sledsim.sweep.Sweep({**documents[0], "run": {"requests": 60}}, zipped=[together])
+    return sledsim.sweep.Sweep({**documents[0], "run": {"requests": 60}}, zip=[together])
 
 
 def rows_of(store: Path) -> dict[str, dict[tuple[int, int], float]]:

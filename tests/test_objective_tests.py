@@ -13,8 +13,8 @@ from conftest import EXAMPLES, ROOT
 from sledsim import SledsimError
 from sledsim.runs.confidence import Interval
 from sledsim.scenario.system_tree import drives_in
-from sledsim.studies import Sampling
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
+from sledsim.studies.objective import RoleTest
 from sledsim.studies.objective.objective_tests import RULE, VERDICTS, ObjectiveTest, percent
 from sledsim.studies.objective.roles import role_named
 from test_bad_input import assert_refused
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-FEW = Sampling(replications=5, requests=5000)
+FEW: dict[str, Any] = {"replications": 5, "requests": 5000}
 NO_SETTLING = ["device.settle_constants=0"]
 READS: dict[str, Any] = {
     "workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}},
@@ -85,15 +85,15 @@ def test_what_cannot_be_fitted_is_refused() -> None:
 def test_replacing_a_device_is_not_specific() -> None:
     # Section 5.3 of schlosser2004: in an array MEMS storage is a fast disk; 15.1 ms become 5.24 on either.
     with_role, without = EXAMPLES / "augmented-disk.toml", EXAMPLES / "busy-disk.toml"
-    found = sledsim.studies.specificity(with_role, without=without, sampling=FEW)
+    found = sledsim.studies.specificity(with_role, without=without, **FEW)
     assert found.verdict == "not specific"
     # The claim array-not-specific allows 5 % between the means.
     assert abs(found.decisive.mean) < 0.05
     gains = [case.gain.mean for case in found.cases if case.gain]
     assert len(gains) == 2
     assert min(gains) > 0.5
-    assert sledsim.studies.merit(with_role, without=without, sampling=FEW).verdict == "has merit"
-    alone = sledsim.studies.specificity(with_role, sampling=FEW)
+    assert sledsim.studies.merit(with_role, without=without, **FEW).verdict == "has merit"
+    alone = sledsim.studies.specificity(with_role, **FEW)
     assert alone.verdict == "not specific"
     assert [case.mean for case in alone.cases] == [case.mean for case in found.cases if case.gain]
 
@@ -108,28 +108,26 @@ def test_rewriting_in_place_is_specific() -> None:
         "system": {"device": "g2"},
         "run": {"requests": 500},
     }
-    found = sledsim.studies.specificity(again, sampling=Sampling(replications=4))
+    found = sledsim.studies.specificity(again, replications=4)
     assert found.verdict == "specific"
     assert found.decisive.low > 0.5
 
 
 def test_sdf_has_merit_only_where_nothing_settles() -> None:
     # Figures 4 and 8 of schlosser2004.
-    assert sledsim.studies.merit("sdf", sampling=FEW).verdict == "no merit"
-    assert sledsim.studies.merit("sdf", sampling=FEW, overrides=NO_SETTLING).verdict == "has merit"
+    assert sledsim.studies.merit("sdf", **FEW).verdict == "no merit"
+    assert sledsim.studies.merit("sdf", **FEW, overrides=NO_SETTLING).verdict == "has merit"
 
 
 @pytest.mark.slow
 def test_sdf_is_more_specific_where_nothing_settles() -> None:
-    settled, unsettled = (
-        sledsim.studies.specificity("sdf", sampling=FEW, overrides=each) for each in ([], NO_SETTLING)
-    )
+    settled, unsettled = (sledsim.studies.specificity("sdf", **FEW, overrides=each) for each in ([], NO_SETTLING))
     assert settled.verdict == "not specific"
     assert unsettled.decisive.mean > settled.decisive.mean + RULE
 
 
 def test_sptf_is_no_more_specific_than_a_disk_makes_it() -> None:
-    found = sledsim.studies.specificity("sptf", sampling=FEW)
+    found = sledsim.studies.specificity("sptf", **FEW)
     assert found.verdict == "not specific"
     assert found.decisive.high < 0, "knowing the angle of the platters is worth more"
 
@@ -151,7 +149,7 @@ def test_a_layout_against_itself_gains_nothing() -> None:
 def test_the_runs_differ_only_in_the_device() -> None:
     role = role_named({**READS, "system": {"kind": "volumes", "members": ["g2", {"device": "g3"}, "uberdisk"]}})
     assert [device["name"] for device in role.mems_devices()] == ["g2", "g3"]
-    seeds = Sampling(replications=3)
+    seeds = RoleTest(READS, replications=3)
     same = role.samples(seeds, lambda device: device)
     assert same == role.samples(seeds)
     assert len(set(same)) == 3
@@ -163,28 +161,28 @@ def test_the_runs_differ_only_in_the_device() -> None:
 
 def test_energy_is_a_measure_of_merit() -> None:
     ready, stopping = ({**READS, "system": {"device": "g2", "spin_down": policy}} for policy in ("never", "immediate"))
-    sampling = Sampling(replications=3, metric="energy.total_j")
-    found = sledsim.studies.merit(stopping, without=ready, sampling=sampling)
+    sampling: dict[str, Any] = {"replications": 3, "metric": "energy.total_j"}
+    found = sledsim.studies.merit(stopping, without=ready, **sampling)
     assert found.measure == "energy, total (J)"
     for case, scenario in zip(found.cases, (ready, stopping), strict=True):
         runs = [sledsim.run({**scenario, "seed": seed})["energy"]["total_j"] for seed in (1, 2, 3)]
         assert case.mean.mean == pytest.approx(np.mean(runs), rel=1e-12)
     assert found.verdict == "has merit"
-    assert sledsim.studies.merit(stopping, without=ready, sampling=Sampling(replications=3)).decisive.high < 0
+    assert sledsim.studies.merit(stopping, without=ready, replications=3).decisive.high < 0
     with pytest.raises(SledsimError, match=r"no energy\.total_j was found; energies need devices"):
-        sledsim.studies.specificity(stopping, without=ready, sampling=sampling)
+        sledsim.studies.specificity(stopping, without=ready, **sampling)
 
 
 def test_nothing_can_be_saved_of_nothing() -> None:
-    waits = Sampling(replications=2, requests=50, metric="wait.mean_ms")
+    waits: dict[str, Any] = {"replications": 2, "requests": 50, "metric": "wait.mean_ms"}
     alone = {**READS, "workload": {"arrival": {"kind": "closed", "outstanding": 1}}}
     with pytest.raises(SledsimError, match="is 0 without the role"):
-        sledsim.studies.merit(alone, without=alone, sampling=waits)
+        sledsim.studies.merit(alone, without=alone, **waits)
 
 
 def test_a_disk_gets_nothing_that_only_sleds_do() -> None:
     system = {"device": "g2", "subsector": True, "spin_down": "immediate"}
-    found = sledsim.studies.specificity({**READS, "system": system}, sampling=Sampling(replications=2, requests=200))
+    found = sledsim.studies.specificity({**READS, "system": system}, replications=2, requests=200)
     assert [case.device for case in found.cases] == ["g2", "uberdisk like g2"]
     assert not list(drives_in({"kind": "volumes", "members": []}))
 
@@ -194,13 +192,13 @@ def test_a_trace_is_cut_into_stretches(tmp_path: Path) -> None:
     rows = [f"{i * 2_000_000},0,{i * 7919 % 100_000 * 4096},4096,R" for i in range(900)]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
     replayed = {"workload": {"kind": "trace", "path": str(trace)}, "system": {"device": "g2"}}
-    found = sledsim.studies.specificity(replayed, sampling=Sampling(replications=2))
+    found = sledsim.studies.specificity(replayed, replications=2)
     assert found.sampled_by == "30 stretches of the trace"
     assert found.decisive.low < found.decisive.mean < found.decisive.high
     result = sledsim.run(replayed, overrides=["device.overhead_ms=0"])
     assert found.cases[0].mean.mean == pytest.approx(result["response"]["mean_ms"], rel=1e-9)
     with pytest.raises(SledsimError, match=r"of the stretches of a trace only response\.mean_ms"):
-        sledsim.studies.specificity(replayed, sampling=Sampling(metric="response.p99_ms"))
+        sledsim.studies.specificity(replayed, metric="response.p99_ms")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +270,7 @@ def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[...,
     assert "verdict" in printed.out
     assert "Specificity of sdf" in (tmp_path / "gains.json").read_text()
     found = json.loads(sledsim_cli("merit", "sptf", "--without", "fcfs", *few, "--json").out)
-    expected = sledsim.studies.merit("sptf", without="fcfs", sampling=Sampling(replications=3, requests=2000))
+    expected = sledsim.studies.merit("sptf", without="fcfs", replications=3, requests=2000)
     assert found["verdict"] == expected.verdict
     assert found["decisive"]["mean"] == expected.decisive.mean
     assert [case["role"] for case in found["cases"]] == ["fcfs", "sptf"]

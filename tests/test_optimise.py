@@ -16,7 +16,7 @@ import sledsim
 from conftest import EXAMPLES, ROOT
 from sledsim.scenario import resolve
 from sledsim.sweep import Store
-from sledsim.sweep.measures import measured
+from sledsim.sweep.measures import PriceList, measured
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Constraint, Objective, Search
 from waiting import until
@@ -185,7 +185,7 @@ def test_cost_is_the_sum_of_what_is_bought() -> None:
             },
         }
     )
-    prices = {"mems_per_gb": 2.0, "mems_per_sled": 10.0, "mems_per_tip": 0.01, "ram_per_gb": 100.0}
+    prices = PriceList(mems_per_gb=2.0, mems_per_sled=10.0, mems_per_tip=0.01, ram_per_gb=100.0)
     quantity = measured({}, scenario, prices)
     device = sledsim.devices.MemsStorage("g2", sleds=2)
     one = 2 * (10.0 + 0.01 * 6400) + 2.0 * device.capacity_bytes / 1e9
@@ -232,7 +232,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {}}, "has no parameters"),
     (
         {"parameters": {"device.bit_nm": [30], "run.seed,system.device.bit_nm": [40]}},
-        r"device\.bit_nm: stands there twice",
+        r"device\.bit_nm: is repeated",
     ),
     ({"sampler": "tpee"}, r'sampler = "tpee" is not known: did you mean "tpe"\?'),
     ({"trials": 0}, "trials = 0 is out of range: expected a whole number of at least 1"),

@@ -53,7 +53,9 @@ def test_loss_without_spares_is_the_tail_of_a_binomial(devices: int, parity: int
         for failed in range(parity + 1, devices + 1)
     )
     # Down to 1e-132; both sides are sums of some ten positive terms with some twenty factors each.
-    assert MarkovModel(Description.of(tables)).loss_probability(time_h) == pytest.approx(expected, rel=ROUNDING, abs=0)
+    assert MarkovModel(Description.load(tables)).loss_probability(time_h) == pytest.approx(
+        expected, rel=ROUNDING, abs=0
+    )
 
 
 @pytest.mark.parametrize("spares", [0, 1, 5, 30])
@@ -156,7 +158,7 @@ STIFF = {
 @pytest.mark.parametrize("name", STIFF)
 def test_tiny_probabilities_of_stiff_chains_have_correct_digits(name: str) -> None:
     enclosure, rebuild, repair, times = STIFF[name]
-    model = MarkovModel(Description.of(TABLES | {"enclosure": enclosure, "rebuild": rebuild, "repair": repair}))
+    model = MarkovModel(Description.load(TABLES | {"enclosure": enclosure, "rebuild": rebuild, "repair": repair}))
     expected = [exact(model.chain, time_h) for time_h in (Duration(time).h for time in times)]
     losses, repaired = zip(*expected, strict=True)
     assert min(losses) < 1e-15
@@ -209,7 +211,7 @@ def descriptions(draw: st.DrawFn) -> Description:
     strategy = draw(st.sampled_from(["none", "preventive", "mandatory"]))
     # A spare only helps where rebuilding all that may have failed, one by one, is quicker than a repair of them all.
     rebuild_h = repair_h / max(parity, 1) * draw(st.floats(1e-3, 1.0))
-    return Description.of(
+    return Description.load(
         {
             "enclosure": {"data": draw(st.integers(1, 30)), "parity": parity, "spares": draw(COUNTS)},
             "device": {"mttf": f"{draw(st.floats(1.0, 1e7))!r} h"},
@@ -275,7 +277,7 @@ def test_rounding_makes_no_probability_greater_than_1_nor_loss_undone(parity: in
     for data in range(1, 21):
         for spares in range(4):
             keys = {"data": data, "parity": parity, "spares": spares}
-            model = MarkovModel(Description.of(tables | {"enclosure": keys, "repair": repair}))
+            model = MarkovModel(Description.load(tables | {"enclosure": keys, "repair": repair}))
             for horizon_h in [1e-2, 1e4]:
                 times_h = np.linspace(horizon_h / 100, horizon_h, 100)
                 assert np.all(model.survival(times_h) <= 1)
@@ -379,7 +381,7 @@ import sys
 sys.modules["scipy"] = None
 from sledsim.reliability import Description, MarkovModel, ReliabilityError, failures_at_most
 tables = {"enclosure": {"data": 19, "parity": 1}, "device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}}
-model = MarkovModel(Description.of(tables))
+model = MarkovModel(Description.load(tables))
 print(f"{model.mttf_years:.2f} {failures_at_most(3, 20, 2e5, '1 year'):.3f}")
 try:
     model.chain.generator()

@@ -111,7 +111,7 @@ def test_automatic_choice_forces_only_what_is_rare() -> None:
     found = simulate(HONG2006, years=[5, 0.5], lifetimes=20_000)
     assert [loss["years"] for loss in found.loss] == [5, 0.5]
     assert [loss["method"] for loss in found.loss] == ["plain", "biased"]
-    model = MarkovModel(Description.of(HONG2006))
+    model = MarkovModel(Description.load(HONG2006))
     for loss in found.loss:
         assert loss["estimate"] == pytest.approx(float(model.loss_probability(loss["years"] * 8760)), rel=0.05)
     assert found.lifetimes == 40_000
@@ -372,7 +372,7 @@ def test_ctrl_c_ends_a_simulation_with_the_lifetimes_so_far() -> None:
 
 def test_a_simulation_stopped_at_once_knows_nothing() -> None:
     found = MonteCarlo(
-        Description.of(HONG2006),
+        Description.load(HONG2006),
         loss=[{"years": 1, "estimate": None, "low": 0, "high": 1, "observed": 0, "lifetimes": 0, "method": "plain"}],
         repairs=[None],
         replaced=[None],

@@ -50,7 +50,7 @@ class Case:
         rebuild = {"time": f"{float(self.rebuild)!r} h"}
         rebuild |= {key: value for key, value in self.options.items() if key in {"at_once", "spread"}}
         device = {"mttf": f"{float(self.mttf)!r} h"}
-        return Description.of({"enclosure": enclosure, "device": device, "rebuild": rebuild, "repair": repair})
+        return Description.load({"enclosure": enclosure, "device": device, "rebuild": rebuild, "repair": repair})
 
     def prism(self, *, renewed: bool) -> str:
         """Write the enclosure for Storm; where renewed, a new one takes the place of one that loses data."""

@@ -99,7 +99,7 @@ def test_axes_are_crossed_and_the_last_goes_fastest() -> None:
 
 
 def test_zipped_axes_go_together() -> None:
-    sweep = Sweep(BASE, {"scheduler": ["fcfs", "sptf"]}, zipped=[{"device": ["g1", "g3"], RATE: [100, 900]}])
+    sweep = Sweep(BASE, {"scheduler": ["fcfs", "sptf"]}, zip=[{"device": ["g1", "g3"], RATE: [100, 900]}])
     assert [tuple(point.values()) for point in points(sweep)] == [
         ("fcfs", "g1", 100),
         ("fcfs", "g3", 900),
@@ -110,7 +110,7 @@ def test_zipped_axes_go_together() -> None:
 
 def test_a_sample_is_the_same_for_the_same_seed() -> None:
     axes = {"device.settle_constants": Range(0, 2), "scheduler": ["fcfs", "sptf"]}
-    first, again, other = (points(Sweep(BASE, samples=[Sample(axes, 20)], seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (points(Sweep(BASE, sample=[Sample(axes, 20)], seed=seed)) for seed in (1, 1, 2))
     assert first == again
     assert first != other
     assert {point["scheduler"] for point in first} == {"fcfs", "sptf"}
@@ -120,9 +120,7 @@ def test_a_sample_is_the_same_for_the_same_seed() -> None:
 def test_another_axis_leaves_the_sample_of_the_others() -> None:
     one = Sample({"device.settle_constants": Range(0, 2)}, 10)
     two = Sample({RATE: Range(100, 900), **one.axes}, 10)
-    values = [
-        [point["device.settle_constants"] for point in points(Sweep(BASE, samples=[each]))] for each in (one, two)
-    ]
+    values = [[point["device.settle_constants"] for point in points(Sweep(BASE, sample=[each]))] for each in (one, two)]
     assert values[0] == values[1]
 
 
@@ -198,8 +196,8 @@ def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
     same = Sweep(
         tmp_path / "base.toml",
         {"scheduler": ["fcfs", "sptf"], RATE: Range(100, 300, count=3)},
-        zipped=[{"device.settle_constants": [0, 1], "device.startup_ms": [1, 2]}],
-        samples=[Sample({"workload.read_fraction": Range(0.0, 1.0)}, 4, "latin-hypercube")],
+        zip=[{"device.settle_constants": [0, 1], "device.startup_ms": [1, 2]}],
+        sample=[Sample({"workload.read_fraction": Range(0.0, 1.0)}, 4, "latin-hypercube")],
         seed=5,
         replications=2,
     )
@@ -328,7 +326,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"scenario": BASE, "name": "a/b"}, "expected letters"),
     ({"scenario": BASE, "axes": {RATE: []}}, "has no values"),
     ({"scenario": BASE, "axes": {RATE: 5}}, "= 5 is of the wrong type: expected a list or a table"),
-    ({"scenario": BASE, "axes": {RATE: [1, 2, 1]}}, r"rate_per_s\.2 = 1: stands there twice"),
+    ({"scenario": BASE, "axes": {RATE: [1, 2, 1]}}, r"rate_per_s\.2 = 1: is repeated"),
     ({"scenario": BASE, "axes": {RATE: [1, None]}}, r"rate_per_s\.1: has no value"),
     ({"scenario": BASE, "axes": {RATE: [1, float("nan")]}}, "nan"),
     ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5}}}, "expected either step or count"),
@@ -345,7 +343,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 1e9, "step": 1e-3}}}, "values; an axis may have"),
     ({"scenario": BASE, "axes": {RATE: [1], "seed": [1]}, "replications": 2}, "leaves no seeds to derive"),
     ({"scenario": BASE, "zip": [{RATE: [1, 2], "seed": [1]}]}, "need as many values each"),
-    ({"scenario": BASE, "axes": {"device": ["g2"]}, "zip": {"system.device": ["g1"]}}, "stands there twice"),
+    (
+        {"scenario": BASE, "axes": {"device": ["g2"]}, "zip": {"system.device": ["g1"]}},
+        r"zip\.0\.system\.device: is an axis already \(as axes\.device\)",
+    ),
     ({"scenario": BASE, "sample": {"axes": {RATE: [1, 2]}}}, "sample.count is missing"),
     ({"scenario": BASE, "sample": {"count": 2, "axes": {RATE: [1]}, "method": "sobol"}}, "is not known"),
     (

@@ -320,8 +320,8 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
     short = Sweep(
         sweep.scenario,
         sweep.axes,
-        zipped=sweep.zipped,
-        samples=sweep.samples,
+        zip=sweep.zip,
+        samples=sweep.sample,
         overrides=sweep.overrides,
         name=sweep.name,
     )

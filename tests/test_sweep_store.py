@@ -191,7 +191,7 @@ def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
     # The trace is not there at first, so nothing can be run; its key cannot be known either.
     trace = tmp_path / "late.csv"
     base = {"workload": {"path": str(trace)}, "system": {"device": "g2"}}
-    sweep = Sweep(BASE, zipped=[{"scheduler": ["fcfs", "look"]}], name="late")
+    sweep = Sweep(BASE, zip=[{"scheduler": ["fcfs", "look"]}], name="late")
     run(sweep, tmp_path / "s")
     with Evaluation(base, tmp_path / "s", name="late-trace") as evaluation:
         assert evaluation.evaluate([{"scheduler": "fcfs"}])[0][0].error == f"{trace}: No such file or directory"

@@ -197,7 +197,7 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
             "seed": ("1", "0"),
             "random_numbers": ("'common'",),
             "name": ("'a'",),
-            "zipped": ("()", "[{'a': [1]}]"),
+            "zip": ("()", "[{'a': [1]}]"),
         },
     ),
     "range": (

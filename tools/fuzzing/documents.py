@@ -175,19 +175,17 @@ def _check_numbers(found: Any) -> None:
 
 def _cost(source: Any, sets: list[str]) -> None:
     from sledsim.scenario.reading import resolve
-    from sledsim.studies.cache_cost import cost, cost_file
+    from sledsim.studies.cache_cost import CostStudy, cost
 
-    keys = cost_file(source, overrides=sets)
-    scenario = resolve(keys.pop("scenario"), keys.pop("overrides"))
-    keys["replications"] = 1
+    study = CostStudy.load(source, overrides=sets)
+    scenario = resolve(study.base, study.overrides)
+    short = study.changed(scenario=shortened(scenario.values), replications=1, overrides=())
     with suppress(KeyboardInterrupt):  # it took too long, and was stopped
-        _check_numbers(cost(shortened(scenario.values), progress=stopper(), **keys).to_dict())
+        _check_numbers(cost(short, progress=stopper()).to_dict())
 
 
 def _role(source: Any, sets: list[str]) -> None:
-    from sledsim.studies.objective import role_file
-    from sledsim.studies.objective.roles import role_named
+    from sledsim.studies.objective import RoleTest
+    from sledsim.studies.objective.objective_tests import role_of
 
-    keys = role_file(source, overrides=sets)
-    given = {"device": keys.get("device"), "rate_per_s": keys.get("rate_per_s"), "sets": keys.get("overrides", ())}
-    role_named(keys["role"], keys.get("without"), **given)
+    role_of(RoleTest.load(source, overrides=sets))

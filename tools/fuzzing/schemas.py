@@ -19,19 +19,18 @@ def schema_of(kind: str) -> Schema:
     """Return the JSON Schema of a kind of document, as ``sledsim schema KIND`` prints it."""
     from sledsim import _core
     from sledsim.reliability.description import Description
-    from sledsim.studies.cache_cost import CostFile
-    from sledsim.studies.objective import RoleFile
-    from sledsim.sweep.description import SweepFile
-    from sledsim.sweep.search import SearchFile
+    from sledsim.studies.cache_cost import CostStudy
+    from sledsim.studies.objective import RoleTest
+    from sledsim.sweep import Search, Sweep
 
     if kind == "scenario":
         return _core.schema(document=True)
     files: dict[str, Any] = {
-        "sweep": SweepFile,
-        "search": SearchFile,
+        "sweep": Sweep,
+        "search": Search,
         "enclosure": Description,
-        "cost": CostFile,
-        "role": RoleFile,
+        "cost": CostStudy,
+        "role": RoleTest,
     }
     found: Schema = files[kind].model_json_schema()
     return found

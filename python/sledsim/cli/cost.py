@@ -10,6 +10,7 @@ from sledsim.cli.output import check_picture, print_found
 
 if TYPE_CHECKING:
     from sledsim.scenario.reading import ScenarioLike
+    from sledsim.studies.cache_cost import CostStudy
 
 __all__ = ["register"]
 
@@ -121,23 +122,23 @@ def cost(
     }
     keys = {key: value for key, value in given.items() if value is not None}
     with by_arguments(OPTIONS):
-        found = compared(**_asked(file, workload, trace, disk, sets or [], keys), progress=True)
+        found = compared(_study(file, workload, trace, disk, sets or [], keys), progress=True)
     print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)
 
 
-def _asked(
+def _study(
     file: str | None, workload: str | None, trace: Path | None, disk: str | None, sets: list[str], keys: dict[str, Any]
-) -> dict[str, Any]:
-    """Return what is compared: a file's keys, those of the options over them, or a scenario with the options' keys."""
+) -> "CostStudy":
+    """Return the comparison that a file describes, with the keys of the options, or one of a scenario."""
     from sledsim.scenario.documents import has_key
-    from sledsim.studies.cache_cost import cost_file
+    from sledsim.studies.cache_cost import CostStudy
 
     scenario = _scenario(file, workload, trace, disk)
-    if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
-        return {"scenario": scenario, **keys, "overrides": sets}
-    return cost_file(scenario, overrides=sets, **keys)
+    if isinstance(scenario, Path) and has_key(scenario, "scenario"):
+        return CostStudy.load(scenario, overrides=sets, **keys)
+    return CostStudy(scenario=scenario, overrides=sets, **keys)
 
 
 def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":

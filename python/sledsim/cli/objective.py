@@ -1,6 +1,6 @@
 """The commands for the two objective tests of roles and policies."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ from sledsim.cli.output import check_picture, print_found
 from sledsim.cli.streams import say
 
 if TYPE_CHECKING:
-    from sledsim.studies.objective.objective_tests import ObjectiveTest
+    from sledsim.studies.objective import ObjectiveTest, RoleTest
 
 __all__ = ["register"]
 
@@ -87,29 +87,27 @@ class Tested:
     ] = None
     sets: Sets = None
 
-    def keys(self, **own: Any) -> dict[str, Any]:
-        """Return what a test is called with: what a file of a role says, and the options over it.
+    def test(self, **own: Any) -> "RoleTest":
+        """Return the test that a file describes, with the keys of the options, or one of a scenario or policy.
 
         Parameters
         ----------
         **own
-            What only one of the tests takes.
+            Keys that only one of the tests has.
         """
         from sledsim.scenario.documents import has_key
-        from sledsim.studies.objective import Sampling, role_file
+        from sledsim.studies.objective import RoleTest
 
-        given = {"without": self.without and _role(self.without), "device": self.device, "rate_per_s": self.rate_per_s}
-        keys = {key: each for key, each in {**given, **own}.items() if each is not None}
-        sampling = {key: each for key in SAMPLING if (each := getattr(self, key)) is not None}
+        given = {key: getattr(self, key) for key in OPTIONS} | {"without": self.without and _role(self.without)} | own
+        keys = {key: each for key, each in given.items() if each is not None}
         tested = _role(self.role)
         if isinstance(tested, Path) and has_key(tested, "role"):
-            of_file = role_file(tested, overrides=self.sets or [], **keys)
-            return {**of_file, "sampling": replace(of_file["sampling"], **sampling, progress=True)}
-        return {"role": tested, **keys, "sampling": Sampling(**sampling, progress=True), "overrides": self.sets or []}
+            return RoleTest.load(tested, overrides=self.sets or [], **keys)
+        return RoleTest(tested, overrides=self.sets or [], **keys)
 
 
-#: Of what is asked for, what says how many runs there are and what is measured in them.
-SAMPLING = ("replications", "requests", "seed", "metric")
+#: Options that are keys of the test.
+OPTIONS = ("device", "rate_per_s", "replications", "requests", "seed", "metric")
 
 
 def register(app: typer.Typer) -> None:
@@ -139,7 +137,7 @@ def specificity(
     from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
-    found = objective_tests.specificity(**tested.keys(disk=disk, fit_bytes=fit_bytes))
+    found = objective_tests.specificity(tested.test(disk=disk, fit_bytes=fit_bytes), progress=True)
     _show(found, plot, as_json=as_json)
 
 
@@ -151,9 +149,7 @@ def merit(tested: Tested, as_json: AsJson = False, plot: Plot = None) -> None:
     from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
-    # Nothing is fitted here, whatever a file says.
-    keys = {key: each for key, each in tested.keys().items() if key not in ("disk", "fit_bytes")}
-    _show(objective_tests.merit(**keys), plot, as_json=as_json)
+    _show(objective_tests.merit(tested.test(), progress=True), plot, as_json=as_json)
 
 
 def _role(name: str) -> "str | Path":

@@ -252,12 +252,11 @@ def explain(
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the documents beside scenarios by what their files describe."""
     from sledsim.reliability.description import Description
-    from sledsim.studies.cache_cost import CostFile
-    from sledsim.studies.objective import RoleFile
-    from sledsim.sweep.description import SweepFile
-    from sledsim.sweep.search import SearchFile
+    from sledsim.studies.cache_cost import CostStudy
+    from sledsim.studies.objective import RoleTest
+    from sledsim.sweep import Search, Sweep
 
-    return {"sweep": SweepFile, "search": SearchFile, "enclosure": Description, "cost": CostFile, "role": RoleFile}
+    return {"sweep": Sweep, "search": Search, "enclosure": Description, "cost": CostStudy, "role": RoleTest}
 
 
 def schema(

@@ -92,7 +92,7 @@ class Device:
                 chosen, sets=from_here(overrides), catalog=catalog_folders(), base_dir=here(), policies=load
             )
         parameters = core.parameters
-        kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
+        kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
             says = f"{name} is {kind.KIND}, not {cls.KIND}"
             raise wrong(SledsimError, "unsupported", says, path="name", value=name, allowed=cls.KIND)
@@ -109,7 +109,7 @@ class Device:
 
     def __getattr__(self, name: str) -> Any:
         """Say whose the attribute is that this device does not have."""
-        for kind in () if name.startswith("_") else _kinds(Device):
+        for kind in () if name.startswith("_") else _kinds():
             if name in kind.__annotations__ or name in vars(kind):
                 says = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
                 raise wrong(WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND)
@@ -337,9 +337,15 @@ class Device:
         return f"<{type(self).__name__} {self.name}: {self.capacity_bytes / 1e9:.3f} GB>"
 
 
-def _kinds(kind: type[Device]) -> list[type[Device]]:
-    """List the kinds of device there are."""
-    return kind.__subclasses__()
+def _kinds() -> list[type[Device]]:
+    """Return the classes of devices."""
+    # They derive from the class in this module.
+    from sledsim.devices.custom import PluginDevice
+    from sledsim.devices.disk import DiskDrive
+    from sledsim.devices.mems import MemsStorage
+    from sledsim.devices.simple import SimpleDevice
+
+    return [PluginDevice, DiskDrive, MemsStorage, SimpleDevice]
 
 
 def _to_each(first: "NDArray[np.uint64]", **arrays: "NDArray[Any]") -> "list[NDArray[Any]]":

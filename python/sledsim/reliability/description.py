@@ -27,10 +27,11 @@ The tables are those of the TOML file::
     lifetime = "5 years"
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from sledsim._core import Fault
 from sledsim.reliability.device_life import Batches, DelayKind, InfantMortality, LatentErrors, Lifetime, Tips
@@ -44,8 +45,10 @@ from sledsim.reliability.table import (
     Switch,
     Table,
 )
-from sledsim.scenario import documents
-from sledsim.scenario.documents import Wrong
+from sledsim.scenario.documents import Document
+from sledsim.scenario.reading import Sets
+from sledsim.scenario.source import Source
+from sledsim.scenario.tables import KeysError
 
 __all__ = [
     "MAX_DEVICES",
@@ -102,17 +105,16 @@ class Enclosure(Table):
             return keys
         rest = {key: value for key, value in keys.items() if key != "devices"}
         if "devices" not in keys:
-            raise Wrong(
-                Fault("missing", ": devices' worth of data; or give devices, with those of parity", path="data")
-            )
+            says = ": devices' worth of data; or give devices, with those of parity"
+            raise KeysError(Fault("missing", says, path="data"))
         devices, parity = keys["devices"], keys.get("parity")
         if "data" in rest:
-            raise Wrong(Fault("conflict", ": give data or devices, not both", path="devices", value=devices))
+            raise KeysError(Fault("conflict", ": give data or devices, not both", path="devices", value=devices))
         if not isinstance(devices, int) or not isinstance(parity, int):
             return rest | {"data": devices}
         if parity >= devices:
             says = f" of {devices} devices leave none for data"
-            raise Wrong(Fault("conflict", says, path="parity", value=parity))
+            raise KeysError(Fault("conflict", says, path="parity", value=parity))
         return rest | {"data": devices - parity}
 
     @property
@@ -140,18 +142,8 @@ class EnclosureDevice(Table):
     """Tips that fail one by one, beside the device as a whole."""
 
 
-def _one_source(time: Duration | None, bandwidth_share: float | None, load: str | None) -> Iterator[Fault]:
-    sources = {"time": time, "bandwidth_share": bandwidth_share, "load": load}
-    given = [key for key, value in sources.items() if value is not None]
-    if len(given) != 1:
-        says = f": give one of time, bandwidth_share and load ({', '.join(given) or 'none'} is there)"
-        yield Fault("conflict" if given else "missing", says, path=given[0] if given else "time")
-
-
 class Rebuild(Table):
     """Recovery of a failed device's data onto a spare: one of the three keys that tell how long it takes."""
-
-    rules = (_one_source,)
 
     time: Duration | None = None
     """Mean time to rebuild a whole device onto one spare, 1/μ."""
@@ -164,13 +156,19 @@ class Rebuild(Table):
     spread: Switch = True
     """Under distributed sparing, whether less data on each device, read and written by all, shortens the rebuild."""
     distribution: DelayKind = "exponential"
-    """How rebuilds lie about their mean time."""
+    """Distribution of the time of a rebuild."""
 
-
-def _time_of_strategy(strategy: str, preventive: Duration | None, mandatory: Duration | None) -> Iterator[Fault]:
-    if {"none": True, "preventive": preventive, "mandatory": mandatory}[strategy] is None:
-        says = f': the strategy "{strategy}" needs the mean time to a repair, such as "1 week"'
-        yield Fault("missing", says, path=strategy)
+    @field_validator("load")
+    @classmethod
+    def _one_source(cls, load: str | None, info: ValidationInfo) -> str | None:
+        if {"time", "bandwidth_share"} <= info.data.keys():
+            sources = {"time": info.data["time"], "bandwidth_share": info.data["bandwidth_share"], "load": load}
+            given = [key for key, value in sources.items() if value is not None]
+            if len(given) != 1:
+                says = f": give one of time, bandwidth_share and load (given: {', '.join(given) or 'none'})"
+                path = given[0] if given else "time"
+                raise KeysError(Fault("conflict" if given else "missing", says, path=path), beside=True)
+        return load
 
 
 class Repair(Table):
@@ -178,8 +176,6 @@ class Repair(Table):
 
     A time needs a strategy beside it. Under ``"none"`` it has no effect, so that the strategy can be changed by itself.
     """
-
-    rules = (_time_of_strategy,)
 
     strategy: Literal["none", "preventive", "mandatory"] = "none"
     """``preventive`` repairs once no spare is left, ``mandatory`` only once a device has failed after that."""
@@ -190,13 +186,23 @@ class Repair(Table):
     distribution: DelayKind = "exponential"
     """How the times of repairs lie about their mean. Of two fixed ones under way the one that is due first counts."""
 
+    @field_validator("mandatory")
+    @classmethod
+    def _strategy_has_its_time(cls, mandatory: Duration | None, info: ValidationInfo) -> Duration | None:
+        strategy = info.data.get("strategy", "none")
+        times = {"none": True, "preventive": info.data.get("preventive", True), "mandatory": mandatory}
+        if times[strategy] is None:
+            says = f': the strategy "{strategy}" needs the mean time to a repair, such as "1 week"'
+            raise KeysError(Fault("missing", says, path=strategy), beside=True)
+        return mandatory
+
     @model_validator(mode="after")
     def _require_strategy(self) -> Self:
         """Refuse a time that would have no effect because no strategy is given."""
         given = [key for key in ("preventive", "mandatory") if getattr(self, key) is not None]
         if given and "strategy" not in self.model_fields_set:
             says = f': {given[0]} has no effect without it; add strategy = "{given[0]}"'
-            raise Wrong(Fault("missing", says, path="strategy"))
+            raise KeysError(Fault("missing", says, path="strategy"))
         return self
 
     @property
@@ -230,18 +236,12 @@ class Cost(Table):
     """Economic lifetime."""
 
 
-def _bandwidth_is_known(rebuild: Rebuild, device: EnclosureDevice) -> Iterator[Fault]:
-    if rebuild.time is None and device.name is None:
-        says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
-        yield Fault("missing", says, path="device.name")
-
-
-class Description(documents.Document, Table):
+class Description(Document, Table):
     """An enclosure with its maintenance: what every model of its reliability starts from.
 
     Examples
     --------
-    >>> description = Description.of({
+    >>> description = Description.load({
     ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
     ...     "device": {"mttf": "200000 h"},
     ...     "rebuild": {"time": "15 min"},
@@ -254,7 +254,6 @@ class Description(documents.Document, Table):
 
     what: ClassVar[str] = "description of an enclosure"
     example: ClassVar[str] = "a table [enclosure]"
-    rules = (_bandwidth_is_known,)
 
     enclosure: Enclosure
     """Devices, redundancy and spares."""
@@ -267,21 +266,30 @@ class Description(documents.Document, Table):
     cost: Cost | None = None
     """Prices."""
 
+    @field_validator("rebuild")
     @classmethod
-    def of(cls, tables: Mapping[str, Any]) -> Self:
-        """Check tables and make a description of them.
+    def _bandwidth_is_known(cls, rebuild: Rebuild, info: ValidationInfo) -> Rebuild:
+        if rebuild.time is None and "device" in info.data and info.data["device"].name is None:
+            says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
+            raise KeysError(Fault("missing", says, path="device.name"), beside=True)
+        return rebuild
 
-        Parameters
-        ----------
-        tables
-            The tables ``enclosure``, ``device``, ``rebuild``, and as needed ``repair`` and ``cost``.
+    @classmethod
+    def load(cls, source: Self | Mapping[str, Any] | Path | str, *, overrides: Sets = (), **instead: Any) -> Self:
+        """Read a description and check it; arguments as for :func:`sledsim.reliability.load`."""
+        if isinstance(source, cls):
+            return source if not overrides else super().load(source.to_dict(), overrides=overrides, **instead)
+        return super().load(source, overrides=overrides, **instead)
 
-        Raises
-        ------
-        ReliabilityError
-            Where something is wrong: each fault has key, value and what is allowed.
-        """
-        return documents.read(cls, tables).table
+    @classmethod
+    def _named(cls, values: dict[str, Any], source: Source) -> dict[str, Any]:
+        for table, key in (("rebuild", "load"), ("device", "name")):
+            keys = values.get(table)
+            if isinstance(keys, dict) and isinstance(name := keys.get(key), str):
+                path = Path(name)
+                is_relative = path.suffix and not path.is_absolute()
+                values = values | {table: {**keys, key: str(source.folder / path) if is_relative else name}}
+        return values
 
     def replace(self, **tables: Mapping[str, Any] | None) -> Self:
         """Return the same with other values, given by table.
@@ -297,4 +305,4 @@ class Description(documents.Document, Table):
                 mine.pop(table, None)
             else:
                 mine[table] = mine.get(table, {}) | dict(keys)
-        return type(self).of(mine)
+        return type(self).load(mine)

@@ -1,13 +1,13 @@
 """How devices live beyond their mean, and what fails inside them: what Monte Carlo knows and chains do not."""
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from sledsim._core import Fault
 from sledsim.reliability.duration import Duration
 from sledsim.reliability.table import Count, CountFromOne, Share, Table
+from sledsim.scenario.tables import KeysError
 
 __all__ = ["MAX_TIPS", "Batches", "DelayKind", "InfantMortality", "LatentErrors", "Lifetime", "Tips"]
 
@@ -18,26 +18,8 @@ MAX_TIPS = 10_000_000
 DelayKind = Literal["exponential", "fixed"]
 
 
-def _shape_of_weibull(kind: str, shape: float | None) -> list[Fault]:
-    return _of_kind(kind, "weibull", "shape", shape)
-
-
-def _sigma_of_lognormal(kind: str, sigma: float | None) -> list[Fault]:
-    return _of_kind(kind, "lognormal", "sigma", sigma)
-
-
-def _of_kind(kind: str, wanted: str, key: str, value: float | None) -> list[Fault]:
-    if kind == wanted and value is None:
-        return [Fault("missing", f': the kind "{kind}" needs it', path=key)]
-    if kind != wanted and value is not None:
-        return [Fault("conflict", f' has no meaning for the kind "{kind}"', path=key, value=value)]
-    return []
-
-
 class Lifetime(Table):
     """Distribution of a device's lifetime; its mean is ``device.mttf``."""
-
-    rules = (_shape_of_weibull, _sigma_of_lognormal)
 
     kind: Literal["exponential", "weibull", "lognormal"]
     """Exponential devices do not age; Weibull ones do by their shape, lognormal ones first more and later less."""
@@ -45,6 +27,17 @@ class Lifetime(Table):
     """Of ``weibull``: below 1 the young fail most, above 1 the old."""
     sigma: Annotated[float, Field(ge=0.01, le=10)] | None = None
     """Of ``lognormal``: standard deviation of the lifetime's natural logarithm."""
+
+    @field_validator("shape", "sigma")
+    @classmethod
+    def _belongs_to_kind(cls, value: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        needed = {"shape": "weibull", "sigma": "lognormal"}[str(info.field_name)]
+        if kind == needed and value is None:
+            raise KeysError(Fault("missing", f': the kind "{kind}" needs it'))
+        if kind not in (needed, None) and value is not None:
+            raise KeysError(Fault("conflict", f' has no meaning for the kind "{kind}"', value=value))
+        return value
 
 
 class InfantMortality(Table):
@@ -82,16 +75,8 @@ class LatentErrors(Table):
     """Time from one scrub of the whole enclosure to the next; never where it is left out."""
 
 
-def _one_more_can_fail(count: int, tolerated: int) -> Iterator[Fault]:
-    if tolerated >= count:
-        says = f" of {count} tips leave none that may not fail"
-        yield Fault("conflict", says, path="tolerated", value=tolerated)
-
-
 class Tips(Table):
     """Tips of a device, which fail at a constant rate and are replaced by spare tips."""
-
-    rules = (_one_more_can_fail,)
 
     count: Annotated[int, Field(strict=True, ge=1, le=MAX_TIPS)]
     """Tips that hold data."""
@@ -103,6 +88,14 @@ class Tips(Table):
     """Tips that may be missing at once: what the device's error correction makes good. One more fails the device."""
     remap: Duration | None = None
     """From a tip's failure until a spare tip has taken its place; at once, without loss, where it is left out."""
+
+    @field_validator("tolerated")
+    @classmethod
+    def _leaves_tips_that_matter(cls, tolerated: int, info: ValidationInfo) -> int:
+        count = info.data.get("count")
+        if count is not None and tolerated >= count:
+            raise KeysError(Fault("conflict", f" of {count} tips: tolerate fewer than all of them", value=tolerated))
+        return tolerated
 
     def to_core(self) -> dict[str, Any]:
         """Return the values as the core takes them, times in hours."""

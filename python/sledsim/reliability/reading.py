@@ -5,16 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from sledsim.reliability.description import Description
-from sledsim.scenario.documents import read
 from sledsim.scenario.reading import Sets
 
 __all__ = ["DescriptionLike", "Sets", "load", "name_of"]
 
 #: What can be analysed.
 DescriptionLike = Description | Mapping[str, Any] | Path | str
-
-#: Keys that hold the path of a file, which starts from the folder of the description.
-PATHS = (("rebuild", "load"), ("device", "name"))
 
 
 def load(source: DescriptionLike, *, overrides: Sets = ()) -> Description:
@@ -44,19 +40,7 @@ def load(source: DescriptionLike, *, overrides: Sets = ()) -> Description:
     >>> load(text, overrides=["enclosure.spares=3"]).enclosure.spares
     3
     """
-    if isinstance(source, Description) and not overrides:
-        return source
-    tables = source.to_dict() if isinstance(source, Description) else source
-    found = read(Description, tables, overrides)
-    started = {table: _started(found.table, table, key, found.folder) for table, key in PATHS}
-    return found.table.replace(**{table: keys for table, keys in started.items() if keys})
-
-
-def _started(description: Description, table: str, key: str, folder: Path) -> dict[str, str]:
-    """Return the path of a file as it is from anywhere, where a description has one that is not."""
-    given = getattr(getattr(description, table), key)
-    is_path = given is not None and Path(given).suffix and not Path(given).is_absolute()
-    return {key: str(folder / given)} if is_path else {}
+    return Description.load(source, overrides=overrides)
 
 
 def name_of(source: DescriptionLike) -> str | None:

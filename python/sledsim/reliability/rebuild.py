@@ -33,7 +33,7 @@ def mean_rebuild_h(description: DescriptionLike) -> float:
 
     Examples
     --------
-    >>> description = Description.of({
+    >>> description = Description.load({
     ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
     ...     "device": {"mttf": "200000 h", "name": "g2"},
     ...     "rebuild": {"bandwidth_share": 0.05},

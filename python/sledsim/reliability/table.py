@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sledsim._core import SledsimError
-from sledsim.scenario import documents
+from sledsim.scenario import tables
 
 __all__ = ["MAX_DEVICES", "Count", "CountFromOne", "ReliabilityError", "Share", "Switch", "Table"]
 
@@ -22,7 +22,7 @@ class ReliabilityError(SledsimError):
     """A description of an enclosure is wrong, or asks for what the model cannot say."""
 
 
-class Table(documents.Table):
+class Table(tables.Table):
     """A table of a description."""
 
     error: ClassVar[type[SledsimError]] = ReliabilityError

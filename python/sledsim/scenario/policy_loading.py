@@ -22,7 +22,7 @@ from sledsim._core import Fault, ScenarioError, error_of
 from sledsim._guarding import call_with_timeout
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
 from sledsim.scenario.policies import CopyChoice, Mechanism, Plugin, Policy, Replacement, SpinDown
-from sledsim.scenario.rules import Wrong, told
+from sledsim.scenario.tables import validator_faults
 from sledsim.show.faults import wrong
 
 __all__ = ["CLASS_NAME", "Loaded", "found_class", "load"]
@@ -338,7 +338,7 @@ class _Parameters:
             return self._model.model_validate_json(json.dumps(given))
         except ValidationError as error:
             found = self._of_schema(given)
-            raise error_of(ScenarioError, found + told(Wrong(refused=error), found)) from None
+            raise error_of(ScenarioError, found + validator_faults(error, found)) from None
 
     def made(self, values: BaseModel) -> Plugin:
         """Return an instance with a copy of the parameters."""

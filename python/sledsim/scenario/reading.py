@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.scenario.document_kinds import not_a_scenario
 from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
-from sledsim.scenario.mistaken import not_a_scenario
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of

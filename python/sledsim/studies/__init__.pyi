@@ -10,6 +10,7 @@ from sledsim.studies import sled_design as sled_design
 from sledsim.studies import validation as validation
 from sledsim.studies.cache_cost.comparison import CostComparison as CostComparison
 from sledsim.studies.cache_cost.comparison import cost as cost
+from sledsim.studies.cache_cost.plan import CostStudy as CostStudy
 from sledsim.studies.calibration.fitted_disk import FittedDisk as FittedDisk
 from sledsim.studies.calibration.fitted_disk import matched_disk as matched_disk
 from sledsim.studies.hit_ratios.ratios import HitRatios as HitRatios
@@ -17,7 +18,7 @@ from sledsim.studies.hit_ratios.ratios import hit_ratio as hit_ratio
 from sledsim.studies.objective.objective_tests import ObjectiveTest as ObjectiveTest
 from sledsim.studies.objective.objective_tests import merit as merit
 from sledsim.studies.objective.objective_tests import specificity as specificity
-from sledsim.studies.objective.roles import Sampling as Sampling
+from sledsim.studies.objective.role_test import RoleTest as RoleTest
 from sledsim.studies.power_saving.strategies import PowerComparison as PowerComparison
 from sledsim.studies.relations.access import RelationTimes as RelationTimes
 from sledsim.studies.relations.access import relation_times as relation_times

@@ -4,29 +4,35 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
-from sledsim._core import Fault, ScenarioError, quantity, split_quantity
-from sledsim.scenario.documents import Rule, Table, Wrong, gathered, judged, made, raised, settled
+from sledsim._core import Fault, quantity, split_quantity
 from sledsim.scenario.reading import plain_value
-from sledsim.show.faults import wrong
+from sledsim.scenario.tables import KeysError, Table, collect_faults, raise_as, validated
 
 __all__ = [
     "Assignment",
     "Axes",
     "Range",
     "Sample",
-    "axes_faults",
     "axis_values",
     "crossed",
     "derived_seed",
     "flat",
+    "path_faults",
     "plain_value_of",
     "range_of",
-    "unnamed",
     "zipped",
 ]
 
@@ -39,9 +45,6 @@ MOST_VALUES = 100_000
 #: Whole numbers that a double holds exactly.
 LARGEST_WHOLE = 2**53
 
-#: What is said of a range of a sample with a key that has no meaning there.
-NOT_DRAWN = ": a range to draw from has neither step nor count; a list has fixed values"
-
 #: Ends and steps of a range; twice as much is still a number.
 LARGEST = 1e300
 
@@ -51,9 +54,10 @@ Number = Annotated[
     WithJsonSchema({"type": "number"}),
 ]
 
-#: Axes by parameter, as a document has them: a path in quotes, or nested tables.
+#: Axes by the path of a parameter. Documents may write a path as nested tables.
 Axes = Annotated[
     Mapping[str, Any],
+    AfterValidator(lambda axes: flat(axes)),
     WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [{"type": "array"}, {"type": "object"}]}}),
 ]
 
@@ -68,22 +72,11 @@ STEP_SLACK = 1e-9
 def _not_too_large(number: float) -> float:
     if abs(number) > LARGEST:
         says = f": expected a number from {-LARGEST:g} to {LARGEST:g}"
-        raise Wrong(Fault("out-of-range", says))
+        raise KeysError(Fault("out-of-range", says))
     return number
 
 
 End = Annotated[Number, AfterValidator(_not_too_large)]
-
-
-def _log_is_above_zero(scale: str, start: float, stop: float) -> Iterator[Fault]:
-    if scale == "log" and min(start, stop) <= 0:
-        says = f": a log range from {start} to {stop}: both have to be above 0"
-        yield Fault("out-of-range", says, path="from" if start <= 0 else "to")
-
-
-def _log_has_a_count(scale: str, step: float | None) -> Iterator[Fault]:
-    if scale == "log" and step is not None:
-        yield Fault("conflict", ": a log range has a count, not a step", path="step", value=step)
 
 
 class Range(Table):
@@ -98,10 +91,9 @@ class Range(Table):
     """
 
     model_config = ConfigDict(populate_by_name=True)
-    rules = (_log_is_above_zero, _log_has_a_count)
 
     if TYPE_CHECKING:
-        # Values may go by their place.
+        # Values can be positional.
         def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     start: Annotated[End, Field(alias="from")]
@@ -124,9 +116,22 @@ class Range(Table):
     def _in_one_unit(cls, keys: Any) -> Any:
         return _numbers_of(keys) if isinstance(keys, dict) else keys
 
+    @field_validator("scale")
+    @classmethod
+    def _log_fits(cls, scale: str, info: ValidationInfo) -> str:
+        keys, faults = info.data, list[Fault]()
+        if scale == "log" and {"start", "stop"} <= keys.keys() and min(keys["start"], keys["stop"]) <= 0:
+            says = f": a log range from {keys['start']} to {keys['stop']}: both have to be above 0"
+            faults.append(Fault("out-of-range", says, path="from" if keys["start"] <= 0 else "to"))
+        if scale == "log" and keys.get("step") is not None:
+            faults.append(Fault("conflict", ": a log range has a count, not a step", path="step", value=keys["step"]))
+        if faults:
+            raise KeysError(*faults, beside=True)
+        return scale
+
     def values(self) -> list[Any]:
-        """Return the values in order: numbers, or texts with the range's unit."""
-        with raised("range"):
+        """Return the values in order: numbers, or strings with the unit of the range."""
+        with raise_as():
             return axis_values(self)
 
     def _values(self) -> list[Any]:
@@ -182,7 +187,7 @@ def _numbers_of(keys: Mapping[str, Any]) -> dict[str, Any]:
         try:
             parts = split_quantity(keys[key]) if isinstance(keys.get(key), str) else None
         except UnicodeEncodeError:
-            # Half of a character is no quantity, and told as what it is.
+            # Half of a character is no quantity; the schema reports its type.
             parts = None
         if parts is None:
             continue
@@ -191,26 +196,48 @@ def _numbers_of(keys: Mapping[str, Any]) -> dict[str, Any]:
         try:
             number = quantity(keys[key], unit) if given != unit else number
         except ValueError as error:
-            raise Wrong(Fault("wrong-type", f": {error}", path=key, value=keys[key])) from None
+            raise KeysError(Fault("wrong-type", f": {error}", path=key, value=keys[key])) from None
         found[key] = int(number) if number.is_integer() and abs(number) < LARGEST_WHOLE else number
     return found | ({"unit": unit} if unit else {})
 
 
-def _can_be_drawn(axes: Mapping[str, Any]) -> list[Fault]:
-    found = unnamed(flat(axes), "axes") if axes else [Fault("out-of-range", ": names no axes", path="axes")]
-    for path, axis in flat(axes).items():
-        with gathered(found, f"axes.{path}"):
-            _drawn(axis, [])
-    return found
+class _SteppedRange(Range):
+    """A range on an axis: its values are those of a step or a count."""
+
+    @field_validator("step")
+    @classmethod
+    def _step_leads_to_the_end(cls, step: float | None, info: ValidationInfo) -> float | None:
+        start, stop = info.data.get("start"), info.data.get("stop")
+        if step is not None and start is not None and stop is not None and (step == 0 or (stop - start) / step < 0):
+            raise KeysError(Fault("conflict", f" does not lead from {start} to {stop}", value=step))
+        return step
+
+    @field_validator("count")
+    @classmethod
+    def _step_or_count(cls, count: int | None, info: ValidationInfo) -> int | None:
+        if "step" in info.data and (info.data["step"] is None) == (count is None):
+            says = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
+            raise KeysError(Fault("missing" if count is None else "conflict", says))
+        return count
+
+
+class _DrawnRange(Range):
+    """A range to draw from."""
+
+    @field_validator("step", "count")
+    @classmethod
+    def _is_left_out(cls, value: float | None) -> float | None:
+        if value is not None:
+            says = ": a range to draw from has neither step nor count; a list has fixed values"
+            raise KeysError(Fault("conflict", says, value=value))
+        return value
 
 
 class Sample(Table):
     """Points drawn at random, all axes of the sample together."""
 
-    rules = (_can_be_drawn,)
-
     if TYPE_CHECKING:
-        # Values may go by their place.
+        # Values can be positional.
         def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     axes: Axes
@@ -220,6 +247,17 @@ class Sample(Table):
     method: Literal["random", "latin-hypercube"] = "random"
     """``latin-hypercube``: each axis is cut into as many slices as there are points, and every slice is hit once."""
 
+    @field_validator("axes")
+    @classmethod
+    def _can_be_drawn(cls, axes: Mapping[str, Any]) -> Mapping[str, Any]:
+        faults = path_faults(axes) if axes else [Fault("out-of-range", ": names no axes")]
+        for path, axis in axes.items():
+            with collect_faults(faults, path):
+                _drawn(axis, [])
+        if faults:
+            raise KeysError(*faults)
+        return axes
+
     def assignments(self, seed: int) -> list[Assignment]:
         """Draw the points: the same for the same seed on every machine, each axis by a random stream of its own.
 
@@ -228,7 +266,7 @@ class Sample(Table):
         seed
             The sweep's.
         """
-        columns = {path: _drawn(axis, self._shares(path, self.count, seed)) for path, axis in flat(self.axes).items()}
+        columns = {path: _drawn(axis, self._shares(path, self.count, seed)) for path, axis in self.axes.items()}
         return [{path: column[i] for path, column in columns.items()} for i in range(self.count)]
 
     def _shares(self, path: str, count: int, seed: int) -> list[float]:
@@ -259,59 +297,36 @@ def derived_seed(seed: int, *of: object) -> int:
 
 
 def flat(axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return axes by path, whether the path was written in quotes or as nested tables.
+    """Return axes by path, whether the path is one key or nested tables.
 
     Parameters
     ----------
     axes
-        As a document, or a program, has them.
+        The axes.
     """
-    given: object = axes
-    if not isinstance(given, Mapping):
-        expected = "axes by parameter, such as {'scheduler': ['fcfs', 'sptf']}"
-        raise wrong(ScenarioError, "wrong-type", path="axes", value=repr(given)[:200], allowed=expected)
-    ranged = {field.alias or name for name, field in Range.model_fields.items()}
+    range_keys = {field.alias or name for name, field in Range.model_fields.items()}
     found: dict[str, Any] = {}
     for key, value in axes.items():
         within = isinstance(value, Mapping) and any(isinstance(each, Mapping | list) for each in value.values())
-        # What is neither a range nor a path is left to be read as a range, which says what is wrong with it.
-        if isinstance(value, Mapping) and (within or not set(value) & ranged):
+        # A table that is neither a range nor part of a path is read as a range, which has the better message.
+        if isinstance(value, Mapping) and (within or not value.keys() & range_keys):
             found |= {f"{key}.{path}": axis for path, axis in flat(value).items()}
         else:
             found[key] = value
     return found
 
 
-def axes_faults(axes: Mapping[str, Any], place: str) -> list[Fault]:
-    """Return what is wrong with axes.
-
-    Parameters
-    ----------
-    axes
-        By parameter.
-    place
-        Path of their table.
-    """
-    found = unnamed(axes, place)
-    for path, axis in axes.items():
-        with gathered(found, f"{place}.{path}"):
-            axis_values(axis)
-    return found
-
-
-def unnamed(paths: Iterable[str], place: str) -> list[Fault]:
-    """Return what is wrong with paths of parameters that name none.
+def path_faults(paths: Iterable[str]) -> list[Fault]:
+    """Return a fault for each path that is not that of a parameter.
 
     Parameters
     ----------
     paths
         The paths.
-    place
-        Path of their table.
     """
     expected = "is no path of a parameter, such as workload.arrival.rate_per_s"
-    without = [path for path in paths if not all(key.strip() for key in path.split("."))]
-    return [Fault("notation", f": {json.dumps(path)} {expected}", path=place, value=path) for path in without]
+    wrong = [path for path in paths if not all(key.strip() for key in path.split("."))]
+    return [Fault("notation", f": {json.dumps(path)} {expected}", value=path) for path in wrong]
 
 
 def axis_values(axis: Any) -> list[Any]:
@@ -324,28 +339,18 @@ def axis_values(axis: Any) -> list[Any]:
 
     Raises
     ------
-    Wrong
-        Where it has none.
+    KeysError
+        If it has none.
     """
     if isinstance(axis, Mapping | Range):
-        return range_of(axis, _step_or_count, _step_leads_there)._values()
+        return range_of(axis, _SteppedRange)._values()
     values = _list(axis)
     first: dict[str, int] = {}
     places = [first.setdefault(json.dumps(value, sort_keys=True), i) for i, value in enumerate(values)]
     again = [i for i, place in enumerate(places) if place != i]
-    settled([Fault("conflict", ": stands there twice", path=str(i), value=values[i]) for i in again])
+    if again:
+        raise KeysError(*(Fault("conflict", ": is repeated", path=str(i), value=values[i]) for i in again))
     return values
-
-
-def _step_or_count(step: float | None, count: int | None) -> Iterator[Fault]:
-    if (step is None) == (count is None):
-        says = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
-        yield Fault("missing" if step is None else "conflict", says, path="count")
-
-
-def _step_leads_there(start: float, stop: float, step: float | None) -> Iterator[Fault]:
-    if step is not None and (step == 0 or (stop - start) / step < 0):
-        yield Fault("conflict", f" does not lead from {start} to {stop}", path="step", value=step)
 
 
 def _list(axis: Any) -> list[Any]:
@@ -354,34 +359,40 @@ def _list(axis: Any) -> list[Any]:
         axis = axis.tolist()
     if isinstance(axis, str) or not isinstance(axis, Iterable):
         expected = "a list of values, or a range such as {from = 1, to = 9, count = 5}"
-        raise Wrong(Fault("wrong-type", value=_told(axis), allowed=expected))
+        raise KeysError(Fault("wrong-type", value=_shown(axis), allowed=expected))
     axis = list(axis)
     _few(len(axis), "")
     values: list[Any] = []
-    found: list[Fault] = []
+    faults: list[Fault] = []
     for i, value in enumerate(axis):
-        with gathered(found):
+        with collect_faults(faults):
             values.append(plain_value_of(value, str(i)))
-    settled(found)
-    if not values:
-        raise Wrong(Fault("out-of-range", ": has no values"))
+    if not values and not faults:
+        faults.append(Fault("out-of-range", ": has no values"))
+    if faults:
+        raise KeysError(*faults)
     return values
 
 
-def range_of(axis: "Mapping[str, Any] | Range", *rules: Rule) -> Range:
-    """Read a range as a file has it.
+R = TypeVar("R", bound=Range)
+
+
+def range_of(axis: "Mapping[str, Any] | Range", kind: type[R]) -> R:
+    """Return a range as one of a stricter class.
 
     Parameters
     ----------
     axis
-        Its keys: from, to, and step or count; scale, integer.
-    *rules
-        What they have to say together where it stands.
+        The range, or its keys.
+    kind
+        The class.
+
+    Raises
+    ------
+    KeysError
+        If it does not have the keys that the class asks for.
     """
-    if not isinstance(axis, Range):
-        return made(Range, _numbers_of(axis), *rules)
-    settled(judged(rules, dict(axis)))
-    return axis
+    return validated(kind, axis.to_dict() if isinstance(axis, Range) else _numbers_of(axis))
 
 
 def crossed(axes: Mapping[str, Any]) -> list[list[Assignment]]:
@@ -404,40 +415,30 @@ def zipped(axes: Mapping[str, Any]) -> list[Assignment]:
         Axes by parameter, all with as many values.
     """
     if not axes:
-        raise Wrong(Fault("out-of-range", ": names no axes"))
+        raise KeysError(Fault("out-of-range", ": names no axes"))
     columns = {}
-    found = unnamed(axes, "")
+    faults = path_faults(axes)
     for path, axis in axes.items():
-        with gathered(found, path):
-            # Here a value may stand twice: it goes with another one each time.
+        with collect_faults(faults, path):
+            # A value may be repeated here: each time it goes with another one.
             columns[path] = axis_values(axis) if isinstance(axis, Mapping | Range) else _list(axis)
-    settled(found)
+    if faults:
+        raise KeysError(*faults)
     lengths = {path: len(column) for path, column in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-        raise Wrong(
-            Fault("conflict", f": axes that go together need as many values each: {counts}", path=next(iter(axes)))
-        )
+        says = f": axes that go together need as many values each: {counts}"
+        raise KeysError(Fault("conflict", says, path=next(iter(axes))))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _drawn(axis: Any, shares: list[float]) -> list[Any]:
     """Return the values of an axis at shares of its way."""
     if isinstance(axis, Mapping | Range):
-        ranged = range_of(axis, _no_step, _no_count)
+        ranged = range_of(axis, _DrawnRange)
         return [ranged.at(share) for share in shares]
     values = axis_values(axis)
     return [values[int(share * len(values))] for share in shares]
-
-
-def _no_step(step: float | None) -> Iterator[Fault]:
-    if step is not None:
-        yield Fault("conflict", NOT_DRAWN, path="step", value=step)
-
-
-def _no_count(count: int | None) -> Iterator[Fault]:
-    if count is not None:
-        yield Fault("conflict", NOT_DRAWN, path="count", value=count)
 
 
 def plain_value_of(value: Any, place: str = "") -> Any:
@@ -453,21 +454,21 @@ def plain_value_of(value: Any, place: str = "") -> Any:
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
     except ValueError:
-        raise Wrong(Fault("wrong-type", path=place, value=_told(value), allowed="a finite number")) from None
+        raise KeysError(Fault("wrong-type", path=place, value=_shown(value), allowed="a finite number")) from None
     except (TypeError, RecursionError) as error:
-        raise Wrong(Fault("wrong-type", f": {error}", path=place, value=_told(value))) from None
+        raise KeysError(Fault("wrong-type", f": {error}", path=place, value=_shown(value))) from None
     if plain is None:
-        raise Wrong(Fault("wrong-type", ": has no value", path=place))
+        raise KeysError(Fault("wrong-type", ": has no value", path=place))
     return plain
 
 
 def _few(count: int, place: str) -> None:
     if count > MOST_VALUES:
-        raise Wrong(Fault("out-of-range", f": {count:,} values; an axis may have {MOST_VALUES:,}", path=place))
+        raise KeysError(Fault("out-of-range", f": {count:,} values; an axis may have {MOST_VALUES:,}", path=place))
 
 
-def _told(value: Any) -> str:
-    """Write a value for a message; of what is too long or too deep to be written, the type."""
+def _shown(value: Any) -> str:
+    """Return a value for a message; its type if it is too long or too deep to be written."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

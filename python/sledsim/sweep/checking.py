@@ -7,8 +7,8 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.place import Place
 from sledsim.scenario.reading import Resolved, Written, set_list
+from sledsim.scenario.source import Source
 from sledsim.show.faults import facts_of, replaced
 from sledsim.sweep.axes import Assignment
 
@@ -140,33 +140,30 @@ class Checks:
 
 
 def beside(
-    scenario: str | Mapping[str, Any],
-    place: Place,
+    source: Source,
     settings: Sequence[str],
     groups: Sequence[Sequence[Assignment]],
     key: Callable[[str, int | None], str],
     untried: Iterable[str],
 ) -> list[Fault]:
-    """Return what is wrong with the base scenario of a document, and with values of its axes, where others are wrong.
+    """Return the faults of the base scenario of a document, and of values of its axes, if other axes are wrong.
 
     Parameters
     ----------
-    scenario
-        The scenario, as the document has it.
-    place
-        Where the document stands.
+    source
+        The source of the document.
     settings
-        What replaces its values.
+        Values that replace those of the scenario.
     groups
-        For each axis that is right by itself, what its values set.
+        For each axis that is right by itself, its assignments.
     key
         As for :class:`Checks`.
     untried
-        Paths of the other axes: what hangs on them is left out.
+        Paths of the other axes. Faults that may depend on them are left out.
     """
     try:
-        base = place.written(place.named(scenario, "scenario"), "scenario")
-        Checks(base, lambda values: ordered([*settings, *set_list(values)]), key, place.located).every(groups)
+        base = source.written(source.scenario("scenario"), "scenario")
+        Checks(base, lambda values: ordered([*settings, *set_list(values)]), key, source.located).every(groups)
     except SledsimError as error:
         hung = [_table_of(path.strip().removeprefix("scenario.")) for path in untried]
         return [fault for fault in error.faults if not any(_hangs(fault, path) for path in hung)]

@@ -1,119 +1,37 @@
-"""What a sweep is: a base scenario, axes, replications; from a file or from Python."""
+"""Sweeps: a base scenario, axes and replications, from a file or from Python."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from sledsim._core import Fault, ScenarioError
-from sledsim.scenario.documents import BasedOnScenario, OneOrMore, Read, Table, Wrong, gathered, made, raised, settled
-from sledsim.scenario.place import Place
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list
-from sledsim.sweep.axes import Assignment, Axes, Range, Sample, axes_faults, crossed, derived_seed, flat, zipped
+from sledsim.scenario.documents import Settings
+from sledsim.scenario.reading import Resolved, set_list
+from sledsim.scenario.source import Source
+from sledsim.scenario.tables import KeysError, OneOrMore, collect_faults
+from sledsim.sweep.axes import (
+    Assignment,
+    Axes,
+    Range,
+    Sample,
+    axis_values,
+    crossed,
+    derived_seed,
+    flat,
+    path_faults,
+    zipped,
+)
 from sledsim.sweep.checking import beside, ordered, own_path
 from sledsim.sweep.execution import Prepared, prepared
-from sledsim.sweep.filed import NAME_SIGNS, Filed, is_name
+from sledsim.sweep.varied import Count, Name, Seed, VariedScenario
 
-__all__ = ["Count", "Name", "Sweep", "SweepFile", "SweepLike", "Task"]
-
-
-def check_name(name: str | None) -> str | None:
-    """Refuse a name that no file could have.
-
-    Parameters
-    ----------
-    name
-        The name, if there is one.
-    """
-    if name is not None and not is_name(name):
-        raise Wrong(Fault("wrong-type", f": expected letters, digits and any of {NAME_SIGNS!r}", value=name))
-    return name
-
-
-Name = Annotated[str, AfterValidator(check_name)]
-Count = Annotated[int, Field(strict=True, ge=1)]
-Seed = Annotated[int, Field(strict=True, ge=0)]
-
-
-class Repeated(Table):
-    """How a sweep is called and repeated."""
-
-    name: Name | None = None
-    """What the store calls it; the file's name where it is left out."""
-    seed: Seed | None = None
-    """What all seeds are derived from; that of the scenario where it is left out."""
-    replications: Count = 1
-    """How often each point is run, with another seed each time."""
-    random_numbers: Literal["common", "independent"] = "common"
-    """Whether a replication has the same seed at every point, or another at each."""
-
-
-#: Replications, seed and random numbers of a sweep that says nothing of them.
-_ONCE = tuple(map(Repeated.default_of, ("replications", "seed", "random_numbers")))
-
-
-def _axes_have_values(axes: Axes) -> list[Fault]:
-    return axes_faults(flat(axes), "axes")
-
-
-def _groups_go_together(zip: Sequence[Axes]) -> list[Fault]:  # noqa: A002  as in the file
-    found: list[Fault] = []
-    for i, group in enumerate(zip):
-        with gathered(found, f"zip.{i}"):
-            zipped(flat(group))
-    return found
-
-
-def _axes_are_once(axes: Axes, zip: Sequence[Axes], sample: Sequence[Sample]) -> list[Fault]:  # noqa: A002
-    return _twice(_tables_of(axes, zip, sample))
-
-
-def _seeds_are_left(
-    axes: Axes,
-    zip: Sequence[Axes],  # noqa: A002
-    sample: Sequence[Sample],
-    replications: int,
-    seed: int | None,
-    random_numbers: str,
-) -> list[Fault]:
-    plain = (replications, seed, random_numbers) == _ONCE
-    return _without_seeds(_tables_of(axes, zip, sample), is_plain=plain)
-
-
-class SweepFile(BasedOnScenario, Repeated):
-    """A sweep as a file has it."""
-
-    what: ClassVar[str] = "sweep"
-    example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
-    own: ClassVar[str] = "sweep."
-    is_tried: ClassVar[bool] = True
-    rules = (_axes_have_values, _groups_go_together, _axes_are_once, _seeds_are_left)
-
-    axes: Axes = Field(default_factory=dict)
-    """By parameter, a list or a range: every value goes with every one of the others."""
-    zip: Annotated[list[Axes], OneOrMore()] = Field(default_factory=list)
-    """Groups of axes whose values go together, one by one."""
-    sample: Annotated[list[Sample], OneOrMore()] = Field(default_factory=list)
-    """Groups of axes whose points are drawn at random."""
-
-    @classmethod
-    def wrongly_named(cls, keys: Mapping[str, Any], place: Place, settings: Sequence[str]) -> list[Fault]:
-        """Return what is wrong with the base scenario, and with values of axes that are right by themselves."""
-        if "scenario" not in keys:
-            return []
-        given = {key: _flat_of(place.values.get(key)) for key in ("axes", "zip", "sample")}
-        axes = {path: axis for path, axis in given["axes"].items() if not axes_faults({path: axis}, "axes")}
-        untried = [path for table in given.values() for path in table if path not in axes]
-
-        def key(path: str, number: int | None) -> str:
-            return f"axes.{path}" if number is None or isinstance(axes[path], Mapping) else f"axes.{path}.{number}"
-
-        return beside(keys["scenario"], place, settings, crossed(axes), key, untried)
+__all__ = ["Sweep", "SweepLike", "Task"]
 
 
 @dataclass(frozen=True)
@@ -138,32 +56,8 @@ class Task:
     seed: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep(Filed):
-    """A base scenario, and what is varied in it.
-
-    Parameters
-    ----------
-    scenario
-        The base: anything that :func:`sledsim.run` takes.
-    axes
-        By parameter (a path as for ``--set``) a list of values or a :class:`Range`; every value goes with every one
-        of the others.
-    zipped
-        Groups of axes whose values go together, one by one.
-    samples
-        Groups of axes whose points are drawn at random.
-    replications
-        How often each point is run, with another seed each time.
-    seed
-        What all seeds are derived from; that of the scenario where it is ``None``. Replication 0 has it itself.
-    random_numbers
-        ``"common"``: a replication has the same seed at every point, so that points differ only in what was varied;
-        ``"independent"``: another seed at every point.
-    overrides
-        Values that replace those of the base scenario.
-    name
-        What the store calls the sweep.
+class Sweep(VariedScenario):
+    """A base scenario, and the values that are varied in it. Its fields are the keys of a file.
 
     Examples
     --------
@@ -176,32 +70,91 @@ class Sweep(Filed):
     {'scheduler': 'sptf', 'workload.arrival.rate_per_s': 1000}
     """
 
-    file: ClassVar[type[BasedOnScenario]] = SweepFile
+    what: ClassVar[str] = "sweep"
+    example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
+    prefix: ClassVar[str] = "sweep."
 
-    scenario: ScenarioLike | Written
-    axes: Mapping[str, Any] = field(default_factory=dict)
-    zipped: Sequence[Mapping[str, Any]] = ()
-    samples: Sequence[Sample] = ()
-    replications: int = Repeated.default_of("replications")
-    seed: int | None = Repeated.default_of("seed")
-    random_numbers: str = Repeated.default_of("random_numbers")
-    overrides: Sets = ()
-    name: str = "sweep"
-    _read: Read[SweepFile] | None = field(default=None, repr=False)
+    if TYPE_CHECKING:
+        # Scenario and axes can be positional.
+        def __init__(self, *values: Any, **keys: Any) -> None: ...
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        found: list[Fault] = []
-        with raised(self.name):
-            with gathered(found):
-                made(Repeated, {key: getattr(self, key) for key in Repeated.model_fields})
-            plain = bool(found) or (self.replications, self.seed, self.random_numbers) == _ONCE
-            settled([*found, *_twice(self._tables), *_without_seeds(self._tables, is_plain=plain)])
+    axes: Axes = Field(default_factory=dict)
+    """By path of a parameter, a list of values or a range. Axes are crossed: each value meets each of the others."""
+    zip: Annotated[list[Axes], OneOrMore()] = Field(default_factory=list)
+    """Groups of axes that advance together, value by value."""
+    sample: Annotated[list[Sample], OneOrMore()] = Field(default_factory=list)
+    """Groups of axes whose points are drawn at random."""
+    replications: Count = 1
+    """Runs of each point, each with another seed."""
+    seed: Seed | None = None
+    """Seed from which all others are derived; replication 0 has it itself. Default: that of the scenario."""
+    random_numbers: Literal["common", "independent"] = "common"
+    """``common``: a replication has the same seed at every point, so that points differ only in what was varied.
+    ``independent``: another seed at every point."""
+    overrides: Settings = ()
+    """Values that replace those of the scenario, by path."""
+    name: Name = "sweep"
+    """Name in the store. Default: the name of the file."""
+
+    @field_validator("axes")
+    @classmethod
+    def _axes_have_values(cls, axes: Mapping[str, Any]) -> Mapping[str, Any]:
+        if faults := _axes_faults(axes):
+            raise KeysError(*faults)
+        return axes
+
+    @field_validator("zip")
+    @classmethod
+    def _groups_fit(cls, groups: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        faults: list[Fault] = []
+        for i, group in enumerate(groups):
+            with collect_faults(faults, str(i)):
+                zipped(group)
+        if faults:
+            raise KeysError(*faults)
+        return groups
+
+    @field_validator("sample")
+    @classmethod
+    def _parameters_are_on_one_axis(cls, sample: list[Sample], info: ValidationInfo) -> list[Sample]:
+        if {"axes", "zip"} <= info.data.keys():
+            seen: dict[str, str] = {}
+            faults = []
+            for key, path in _axis_keys(info.data["axes"], info.data["zip"], sample):
+                first = seen.setdefault(own_path(path), key)
+                if first != key:
+                    faults.append(Fault("conflict", f": is an axis already (as {first})", path=key))
+            if faults:
+                raise KeysError(*faults, beside=True)
+        return sample
+
+    @field_validator("random_numbers")
+    @classmethod
+    def _seeds_can_be_derived(cls, random_numbers: str, info: ValidationInfo) -> str:
+        keys = info.data
+        if {"axes", "zip", "replications", "seed"} <= keys.keys():
+            derives = (keys["replications"], keys["seed"], random_numbers) != (1, None, "common")
+            says = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
+            on_axes = [
+                key for key, path in _axis_keys(keys["axes"], keys["zip"], keys.get("sample", [])) if path == "seed"
+            ]
+            if derives and on_axes:
+                raise KeysError(*(Fault("conflict", says, path=key) for key in on_axes), beside=True)
+        return random_numbers
 
     @classmethod
-    def _keys_of(cls, table: SweepFile) -> dict[str, Any]:
-        own = {key: getattr(table, key) for key in Repeated.model_fields}
-        return own | {"axes": flat(table.axes), "zipped": [flat(each) for each in table.zip], "samples": table.sample}
+    def _named_faults(cls, values: Mapping[str, Any], source: Source, settings: Sequence[str]) -> list[Fault]:
+        """Return the faults of the scenario with the values of axes that are right by themselves."""
+        if not isinstance(values.get("scenario"), str | dict):
+            return []
+        given = {key: _flat_of(values.get(key)) for key in ("axes", "zip", "sample")}
+        axes = {path: axis for path, axis in given["axes"].items() if not _axes_faults({path: axis})}
+        untried = [path for table in given.values() for path in table if path not in axes]
+
+        def key(path: str, number: int | None) -> str:
+            return f"axes.{path}" if number is None or isinstance(axes[path], Mapping) else f"axes.{path}.{number}"
+
+        return beside(source, settings, crossed(axes), key, untried)
 
     @cached_property
     def base_seed(self) -> int:
@@ -213,17 +166,15 @@ class Sweep(Filed):
     @cached_property
     def _fixed_groups(self) -> list[list[Assignment]]:
         """The groups that take no random numbers."""
-        with raised(self.name):
-            settled(axes_faults(self.axes, "axes"))
-            return crossed(self.axes) + [zipped(group) for group in self.zipped]
+        return crossed(self.axes) + [zipped(group) for group in self.zip]
 
     @cached_property
     def groups(self) -> list[list[Assignment]]:
         """What is crossed: lists of assignments of values to parameters."""
-        return self._drawn(self.base_seed if self.samples else 0)
+        return self._drawn(self.base_seed if self.sample else 0)
 
     def _drawn(self, seed: int) -> list[list[Assignment]]:
-        return self._fixed_groups + [sample.assignments(seed) for sample in self.samples]
+        return self._fixed_groups + [sample.assignments(seed) for sample in self.sample]
 
     @property
     def parameters(self) -> list[str]:
@@ -232,7 +183,7 @@ class Sweep(Filed):
 
     @cached_property
     def _tables(self) -> list[tuple[str, Mapping[str, Any]]]:
-        return _tables_of(self.axes, self.zipped, self.samples)
+        return _tables_of(self.axes, self.zip, self.sample)
 
     def _key(self, path: str, number: int | None) -> str:
         """Return the key in a file of an axis, or of a value of it; those of a range, and what is drawn, have its."""
@@ -347,27 +298,24 @@ def _flat_of(given: Any) -> dict[str, Any]:
     return {path.removeprefix("axes."): axis for each in tables for path, axis in flat(each).items()}
 
 
+def _axes_faults(axes: Mapping[str, Any]) -> list[Fault]:
+    faults = path_faults(axes)
+    for path, axis in axes.items():
+        with collect_faults(faults, path):
+            axis_values(axis)
+    return faults
+
+
 def _tables_of(
     axes: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], samples: Sequence[Sample]
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the tables of axes, each with its key in a file."""
-    zips = [(f"zip.{i}", flat(group)) for i, group in enumerate(groups)]
-    return [("axes", flat(axes)), *zips, *((f"sample.{i}.axes", flat(each.axes)) for i, each in enumerate(samples))]
+    """Return the tables of axes, each with its key."""
+    zips = [(f"zip.{i}", group) for i, group in enumerate(groups)]
+    return [("axes", axes), *zips, *((f"sample.{i}.axes", each.axes) for i, each in enumerate(samples))]
 
 
-def _twice(tables: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Fault]:
-    """Return the parameters that are on two axes."""
-    seen: dict[str, str] = {}
-    found = []
-    for key, path in ((f"{table}.{path}", path) for table, axes in tables for path in axes):
-        first = seen.setdefault(own_path(path), key)
-        if first != key:
-            found.append(Fault("conflict", f": stands there twice (as {first})", path=key))
-    return found
-
-
-def _without_seeds(tables: Sequence[tuple[str, Mapping[str, Any]]], *, is_plain: bool) -> list[Fault]:
-    """Return the axes of the seed, where seeds are to be derived."""
-    says = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
-    on_axes = [] if is_plain else [f"{table}.seed" for table, axes in tables if "seed" in axes]
-    return [Fault("conflict", says, path=path) for path in on_axes]
+def _axis_keys(
+    axes: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], samples: Sequence[Sample]
+) -> list[tuple[str, str]]:
+    """Return key and parameter of each axis."""
+    return [(f"{table}.{path}", path) for table, within in _tables_of(axes, groups, samples) for path in within]

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from sledsim._core import Fault, SledsimError, error_of
 from sledsim.runs.threads import threads_of
-from sledsim.scenario.documents import gathered
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
+from sledsim.scenario.tables import collect_faults
 from sledsim.show.arguments import require_kind, require_several
 from sledsim.show.faults import CanFail, facts_of, wrong
 from sledsim.show.frames import quoted
@@ -220,7 +220,7 @@ def _point(given: Any) -> dict[str, Any]:
     values = {}
     for path, value in point.items():
         require_kind(SledsimError, "points", path, str, "the paths of parameters")
-        with gathered(found, f"points.{path}"):
+        with collect_faults(found, f"points.{path}"):
             values[path] = plain_value_of(value)
     if found:
         raise error_of(SledsimError, found)

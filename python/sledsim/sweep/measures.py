@@ -9,12 +9,12 @@ from sledsim._core import ScenarioError
 from sledsim.devices.device import Device
 from sledsim.devices.disk import DiskDrive
 from sledsim.devices.mems import MemsStorage
-from sledsim.scenario.documents import Table
 from sledsim.scenario.reading import Resolved
 from sledsim.scenario.system_tree import components_in
+from sledsim.scenario.tables import Table
 from sledsim.show.faults import wrong
 
-__all__ = ["NAMED", "PriceList", "Prices", "measured", "with_unit"]
+__all__ = ["NAMED", "PriceList", "measured", "with_unit"]
 
 #: The largest price: with it, what any system costs is still a number.
 LARGEST_PRICE = 1e15
@@ -22,7 +22,7 @@ Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_PRICE)]
 
 
 class PriceList(Table):
-    """Prices, in any one currency; all are 0 where nothing else is said."""
+    """Prices, in any one currency. Default: 0."""
 
     mems_per_gb: Amount = 0.0
     """Of a GB of MEMS storage."""
@@ -37,9 +37,6 @@ class PriceList(Table):
     ram_per_gb: Amount = 0.0
     """Of a GB of a RAM cache."""
 
-
-#: Prices by name, in any one currency.
-Prices = Mapping[str, float]
 
 #: Quantities with a name of their own: where a summary has them, or how they follow from the design; their units.
 NAMED: dict[str, tuple[str, str]] = {
@@ -59,7 +56,7 @@ MOST_SUGGESTED = 12
 GB = 1e9
 
 
-def measured(metrics: Mapping[str, float], scenario: Resolved, prices: Prices) -> Callable[[str], float]:
+def measured(metrics: Mapping[str, float], scenario: Resolved, prices: PriceList) -> Callable[[str], float]:
     """Return what gives a quantity of a run by its name.
 
     Parameters
@@ -106,13 +103,13 @@ def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioErro
     return wrong(ScenarioError, "unknown-name", says, path="metric", value=path, known=[*NAMED, *near])
 
 
-def _capacity_gb(scenario: Resolved, _: Prices) -> float:
+def _capacity_gb(scenario: Resolved, _: PriceList) -> float:
     """Room for data of the whole system."""
     tree = scenario.explain()
     return float(tree["capacity_blocks"] * tree["block_bytes"] / GB)
 
 
-def _streaming_mb_s(scenario: Resolved, _: Prices) -> float:
+def _streaming_mb_s(scenario: Resolved, _: PriceList) -> float:
     """Bandwidth of a scan of the whole device; of all members together where the system has several."""
     return sum(_streaming(device, count) for device, count in _devices(scenario.values["system"]))
 
@@ -124,28 +121,28 @@ def _streaming(device: Device, count: int) -> float:
     return device.streaming_bandwidth_mb_s * count
 
 
-def _cost(scenario: Resolved, prices: Prices) -> float:
+def _cost(scenario: Resolved, prices: PriceList) -> float:
     """Price of all devices and caches."""
     total = 0.0
     for device, count in _devices(scenario.values["system"]):
         total += count * _device_cost(device, prices)
     cache_bytes = _cache_bytes(scenario.values["system"])
-    return total + prices.get("ram_per_gb", 0.0) * cache_bytes / GB
+    return total + prices.ram_per_gb * cache_bytes / GB
 
 
-def _device_cost(device: Device, prices: Prices) -> float:
+def _device_cost(device: Device, prices: PriceList) -> float:
     capacity_gb = device.capacity_bytes / GB
     if isinstance(device, MemsStorage):
         sleds = int(device.parameters.get("sleds", 1))
-        per_sled = prices.get("mems_per_sled", 0.0) + prices.get("mems_per_tip", 0.0) * float(device.parameters["tips"])
-        return sleds * per_sled + prices.get("mems_per_gb", 0.0) * capacity_gb
+        per_sled = prices.mems_per_sled + prices.mems_per_tip * float(device.parameters["tips"])
+        return sleds * per_sled + prices.mems_per_gb * capacity_gb
     if isinstance(device, DiskDrive):
-        return prices.get("disk_per_drive", 0.0) + prices.get("disk_per_gb", 0.0) * capacity_gb
+        return prices.disk_per_drive + prices.disk_per_gb * capacity_gb
     says = f"cost: {device.label} is {device.KIND}, which has no price"
     raise wrong(ScenarioError, "unsupported", says, path="metric", value="cost")
 
 
-def _cost_per_gb(scenario: Resolved, prices: Prices) -> float:
+def _cost_per_gb(scenario: Resolved, prices: PriceList) -> float:
     return _cost(scenario, prices) / _capacity_gb(scenario, prices)
 
 
@@ -162,7 +159,7 @@ def _cache_bytes(system: Mapping[str, Any]) -> int:
     return sum(int(cache["bytes"]) * count for cache, count in caches)
 
 
-_DESIGN: dict[str, Callable[[Resolved, Prices], float]] = {
+_DESIGN: dict[str, Callable[[Resolved, PriceList], float]] = {
     "design.capacity_gb": _capacity_gb,
     "design.streaming_mb_s": _streaming_mb_s,
     "design.cost": _cost,

@@ -270,8 +270,7 @@ fn what_a_failed_child_holds_is_told_and_nothing_wrong_is_read() {
                 return drive;
             }
             let fault = FaultSpec { fails_at_s: Some(0.05), detect_ms: 0.03, ..FaultSpec::default() };
-            let blocks = system.component(drive).capacity_blocks();
-            let faulty = Faulty::new(drive, (blocks, BLOCK), &fault, &mut Stream::new(0, "faults")).expect("it fits");
+            let faulty = Faulty::new(Child::of(system, drive), &fault, &mut Stream::new(0, "faults")).expect("it fits");
             system.add(Box::new(faulty), &[drive])
         });
         let mut ground = Ground::new(system, seed);

@@ -167,8 +167,7 @@ fn failing(which: usize, moves: Vec<MoveSpec>) -> System {
             return drive;
         }
         let fault = FaultSpec { fails_at_s: Some(0.05), detect_ms: 0.03, ..FaultSpec::default() };
-        let size = (DRIVE_BLOCKS, BLOCK);
-        let faulty = Faulty::new(drive, size, &fault, &mut Stream::new(0, "faults")).expect("it fits");
+        let faulty = Faulty::new(Child::of(system, drive), &fault, &mut Stream::new(0, "faults")).expect("it fits");
         system.add(Box::new(faulty), &[drive])
     })
 }

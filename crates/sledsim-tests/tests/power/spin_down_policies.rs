@@ -164,7 +164,7 @@ proptest! {
             check_period(&policy, idle_ns);
             check_part(&policy, (idle_ns as f64 * part) as u64, idle_ns);
             check_exact(&policy, spec.as_ref(), idle_ns);
-            policy.ended(idle_ns);
+            policy.record_idle(idle_ns);
         }
     }
 
@@ -184,7 +184,7 @@ proptest! {
             // A nanosecond of rounding; weights come by repeated squares there and one by one here.
             prop_assert!((timeout_ns - average_ns).abs() <= 1.0 + 1e-7 * average_ns, "{} {}", timeout_ns, average_ns);
             share(&ladder, &timeouts_ns, &mut weights, idle_ns, rate, sharing);
-            policy.ended(idle_ns);
+            policy.record_idle(idle_ns);
         }
     }
 }
@@ -274,7 +274,7 @@ fn with_constant_idle_times_the_adaptive_policy_comes_to_the_right_side() {
         let mut policy = SpinDown::new(Some(&SpinDownSpec::adaptive()), sled());
         // Close to the break-even time there is little to lose, and little to learn from.
         for _ in 0..400 {
-            policy.ended(idle_ns);
+            policy.record_idle(idle_ns);
         }
         let timeout_ns = policy.timeout_ns().expect("a timeout");
         assert_eq!(timeout_ns < idle_ns, factor > 1.0, "{factor} break-even times: {timeout_ns} ns");
@@ -291,11 +291,11 @@ fn shared_weight_brings_back_experts_that_had_fallen_far_behind() {
         let mut policy = SpinDown::new(Some(&defaults), sled());
         // A long time of periods for which stopping is wrong, then some for which it is right.
         for _ in 0..100 {
-            policy.ended(100_000);
+            policy.record_idle(100_000);
         }
         let right = |policy: &SpinDown| policy.regret_j(5_000_000) <= 0.05 * least_j(policy.ladder(), 5_000_000);
         (0..5000).find(|_| {
-            policy.ended(5_000_000);
+            policy.record_idle(5_000_000);
             right(&policy)
         })
     };

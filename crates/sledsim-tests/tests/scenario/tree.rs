@@ -119,7 +119,7 @@ fn what_does_not_fit_together_is_refused_with_both_sides() {
         (json!({"child": "g2", "bytes": 512}), "system.kind is missing: expected one of drive, partition, volumes, "),
         (json!({"kind": "raid9", "child": "g2"}), "system.kind = \"raid9\" is not known"),
         (volumes(json!([])), "system.members is empty: it needs at least one entry"),
-        (volumes(json!(["g2", coarse])), "system.members.1 has blocks of 4096 B, system.members.0 of 512 B: what they make up needs equal blocks"),
+        (volumes(json!(["g2", coarse])), "system.members.1 has blocks of 4096 B, system.members.0 of 512 B: they must be equal"),
         (volumes(json!([{"count": 0, "device": "g2"}])), "system.members.0.count = 0 is out of range"),
         (volumes(json!([{"count": 2, "device": "g2", "sceduler": "sptf"}])), "unknown key system.members.0.sceduler"),
         (volumes(json!(["g2", {"device": "atlas10k", "subsector": true}])), "system.members.1.subsector = true: atlas10k can't access less"),

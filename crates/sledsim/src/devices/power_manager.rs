@@ -162,7 +162,7 @@ impl PowerManager {
         let wake_ns = self.spin_down.ladder().modes()[mode].wake_ns;
         self.regret_j += self.last_wake_up.take().map_or(0.0, |last| last.regret_j);
         let regret_j = self.spin_down.regret_j(idle_ns);
-        self.spin_down.ended(idle_ns);
+        self.spin_down.record_idle(idle_ns);
         self.last_wake_up = Some(WakeUp { mode, until: activity.now + wake_ns, regret_j });
         wake_ns
     }
@@ -183,7 +183,7 @@ impl PowerManager {
         if let Some(last) = self.last_wake_up {
             // The part of the wake-up that is still to come has not been spent, and an ideal policy would not save it.
             let ahead_ns = last.until.saturating_since(now);
-            regret_j += (last.regret_j - self.spin_down.ahead_j(last.mode, ahead_ns)).max(0.0);
+            regret_j += (last.regret_j - self.spin_down.return_part_j(last.mode, ahead_ns)).max(0.0);
         }
         let mut account = self.account.clone();
         add_activity(&mut account, self.last_wake_up, activity, Some(&spent_ns));
@@ -212,7 +212,7 @@ impl PowerManager {
             &mut self.account,
             self.last_wake_up,
             activity,
-            self.spin_down.decided(idle_ns).then_some(&spent_ns),
+            self.spin_down.is_decided(idle_ns).then_some(&spent_ns),
         );
         &mut self.account
     }

@@ -1,9 +1,9 @@
-//! Failures of what stands below: a device that fails, and blocks that can't be read.
+//! Faults of a child: a device that fails, and unreadable blocks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::common::{BlockSet, Outstanding};
+use super::common::{BlockSet, Child, Outstanding};
 use crate::convert::trunc_to_u64;
 use crate::engine::random::Stream;
 use crate::engine::{Completion, Component, ComponentId, Context, Descendants, Instrumentation, PowerLoss, Status};
@@ -62,16 +62,16 @@ pub struct MemberFaultSpec {
 }
 
 impl FaultSpec {
-    /// Latent sector errors at random places that a child of so many blocks of so many bytes has on average.
+    /// Mean number of random latent sector errors of a child.
     pub(crate) fn latent_errors(&self, capacity_blocks: u64, block_bytes: u32) -> f64 {
         self.latent_per_gb * (capacity_blocks as f64 * f64::from(block_bytes)) * 1e-9
     }
 }
 
-/// A child that fails at a time, or has latent sector errors.
+/// A child that fails at a given time, or has latent sector errors.
 ///
-/// Everything under way when it fails comes back failed, and so does everything afterwards. A read that touches a block with
-/// an error comes back unreadable, when the child would have served it; a write makes the blocks it covers good.
+/// Requests that are under way at the failure or arrive later fail. A read of a block with an error completes as unreadable, at the
+/// time at which the child would have served it; a write repairs its blocks.
 #[derive(Clone)]
 pub struct Faulty {
     child: ComponentId,
@@ -79,34 +79,31 @@ pub struct Faulty {
     block_bytes: u32,
     fails_at: Option<Time>,
     detect_ns: u64,
-    failed: bool,
-    alarmed: bool,
-    /// Blocks that can't be read.
+    has_failed: bool,
+    /// True if the timer of the failure is set.
+    timer_is_set: bool,
+    /// Blocks with latent sector errors.
     unreadable: BlockSet,
     under_way: Outstanding<Request>,
-    /// Requests that are about to come back failed.
+    /// Requests that will complete as failed once the failure is detected.
     failing: Outstanding<Request>,
 }
 
 impl Faulty {
-    /// What befalls a child of so many blocks of so many bytes. Random errors come from `stream`.
+    /// A child with the faults of `spec`. Random errors come from `stream`.
     ///
     /// # Errors
-    /// Blocks beyond its capacity: names both.
-    pub fn new(
-        child: ComponentId,
-        (capacity_blocks, block_bytes): (u64, u32),
-        spec: &FaultSpec,
-        stream: &mut Stream,
-    ) -> Result<Self, Fault> {
+    /// Unreadable blocks beyond the capacity of the child.
+    pub fn new(child: Child, spec: &FaultSpec, stream: &mut Stream) -> Result<Self, Fault> {
+        let Child { id, capacity_blocks, block_bytes } = child;
         let mut faulty = Self {
-            child,
+            child: id,
             capacity_blocks,
             block_bytes,
             fails_at: spec.fails_at_s.map(|at| Time::from_ns(s_to_ns(at))),
             detect_ns: s_to_ns(spec.detect_ms * 1e-3),
-            failed: false,
-            alarmed: false,
+            has_failed: false,
+            timer_is_set: false,
             unreadable: BlockSet::default(),
             under_way: Outstanding::default(),
             failing: Outstanding::default(),
@@ -125,7 +122,7 @@ impl Faulty {
         Ok(faulty)
     }
 
-    /// Adds errors at exponential distances, so many blocks on average.
+    /// Adds errors at exponentially distributed distances of mean `mean_blocks`.
     fn add_latent(&mut self, mean_blocks: f64, stream: &mut Stream) {
         let mut at = stream.exponential() * mean_blocks;
         while at < self.capacity_blocks as f64 {
@@ -139,28 +136,29 @@ impl Faulty {
         self.unreadable.touches(request.lbn, request.end_lbn())
     }
 
-    /// Sees to it that it fails in time.
-    fn watch(&mut self, context: &mut Context<'_>) {
+    /// Fails if the time has come; sets the timer of the failure otherwise.
+    fn check_failure(&mut self, context: &mut Context<'_>) {
         match self.fails_at {
             Some(at) if at <= context.now() => self.fail(context),
-            Some(at) if !self.alarmed => {
-                self.alarmed = true;
+            Some(at) if !self.timer_is_set => {
+                self.timer_is_set = true;
                 context.timer(at, FAILS);
             }
             _ => {}
         }
     }
 
-    /// It has failed: nothing under way is served.
+    /// Fails the child and all requests under way.
     fn fail(&mut self, context: &mut Context<'_>) {
-        if !std::mem::replace(&mut self.failed, true) {
+        if !std::mem::replace(&mut self.has_failed, true) {
             for request in self.under_way.drain() {
-                self.come_back(request, context);
+                self.complete_as_failed(request, context);
             }
         }
     }
 
-    fn come_back(&mut self, request: Request, context: &mut Context<'_>) {
+    /// Completes a request as failed after the detection time.
+    fn complete_as_failed(&mut self, request: Request, context: &mut Context<'_>) {
         let id = self.failing.insert(request);
         context.timer(context.now() + self.detect_ns, id);
     }
@@ -177,9 +175,9 @@ impl Component for Faulty {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
-        self.watch(context);
-        if self.failed {
-            self.come_back(request, context);
+        self.check_failure(context);
+        if self.has_failed {
+            self.complete_as_failed(request, context);
         } else {
             let id = self.under_way.insert(request);
             context.submit_with(self.child, Request { id, ..request }, payload);
@@ -188,7 +186,7 @@ impl Component for Faulty {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.read_payload(child, completion);
-        // What was under way when it failed has come back already.
+        // Requests under way at the failure have been completed already.
         let Some(request) = self.under_way.remove(completion.request.id) else { return };
         let mut status = completion.status;
         if completion.is_served() {
@@ -222,14 +220,14 @@ impl PowerLoss for Faulty {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.failing.clear();
-        self.alarmed = false;
+        self.timer_is_set = false;
     }
 }
 
 impl Instrumentation for Faulty {
     fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
         let (under_way, failing) = (self.under_way.len(), self.failing.len());
-        if at_rest && under_way + failing > 0 || self.failed && under_way > 0 {
+        if at_rest && under_way + failing > 0 || self.has_failed && under_way > 0 {
             return Err(format!("{under_way} requests under way and {failing} failing, at rest: {at_rest}"));
         }
         Ok(())
@@ -244,24 +242,28 @@ const fn one() -> u64 {
 mod tests {
     use super::*;
 
-    /// A Poisson process: the number has a standard deviation of its root.
+    fn child(capacity_blocks: u64) -> Child {
+        Child { id: ComponentId(0), capacity_blocks, block_bytes: 512 }
+    }
+
     #[test]
-    fn latent_errors_are_as_many_as_asked_for() {
+    fn latent_errors_have_the_specified_density() {
         let spec = FaultSpec { latent_per_gb: 1000.0, ..FaultSpec::default() };
         let mut stream = Stream::new(1, "faults");
-        let faulty = Faulty::new(ComponentId(0), (20_000_000, 512), &spec, &mut stream).expect("it fits");
+        let faulty = Faulty::new(child(20_000_000), &spec, &mut stream).expect("it fits");
+        // The number of a Poisson process: its standard deviation is the root of its mean.
         let expected = 1000.0 * 20e6 * 512e-9;
         assert!((faulty.unreadable.ranges().count() as f64 - expected).abs() < 4.0 * f64::sqrt(expected));
     }
 
     #[test]
-    fn a_request_that_is_forgotten_is_told() {
+    fn a_request_under_way_at_rest_is_reported() {
         let mut stream = Stream::new(1, "faults");
-        let faulty = Faulty::new(ComponentId(0), (100, 512), &FaultSpec::default(), &mut stream);
+        let faulty = Faulty::new(child(100), &FaultSpec::default(), &mut stream);
         let mut faulty = faulty.expect("it fits");
         assert_eq!(faulty.check_invariants(true), Ok(()));
         faulty.failing.insert(Request::read(3, 2));
-        let told = faulty.check_invariants(true).expect_err("a request at rest");
-        assert!(told.contains("0 requests under way and 1 failing"), "{told}");
+        let error = faulty.check_invariants(true).expect_err("a request at rest");
+        assert!(error.contains("0 requests under way and 1 failing"), "{error}");
     }
 }

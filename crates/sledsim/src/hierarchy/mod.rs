@@ -1,4 +1,4 @@
-//! Components made of components, and the leaf they all end in: a drive.
+//! Components: drives, and components built over other components.
 
 pub mod array;
 pub mod cache;

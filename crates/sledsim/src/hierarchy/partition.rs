@@ -1,4 +1,4 @@
-//! A range of blocks of another component, as a component of its own.
+//! A partition: a range of blocks of another component.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,10 +48,10 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// A range of a child.
+    /// A partition of a child.
     ///
     /// # Errors
-    /// The range is no whole number of blocks, or does not lie inside the child.
+    /// The size is no multiple of the block size, or the range exceeds the child.
     pub fn new(spec: &PartitionSpec, child: Child) -> Result<Self, Fault> {
         let blocks = whole_blocks("bytes", spec.bytes, child.block_bytes)?;
         let end = spec.first_block.checked_add(blocks);
@@ -66,10 +66,10 @@ impl Partition {
     }
 }
 
-/// A size in blocks.
+/// Converts a size to blocks.
 ///
 /// # Errors
-/// It is not a whole number of them, or none: names the key.
+/// The size of `key` is 0 or no multiple of the block size.
 pub(super) fn whole_blocks(key: impl Into<Path>, bytes: u64, block_bytes: u32) -> Result<u64, Fault> {
     let block_bytes = u64::from(block_bytes);
     match bytes / block_bytes {
@@ -115,14 +115,14 @@ mod tests {
     #[test]
     fn a_partition_lies_inside_its_child() {
         let child = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
-        let made = |first_block, bytes| Partition::new(&PartitionSpec { first_block, bytes }, child);
-        assert_eq!(made(90, 5120).map(|partition| partition.blocks), Ok(10));
+        let build = |first_block, bytes| Partition::new(&PartitionSpec { first_block, bytes }, child);
+        assert_eq!(build(90, 5120).map(|partition| partition.blocks), Ok(10));
         for (first_block, bytes, problem) in [
             (91, 5120, "bytes = 5120 (5 KiB) from first_block = 91 on reaches beyond the 50 KiB of child"),
             (0, 1000, "bytes = 1000 is no multiple of the 512 B blocks"),
             (u64::MAX, 512, "reaches beyond"),
         ] {
-            let error = made(first_block, bytes).map(|_| ()).expect_err(problem).to_string();
+            let error = build(first_block, bytes).map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         }
     }

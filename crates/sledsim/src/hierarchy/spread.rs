@@ -1,4 +1,4 @@
-//! Several mechanisms that serve one LBN space side by side: the sleds of one device, and arrays without redundancy.
+//! One LBN space over several children in parallel: the sleds of a device, and arrays without redundancy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub const STRIPE: ComponentKind = ComponentKind {
     parameters: ComponentParameters::of::<StripeSpec>(),
 };
 
-/// Members one after the other: nothing more to say.
+/// Members one after the other. It has no parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConcatSpec {}
@@ -68,7 +68,7 @@ fn ids_of(children: &[Child]) -> Vec<ComponentId> {
     children.iter().map(|child| child.id).collect()
 }
 
-/// Blocks of each child, and their size.
+/// Number of blocks and block size of each child.
 fn sizes_of(children: &[Child]) -> Vec<(u64, u32)> {
     children.iter().map(|child| (child.capacity_blocks, child.block_bytes)).collect()
 }
@@ -82,53 +82,80 @@ const fn unit_bytes() -> u64 {
 pub enum SpreadLayout {
     /// Each child holds a contiguous share.
     Split,
-    /// Stripe units go round the children.
+    /// Stripe units are dealt to the children in turn.
     Striped,
 }
 
-/// Ways of requests through an array.
+/// Paths of requests through an array.
 const PATHS: [ServicePath; 2] = [ServicePath::new("read"), ServicePath::new("write")];
 
-/// Spreads one LBN space over children; a request that touches several is served by them concurrently and
-/// completes with the last part. Each part carries what is needed of it.
+/// Spreads one LBN space over children. The parts of a request are served concurrently, and it completes with the last part. Each
+/// part has its share of the needed bytes.
 #[derive(Clone)]
 pub struct Spread {
     children: Vec<ComponentId>,
     layout: SpreadLayout,
     unit_blocks: u64,
-    /// Where the share of each child ends in the LBN space; of stripes, where it would if they were not striped.
+    /// The end of each child's share of the LBN space, as if it were not striped.
     ends: Vec<u64>,
     block_bytes: u32,
-    /// Ways of requests that have been completed, and what they are called; none for the sleds of a device.
-    tally: Option<(&'static str, [ServicePath; 2])>,
-    /// Whether parts of which nothing is needed are left out.
+    /// The counters of an array; `None` for the sleds of a device.
+    counts: Option<PathCounts>,
+    /// True if parts without needed bytes are not sent.
     needed_only: bool,
     /// Requests under way.
     split_requests: Outstanding<SplitRequest>,
-    /// Their parts: of which of them, and which pieces.
-    parts: Outstanding<(u64, Vec<Piece>)>,
+    /// Accesses of children under way.
+    parts: Outstanding<PartUnderWay>,
 }
 
-/// Blocks of a request that follow each other on a child: where they begin in the request, and how many they are.
-type Piece = (u64, u64);
+/// The response times of an array.
+#[derive(Clone, Copy)]
+struct PathCounts {
+    kind: &'static str,
+    paths: [ServicePath; 2],
+}
 
-/// What of a request goes to one child.
+/// A part of the request `request` that is under way.
+#[derive(Clone)]
+struct PartUnderWay {
+    request: u64,
+    pieces: Vec<Piece>,
+}
+
+/// Consecutive blocks of a request that are consecutive on a child, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    /// First block in the request.
+    first: u64,
+    blocks: u64,
+}
+
+/// A block of a child and the number of blocks from it on that are consecutive in the LBN space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ChildRun {
+    child: usize,
+    lbn: u64,
+    blocks: u64,
+}
+
+/// The part of a request on one child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     child: usize,
     lbn: u64,
     blocks: u32,
     pieces: Vec<Piece>,
-    /// Its first needed byte, 0 where it has none.
+    /// Its first needed byte; 0 if none is needed.
     first_needed: u64,
     needed_bytes: u64,
 }
 
 impl Spread {
-    /// Spreads over `children`, each of `child_blocks` blocks; stripe units of `unit_blocks` (ignored when split).
+    /// Spreads over `children` of `child_blocks` blocks each, in stripe units of `unit_blocks` blocks (ignored if split).
     ///
     /// # Panics
-    /// If there are no children or the stripe unit is 0.
+    /// There are no children, or the stripe unit is 0.
     #[must_use]
     pub fn new(
         children: Vec<ComponentId>,
@@ -138,7 +165,7 @@ impl Spread {
         block_bytes: u32,
     ) -> Self {
         assert!(!children.is_empty() && unit_blocks > 0);
-        // Striping uses whole units only; the tail of each child that does not fill one stays unused.
+        // Blocks behind the last whole stripe unit of a child are unused.
         let child_blocks = match layout {
             SpreadLayout::Split => child_blocks,
             SpreadLayout::Striped => child_blocks / unit_blocks * unit_blocks,
@@ -149,17 +176,17 @@ impl Spread {
             layout,
             unit_blocks,
             block_bytes,
-            tally: None,
+            counts: None,
             needed_only: false,
             split_requests: Outstanding::default(),
             parts: Outstanding::default(),
         }
     }
 
-    /// Members one behind the other, each of so many blocks of so many bytes.
+    /// Members one after the other. `sizes` are their numbers of blocks and block sizes.
     ///
     /// # Errors
-    /// Members whose blocks differ: names two of them.
+    /// The block sizes differ.
     pub fn concat(children: Vec<ComponentId>, sizes: &[(u64, u32)]) -> Result<Self, Fault> {
         let block_bytes = array::equal_blocks(sizes)?;
         let add = |end: &mut u64, &(blocks, _): &(u64, u32)| {
@@ -167,14 +194,15 @@ impl Spread {
             Some(*end)
         };
         let ends = sizes.iter().scan(0, add).collect();
-        let tally = Some(("concat", PATHS));
-        Ok(Self { ends, tally, ..Self::new(children, SpreadLayout::Split, 1, 1, block_bytes) })
+        let counts = Some(PathCounts { kind: "concat", paths: PATHS });
+        Ok(Self { ends, counts, ..Self::new(children, SpreadLayout::Split, 1, 1, block_bytes) })
     }
 
-    /// Stripe units of so many bytes that go round members; of each, as much is used as the smallest has.
+    /// Stripe units of `unit_bytes` bytes over members, which are used up to the size of the smallest. `sizes` are their numbers of
+    /// blocks and block sizes.
     ///
     /// # Errors
-    /// Members that don't fit each other or the stripe unit: names both sides.
+    /// The block sizes differ, there are fewer than two members, or the stripe unit does not fit.
     pub fn stripe(children: Vec<ComponentId>, sizes: &[(u64, u32)], unit_bytes: u64) -> Result<Self, Fault> {
         let block_bytes = array::equal_blocks(sizes)?;
         if sizes.len() < 2 {
@@ -183,34 +211,35 @@ impl Spread {
         }
         let unit_blocks = array::unit(unit_bytes, block_bytes, sizes)?;
         let child_blocks = sizes.iter().map(|&(blocks, _)| blocks).min().unwrap_or(0);
-        let tally = Some(("stripe", PATHS));
-        Ok(Self { tally, ..Self::new(children, SpreadLayout::Striped, unit_blocks, child_blocks, block_bytes) })
+        let counts = Some(PathCounts { kind: "stripe", paths: PATHS });
+        Ok(Self { counts, ..Self::new(children, SpreadLayout::Striped, unit_blocks, child_blocks, block_bytes) })
     }
 
-    /// The same for children that access only what is needed: parts of which nothing is are not submitted.
+    /// Does not send parts without needed bytes, for children that access only needed bytes.
     #[must_use]
     pub fn needed_only(self) -> Self {
         Self { needed_only: true, ..self }
     }
 
-    /// Child index, LBN there, and how many blocks from `lbn` on lie there contiguously.
-    fn map(&self, lbn: u64) -> (usize, u64, u64) {
+    /// The place of a block of the LBN space.
+    fn map(&self, lbn: u64) -> ChildRun {
         match self.layout {
             SpreadLayout::Split => {
                 let child = self.ends.partition_point(|&end| end <= lbn);
                 let start = child.checked_sub(1).map_or(0, |before| self.ends[before]);
-                (child, lbn - start, self.ends[child] - lbn)
+                ChildRun { child, lbn: lbn - start, blocks: self.ends[child] - lbn }
             }
             SpreadLayout::Striped => {
                 let unit = lbn / self.unit_blocks;
                 let inside = lbn % self.unit_blocks;
                 let count = self.children.len() as u64;
-                (to_usize(unit % count), unit / count * self.unit_blocks + inside, self.unit_blocks - inside)
+                let lbn = unit / count * self.unit_blocks + inside;
+                ChildRun { child: to_usize(unit % count), lbn, blocks: self.unit_blocks - inside }
             }
         }
     }
 
-    /// The request cut at the borders of children; parts that continue each other on a child are joined.
+    /// The parts of a request. Runs that are consecutive on a child are joined.
     fn split(&self, request: &Request) -> Vec<Part> {
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
@@ -219,8 +248,8 @@ impl Spread {
         let mut parts: Vec<Part> = Vec::new();
         let mut lbn = request.lbn;
         while lbn < request.end_lbn() {
-            let (child, inside, run) = self.map(lbn);
-            let blocks = run.min(request.end_lbn() - lbn);
+            let ChildRun { child, lbn: inside, blocks } = self.map(lbn);
+            let blocks = blocks.min(request.end_lbn() - lbn);
             let first = lbn - request.lbn;
             let start = first * block_bytes;
             let from = first_needed.max(start);
@@ -243,11 +272,11 @@ impl Spread {
                     &mut parts[last]
                 }
             };
-            // What is needed of a child is one piece, as what is needed of the request is.
+            // The needed bytes of a part are consecutive, like those of the request.
             if part.needed_bytes == 0 && needed_bytes > 0 {
                 part.first_needed = u64::from(part.blocks) * block_bytes + from - start;
             }
-            part.pieces.push((first, blocks));
+            part.pieces.push(Piece { first, blocks });
             part.needed_bytes += needed_bytes;
             part.blocks += to_u32(blocks);
         }
@@ -272,9 +301,9 @@ impl Component for Spread {
         if request.is_flush() {
             let mut split = SplitRequest::new(request);
             split.add_parts(to_u32(self.children.len()));
-            let whole = self.split_requests.insert(split);
+            let request_id = self.split_requests.insert(split);
             for &child in &self.children {
-                let id = self.parts.insert((whole, Vec::new()));
+                let id = self.parts.insert(PartUnderWay { request: request_id, pieces: Vec::new() });
                 context.submit(child, Request { id, arrival: now, ..request });
             }
             return;
@@ -282,11 +311,12 @@ impl Component for Spread {
         let (parts, payload) = (self.split(&request), context.payload(&request));
         let mut split = SplitRequest::new(request);
         split.add_parts(to_u32(parts.len()));
-        let whole = self.split_requests.insert(split);
+        let request_id = self.split_requests.insert(split);
         for part in parts {
-            let pieces = part.pieces.iter().map(|&(first, blocks)| payload.slice(first, blocks, self.block_bytes));
+            let pieces =
+                part.pieces.iter().map(|&Piece { first, blocks }| payload.slice(first, blocks, self.block_bytes));
             let data = if request.op == Op::Write { Payload::join(&pieces.collect::<Vec<_>>()) } else { Payload::NONE };
-            let id = self.parts.insert((whole, part.pieces));
+            let id = self.parts.insert(PartUnderWay { request: request_id, pieces: part.pieces });
             let request = Request { id, lbn: part.lbn, blocks: part.blocks, arrival: now, ..request };
             let needing = request.with_needed_bytes(part.first_needed, part.needed_bytes, self.block_bytes);
             context.submit_with(self.children[part.child], needing, data);
@@ -295,18 +325,18 @@ impl Component for Spread {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.read_payload(child, completion);
-        let (whole, pieces) = self.parts.take(completion.request.id);
-        let split = &mut self.split_requests[whole];
+        let PartUnderWay { request, pieces } = self.parts.take(completion.request.id);
+        let split = &mut self.split_requests[request];
         if answer.is_some() {
             let mut done = 0;
-            for (first, blocks) in pieces {
+            for Piece { first, blocks } in pieces {
                 split.store_read(first, &answer.slice(done, blocks, self.block_bytes), self.block_bytes);
                 done += blocks;
             }
         }
         if split.complete_part(completion) {
-            let (completion, payload) = self.split_requests.take(whole).finish(context.now());
-            if let Some((_, paths)) = self.tally.as_mut().filter(|_| !completion.request.is_flush()) {
+            let (completion, payload) = self.split_requests.take(request).finish(context.now());
+            if let Some(PathCounts { paths, .. }) = self.counts.as_mut().filter(|_| !completion.request.is_flush()) {
                 let path = &mut paths[usize::from(completion.request.op == Op::Write)];
                 path.record(context.now() - completion.request.arrival);
             }
@@ -336,11 +366,11 @@ impl Instrumentation for Spread {
     }
 
     fn start_measuring(&mut self, _now: Time) {
-        self.tally.iter_mut().for_each(|(_, paths)| *paths = PATHS);
+        self.counts.iter_mut().for_each(|counts| counts.paths = PATHS);
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
-        self.tally.map(|(kind, paths)| Details { kind, counts: Vec::new(), paths: paths.to_vec() })
+        self.counts.map(|PathCounts { kind, paths }| Details { kind, counts: Vec::new(), paths: paths.to_vec() })
     }
 }
 
@@ -352,47 +382,51 @@ mod tests {
         Request::read(lbn, blocks)
     }
 
+    fn piece((first, blocks): (u64, u64)) -> Piece {
+        Piece { first, blocks }
+    }
+
     fn spread(layout: SpreadLayout) -> Spread {
         Spread::new((0..3).map(ComponentId).collect(), layout, 8, 100, 512)
     }
 
-    /// Child, LBN and blocks of parts that are needed whole.
-    fn whole(parts: &[(usize, u64, u32)]) -> Vec<Part> {
+    /// Parts, by child, LBN and number of blocks, all of whose bytes are needed.
+    fn needed_parts(parts: &[(usize, u64, u32)]) -> Vec<Part> {
         let needed_bytes = |blocks: u32| u64::from(blocks) * 512;
         let mut first = 0;
-        let mut whole = |&(child, lbn, blocks)| {
-            let pieces = vec![(first, u64::from(blocks))];
+        let mut part = |&(child, lbn, blocks)| {
+            let pieces = vec![Piece { first, blocks: u64::from(blocks) }];
             first += u64::from(blocks);
             Part { child, lbn, blocks, pieces, first_needed: 0, needed_bytes: needed_bytes(blocks) }
         };
-        parts.iter().map(&mut whole).collect()
+        parts.iter().map(&mut part).collect()
     }
 
     #[test]
-    fn split_cuts_at_the_border_of_a_sled() {
-        assert_eq!(spread(SpreadLayout::Split).split(&request(95, 10)), whole(&[(0, 95, 5), (1, 0, 5)]));
+    fn requests_are_split_at_the_end_of_a_sled() {
+        assert_eq!(spread(SpreadLayout::Split).split(&request(95, 10)), needed_parts(&[(0, 95, 5), (1, 0, 5)]));
         assert_eq!(spread(SpreadLayout::Split).capacity_blocks(), 300);
     }
 
     #[test]
-    fn stripes_go_round_and_join_on_a_sled() {
+    fn stripe_units_are_joined_on_a_sled() {
         let striped = spread(SpreadLayout::Striped);
         assert_eq!(striped.capacity_blocks(), 3 * 96);
         // The first sled's blocks are the first four and the last four.
-        let mut parts = whole(&[(0, 4, 8), (1, 0, 8), (2, 0, 8)]);
+        let mut parts = needed_parts(&[(0, 4, 8), (1, 0, 8), (2, 0, 8)]);
         for (part, pieces) in parts.iter_mut().zip([vec![(0, 4), (20, 4)], vec![(4, 8)], vec![(12, 8)]]) {
-            part.pieces = pieces;
+            part.pieces = pieces.into_iter().map(piece).collect();
         }
         assert_eq!(striped.split(&request(4, 24)), parts);
-        assert_eq!(striped.map(24), (0, 8, 8));
+        assert_eq!(striped.map(24), ChildRun { child: 0, lbn: 8, blocks: 8 });
     }
 
     #[test]
-    fn parts_carry_their_share_of_what_is_needed() {
+    fn parts_have_their_share_of_the_needed_bytes() {
         // 512-byte blocks 95 to 104, of which 95 to 99 lie on the first sled; needed are bytes 1000 to 3999.
         let across = request(95, 10).with_needed_bytes(1000, 3000, 512);
         let part = |child: usize, lbn, first_needed, needed_bytes| {
-            let pieces = vec![(5 * child as u64, 5)];
+            let pieces = vec![piece((5 * child as u64, 5))];
             Part { child, lbn, blocks: 5, pieces, first_needed, needed_bytes }
         };
         let parts = spread(SpreadLayout::Split).split(&across);
@@ -406,15 +440,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_of_joined_stripes_is_one_piece() {
+    fn needed_bytes_of_joined_stripe_units_are_consecutive() {
         // Units of 8 blocks: the first sled has blocks 4 to 7 and 24 to 31 of 4 to 35, joined.
-        // Where the pieces begin: 4 blocks of the first stripe, then whole stripes of 8.
         let part = |child: usize, lbn, blocks: u32, first_needed, needed_bytes| {
             let pieces = match (child, blocks) {
                 (0, _) => vec![(0, 4), (20, 8)],
                 (1, 12) => vec![(4, 8), (28, 4)],
                 _ => vec![(12, 8)],
             };
+            let pieces = pieces.into_iter().map(piece).collect();
             Part { child, lbn, blocks, pieces, first_needed, needed_bytes }
         };
         let late = request(4, 32).with_needed_bytes(5 * 512, 16 * 512, 512);
@@ -425,22 +459,21 @@ mod tests {
         assert_eq!(spread(SpreadLayout::Striped).needed_only().split(&early), parts);
     }
 
-    /// Byte by byte.
     #[test]
-    fn every_needed_byte_is_needed_of_exactly_one_part() {
+    fn every_needed_byte_is_needed_in_exactly_one_part() {
         for layout in [SpreadLayout::Split, SpreadLayout::Striped] {
             let spread = Spread::new((0..3).map(ComponentId).collect(), layout, 3, 9, 4);
             for (lbn, blocks) in [(0, 27), (5, 7), (8, 10), (2, 1), (13, 14)] {
                 let bytes = u64::from(blocks) * 4;
                 for (first, end) in (0..bytes).flat_map(|first| (first + 1..=bytes).map(move |end| (first, end))) {
                     let request = request(lbn, blocks).with_needed_bytes(first, end - first, 4);
-                    let mut wanted: Vec<(usize, u64)> = (first..end)
+                    let mut expected: Vec<(usize, u64)> = (first..end)
                         .map(|byte| {
-                            let (child, inside, _) = spread.map(lbn + byte / 4);
-                            (child, inside * 4 + byte % 4)
+                            let ChildRun { child, lbn, .. } = spread.map(lbn + byte / 4);
+                            (child, lbn * 4 + byte % 4)
                         })
                         .collect();
-                    let mut given: Vec<(usize, u64)> = spread
+                    let mut actual: Vec<(usize, u64)> = spread
                         .split(&request)
                         .iter()
                         .flat_map(|part| {
@@ -448,20 +481,20 @@ mod tests {
                             (from..from + part.needed_bytes).map(|byte| (part.child, byte))
                         })
                         .collect();
-                    wanted.sort_unstable();
-                    given.sort_unstable();
-                    assert_eq!(given, wanted, "{request:?}");
+                    expected.sort_unstable();
+                    actual.sort_unstable();
+                    assert_eq!(actual, expected, "{request:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_request_that_is_forgotten_is_told() {
+    fn a_request_without_parts_is_reported() {
         let mut spread = spread(SpreadLayout::Split);
         assert_eq!(spread.check_invariants(true), Ok(()));
         spread.split_requests.insert(SplitRequest::new(request(0, 1)));
-        let told = spread.check_invariants(false).expect_err("a request without parts");
-        assert!(told.contains("1 requests under way in 0 parts"), "{told}");
+        let error = spread.check_invariants(false).expect_err("a request without parts");
+        assert!(error.contains("1 requests under way in 0 parts"), "{error}");
     }
 }

@@ -79,7 +79,7 @@ impl ReplacementAdaptor {
 
     /// Returns true if a slot holds a key.
     fn is_used(&self, slot: Slot) -> bool {
-        slot < self.slots.reach() && self.slots.find(self.slots.key(slot)) == Some(slot)
+        slot < self.slots.used_slots() && self.slots.find(self.slots.key(slot)) == Some(slot)
     }
 
     /// Returns the policy's first choice of a slot for `key` that may be evicted; `None` if none may.
@@ -174,7 +174,7 @@ impl Replacement for ReplacementAdaptor {
     /// Visits the slots in the order of the policy's choices, each as if those before could not be evicted; then the slots that it
     /// does not choose.
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        let mut visited = vec![false; self.slots.reach() as usize];
+        let mut visited = vec![false; self.slots.used_slots() as usize];
         let policy = self.policy.as_ref().filter(|_| self.failure.is_none());
         let mut after = None;
         while let Some(Ok(slot)) = policy.map(|policy| policy.borrow_mut().victim(NO_KEY, after)) {
@@ -187,7 +187,7 @@ impl Replacement for ReplacementAdaptor {
             }
             after = Some(slot);
         }
-        let rest = (0..self.slots.reach()).filter(|&slot| !visited[slot as usize] && self.is_used(slot));
+        let rest = (0..self.slots.used_slots()).filter(|&slot| !visited[slot as usize] && self.is_used(slot));
         rest.into_iter().all(visit);
     }
 

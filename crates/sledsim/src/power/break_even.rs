@@ -1,55 +1,54 @@
-//! Break-even: the idle time past which a lower mode takes less energy than the ready one.
+//! Break-even: the idle time beyond which a lower mode takes less energy than the ready mode.
 //!
 //! | code | meaning |
 //! | --- | --- |
-//! | `idle_s` | E_return / (P_ready - P_mode): what the return takes is saved while idle |
-//! | `fixed_span_s` | the same where the return displaces time that would else pass in the lowest mode |
-//! | `equal_idle_s` | E_return / P_ready: ready idling that takes as much as a return (Lin et al. 2002, section 5.1) |
+//! | `idle_s` | E_return / (P_ready - P_mode): the idle time that saves the energy of the return |
+//! | `fixed_span_s` | the same if the time of the return would be spent in the lowest mode otherwise |
+//! | `equal_idle_s` | E_return / P_ready: time in the ready mode with the energy of a return (Lin et al. 2002, section 5.1) |
 
 use serde::Serialize;
 
 use super::{Ladder, Mode};
 use crate::time::ns_to_s;
 
-/// One idle mode against staying in the ready one.
+/// An idle mode compared with the ready mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BreakEven {
     /// Name of the mode.
     pub mode: String,
-    /// Power in it, W.
+    /// Power, W.
     pub power_w: f64,
-    /// Idle time after which the device enters it by itself, s; none where it never does.
+    /// Idle time after which the device enters it without a policy, s; `None` for never.
     pub after_s: Option<f64>,
-    /// Time to be ready again, s.
+    /// Time of the return to the ready mode, s.
     pub wake_s: f64,
-    /// Power during that time, W.
+    /// Power during the return, W.
     pub wake_w: f64,
     /// Energy of the return, J.
     pub wake_j: f64,
-    /// Idle time past which the mode saves energy, s: from the end of a service to the next request. None where its power is
-    /// that of the ready mode, so that it never does.
+    /// Idle time, from the end of a service to the next request, beyond which the mode saves energy, s; `None` if it never does.
     pub idle_s: Option<f64>,
-    /// The same over a fixed span of time, s: the return, too, passes time, which else would pass in the lowest mode at least.
+    /// The same for a fixed span of time, s: the time of the return would be spent in the lowest mode otherwise.
     pub fixed_span_s: Option<f64>,
-    /// Time in the ready mode that takes as much energy as the return, s. None where the ready mode takes no power.
+    /// Time in the ready mode with the energy of the return, s; `None` if the ready mode takes no power.
     pub equal_idle_s: Option<f64>,
-    /// Idle times for which no other mode takes less energy; `None` where some other always does.
+    /// Idle times for which no other mode takes less energy; `None` if another mode always does.
     pub best: Option<Interval>,
-    /// The same over a fixed span of time.
+    /// The same for a fixed span of time.
     pub best_fixed_span: Option<Interval>,
 }
 
 /// A range of idle times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// From here, s.
+    /// Start, s.
     pub from_s: f64,
-    /// To here, s; `None` without end.
+    /// End, s; `None` if unlimited.
     pub to_s: Option<f64>,
 }
 
 impl Ladder {
-    /// Every mode against the ready one, in the order of the ladder.
+    /// Compares every mode with the ready mode, in the order of the ladder.
     #[must_use]
     pub fn break_even(&self) -> Vec<BreakEven> {
         let ready_w = self.modes()[0].power_w;
@@ -77,25 +76,25 @@ fn wake_s(mode: &Mode) -> f64 {
     ns_to_s(mode.wake_ns)
 }
 
-/// Energy of an idle period in one mode as its length grows.
+/// The energy of an idle period in one mode as a linear function of its length.
 struct Line {
-    /// At length 0: the return.
+    /// Energy at length 0, which is that of the return.
     start_j: f64,
-    /// Joules per second.
+    /// Slope, W.
     power_w: f64,
 }
 
 impl Line {
-    /// Of a mode, where the time that a return takes would else pass at `displaced_w`; a return that draws less costs nothing.
+    /// The line of a mode if the time of the return would be spent at `displaced_w` otherwise. A return with less power counts as 0 J.
     fn new(mode: &Mode, displaced_w: f64) -> Self {
         Self { start_j: ((mode.wake_w - displaced_w) * wake_s(mode)).max(0.0), power_w: mode.power_w }
     }
 
-    /// The length past which this line lies below that of a mode above; `None` if it never does.
+    /// The length beyond which this line is below that of a higher mode; `None` if it never is.
     fn below_from_s(&self, upper: &Self) -> Option<f64> {
         let (dearer_j, saved_w) = (self.start_j - upper.start_j, upper.power_w - self.power_w);
         if saved_w > 0.0 {
-            // A return that costs less than the time it displaces saves from the start.
+            // A return with less energy than the displaced time saves energy from length 0 on.
             Some((dearer_j / saved_w).max(0.0))
         } else {
             (dearer_j < 0.0).then_some(0.0)
@@ -103,7 +102,7 @@ impl Line {
     }
 }
 
-/// Where mode `k` lies on the lower envelope of all lines; of equal modes the upper one does.
+/// The lengths for which mode `k` is on the lower envelope of all lines. Of equal modes, the highest is.
 fn best(lines: &[Line], k: usize) -> Option<Interval> {
     let mut from_s = 0.0_f64;
     for upper in &lines[..k] {

@@ -1,4 +1,4 @@
-//! Idle modes, from the one in which a device is ready down to the one that takes least power.
+//! The ladder of idle modes of a device, from the ready mode to the one with the least power.
 
 use crate::fault::{Fault, Kind};
 use crate::service::MODES;
@@ -6,15 +6,15 @@ use crate::service::MODES;
 /// An idle mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// Power in it.
+    /// Power, W.
     pub power_w: f64,
-    /// Idle time after which a device enters it by itself; `None` for never, 0 for the ready mode.
+    /// Idle time after which the device enters it without a policy; `None` for never, 0 for the ready mode.
     pub after_ns: Option<u64>,
-    /// Time to be ready again.
+    /// Time of the return to the ready mode.
     pub wake_ns: u64,
-    /// Power during that time.
+    /// Power during the return, W.
     pub wake_w: f64,
 }
 
@@ -22,18 +22,18 @@ pub struct Mode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder {
     modes: Vec<Mode>,
-    /// Power above the lowest mode's, in each mode.
+    /// Power of each mode above that of the lowest mode, W.
     above_w: [f64; MODES],
-    /// Energy above the lowest mode's, of the return from each mode; 0 where a return draws less.
+    /// Energy of the return from each mode above that of the lowest mode, J; 0 if the return draws less.
     return_j: [f64; MODES],
 }
 
 impl Ladder {
-    /// A ladder: every mode takes no more power than the one above it.
+    /// A ladder of modes of descending power.
     ///
     /// # Errors
-    /// No modes or more than [`MODES`]; a first mode that is not ready; a mode that takes more power than the one before it, or
-    /// is entered before it.
+    /// There are no modes or more than [`MODES`], the first is not a ready mode, or a mode has more power than the one before it or is
+    /// entered before it.
     pub fn new(modes: Vec<Mode>) -> Result<Self, Fault> {
         for pair in modes.windows(2) {
             let (upper, lower) = (&pair[0], &pair[1]);
@@ -45,11 +45,11 @@ impl Ladder {
         Self::of_any_power(modes)
     }
 
-    /// A ladder whose lower modes may take more power than those above them. No policy can save anything there, but a device
-    /// with timeouts of its own goes down it all the same.
+    /// A ladder whose lower modes may have more power than those above them. No policy can save energy then, but the device still
+    /// enters the modes after its timeouts.
     ///
     /// # Errors
-    /// As for [`Ladder::new`], powers apart.
+    /// Those of [`Ladder::new`], except for powers.
     pub fn of_any_power(modes: Vec<Mode>) -> Result<Self, Fault> {
         let Some(ready) = modes.first() else {
             return Err(Fault::at(Kind::Conflict, "idle_modes").says(": a device has at least one idle mode"));
@@ -72,25 +72,25 @@ impl Ladder {
             }
         }
         let mut ladder = Self { modes, above_w: [0.0; MODES], return_j: [0.0; MODES] };
-        ladder.weigh();
+        ladder.update_energies();
         Ok(ladder)
     }
 
-    /// Takes powers above the least.
-    fn weigh(&mut self) {
+    /// Updates the powers and energies above those of the lowest mode.
+    fn update_energies(&mut self) {
         let least_w = self.least_w();
         for (index, mode) in self.modes.iter().enumerate() {
             self.above_w[index] = mode.power_w - least_w;
-            // A return that draws less than rest costs nothing: no choice is credited with it, or the least with hindsight
-            // would fall below what any device takes.
+            // A return that draws less than the lowest mode counts as 0 J. Otherwise the optimum with hindsight would be below the
+            // energy of any device.
             self.return_j[index] = ((mode.wake_w - least_w) * mode.wake_ns as f64 * 1e-9).max(0.0);
         }
     }
 
-    /// Changes the power of the ready mode, where it depends on what the device did last; it stays the highest.
+    /// Sets the power of the ready mode, which can depend on the last request and stays the highest.
     pub fn set_ready_w(&mut self, power_w: f64) {
         self.modes[0].power_w = power_w;
-        self.weigh();
+        self.update_energies();
     }
 
     /// The modes.
@@ -99,50 +99,50 @@ impl Ladder {
         &self.modes
     }
 
-    /// Index of the lowest.
+    /// Index of the lowest mode.
     #[inline]
     #[must_use]
     pub fn lowest(&self) -> usize {
         self.modes.len() - 1
     }
 
-    /// The least power of a mode: the lowest one's.
+    /// The smallest power of a mode, W.
     #[must_use]
     pub fn least_w(&self) -> f64 {
         self.modes.iter().map(|mode| mode.power_w).fold(f64::INFINITY, f64::min)
     }
 
-    /// Power of a mode above the lowest mode's.
+    /// Power of a mode above that of the lowest mode, W.
     #[inline]
     #[must_use]
     pub fn above_w(&self, mode: usize) -> f64 {
         self.above_w[mode]
     }
 
-    /// Joules of the return from a mode, above the lowest mode's power; at least 0.
+    /// Energy of the return from a mode above that of the lowest mode, J; at least 0.
     #[inline]
     #[must_use]
     pub fn return_j(&self, mode: usize) -> f64 {
         self.return_j[mode]
     }
 
-    /// Joules above the lowest mode's power that `idle_ns` in one mode take.
+    /// Energy of `idle_ns` in one mode above that of the lowest mode, J.
     #[inline]
     #[must_use]
     pub fn stay_j(&self, mode: usize, idle_ns: u64) -> f64 {
         self.above_w[mode] * idle_ns as f64 * 1e-9
     }
 
-    /// Joules above the lowest mode's power that an idle period of `idle_ns` takes in one mode, with the return from it.
+    /// Energy of an idle period of `idle_ns` in one mode and of the return from it, above that of the lowest mode, J.
     ///
-    /// A return takes time that the device would otherwise spend idle at another moment, at the lowest mode's power at least.
+    /// The device would spend the time of the return idle otherwise, at the power of the lowest mode or more.
     #[inline]
     #[must_use]
     pub fn excess_j(&self, mode: usize, idle_ns: u64) -> f64 {
         self.stay_j(mode, idle_ns) + self.return_j[mode]
     }
 
-    /// The mode in which an idle period of `idle_ns` takes least energy; the upper one of equals.
+    /// The mode with the least energy for an idle period of `idle_ns`; the highest of several.
     #[inline]
     #[must_use]
     pub fn best(&self, idle_ns: u64) -> usize {
@@ -156,7 +156,7 @@ impl Ladder {
         best
     }
 
-    /// Idle time beyond which the lowest mode takes less energy than the ready one; `None` where it never does.
+    /// Idle time beyond which the lowest mode takes less energy than the ready mode; `None` if it never does.
     #[must_use]
     pub fn break_even_ns(&self) -> Option<f64> {
         let lowest = self.lowest();

@@ -1,4 +1,4 @@
-//! What a device draws, in the units people read.
+//! Power parameters of a device.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl PowerParameters {
     /// The idle modes.
     ///
     /// # Errors
-    /// Modes that contradict each other: says which key.
+    /// Keys of modes that contradict each other.
     pub fn ladder(&self) -> Result<Ladder, Fault> {
         for (index, pair) in self.idle_modes.windows(2).enumerate() {
             let (upper, lower) = (&pair[0], &pair[1]);
@@ -73,16 +73,17 @@ impl PowerParameters {
         let mut modes: Vec<Mode> = Vec::with_capacity(self.idle_modes.len());
         for (index, mode) in self.idle_modes.iter().enumerate() {
             let key = |name: &str| format!("power.idle_modes.{index}.{name}");
-            let wrong = |what: &str| Err(Fault::conflict(key("name"), mode.name.as_str()).says(format!(": {what}")));
+            let name_fault =
+                |text: &str| Err(Fault::conflict(key("name"), mode.name.as_str()).says(format!(": {text}")));
             if mode.name.trim().is_empty() {
-                return wrong("an idle mode has a name");
+                return name_fault("an idle mode has a name");
             }
             if modes.iter().any(|other| other.name == mode.name) {
-                return wrong("two idle modes of one name");
+                return name_fault("two idle modes of one name");
             }
-            let own = if index == 0 { "idle" } else { "inactive" };
-            if mode.name == "total" || mode.name != own && STATES.contains(&mode.name.as_str()) {
-                return wrong("the name of another state");
+            let expected = if index == 0 { "idle" } else { "inactive" };
+            if mode.name == "total" || mode.name != expected && STATES.contains(&mode.name.as_str()) {
+                return name_fault("the name of another state");
             }
             if let Some(wake_w) = mode.wake_w.filter(|&wake_w| wake_w < least_w) {
                 return Err(Fault::conflict(key("wake_w"), wake_w).says(format!(

@@ -35,7 +35,7 @@ impl Peak {
 
     /// Returns the largest power over a window; `rest_w_ns` is the energy of an unfinished window, which is `rest_ns` long.
     ///
-    /// The mean power of an unfinished window says little: a single pass at its end is no peak. It counts as if nothing were drawn in
+    /// The mean power of an unfinished window is no peak, because it may be that of a single pass. The window counts as if nothing were drawn in
     /// the rest of it, and over its own length together with the window before it, so that the peak is never below the mean power.
     /// Without a window before it, it counts over its own length.
     #[must_use]

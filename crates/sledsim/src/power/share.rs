@@ -1,104 +1,110 @@
 //! The share algorithm: a timeout that follows the idle periods.
 //!
-//! Experts stand for fixed timeouts; the timeout in force is their average, weighted by how well each would have done so
-//! far (Helmbold, Long & Sherrod, *A dynamic disk spin-down technique for mobile computing*, `MobiCom` 1996; Helmbold, Long,
-//! Sconyers & Sherrod, *Adaptive disk spin-down for mobile computers*, MONET 5, 2000). After each idle period every expert's
-//! weight is multiplied by exp(-η loss); then each gives away the fraction 1 - (1 - α)^loss of what it has left, and what
-//! all gave is divided evenly (the variable share of Herbster & Warmuth, ICML 1995). So an expert that fell behind is
-//! taken up again when its time comes.
+//! Experts have fixed timeouts. The current timeout is their average, weighted by their past performance (Helmbold, Long &
+//! Sherrod, *A dynamic disk spin-down technique for mobile computing*, `MobiCom` 1996; Helmbold, Long, Sconyers & Sherrod,
+//! *Adaptive disk spin-down for mobile computers*, MONET 5, 2000). After each idle period every weight is multiplied by
+//! exp(-η loss). Then each expert gives away the fraction 1 - (1 - α)^loss of its weight, and the sum is divided evenly (the
+//! variable share of Herbster & Warmuth, ICML 1995). So an expert with a small weight can recover quickly.
 //!
 //! | code | paper's symbol |
 //! | --- | --- |
 //! | `learning_rate` | η |
 //! | `sharing` | α |
 //!
-//! The loss of an expert is what its timeout would have taken above the best choice with hindsight, over the most that an
-//! expert could have taken above the lowest mode in that period: it lies from 0 to 1.
+//! The loss of an expert, from 0 to 1, is the energy of its timeout above the optimum with hindsight, divided by the largest
+//! possible energy of an expert above the lowest mode in that period.
 
 use super::Ladder;
 use crate::convert::trunc_to_u64;
 use crate::units::NS_PER_MS;
 
-/// Longest timeout in break-even times. The average of all timeouts is in force, so long ones weigh heavily in it; and a
-/// device that has waited for the break-even time has lost as much as a return costs already.
+/// Default of the longest timeout, in break-even times. Long timeouts dominate the average, and after the break-even time a device has
+/// wasted the energy of a return already.
 const BREAK_EVENS: f64 = 2.0;
 
-/// Longest timeout there can be: one that a parameter can give too.
+/// Upper bound of the longest timeout, also that of the parameter.
 const LONGEST_MS: f64 = 1e9;
 
-/// Experts that are judged side by side.
+/// Number of experts that are updated together.
 const LANES: usize = 4;
 
 /// The experts and their weights.
 #[derive(Clone, Debug)]
 pub struct Share {
     rates: Rates,
-    /// How many experts there are.
+    /// Number of experts.
     count: usize,
-    /// Their timeouts, rising. Here and below, some without weight fill the lanes behind them.
+    /// Their timeouts, ascending. This and the following arrays are padded to whole lanes with experts without weight.
     timeout_ns: Box<[f64]>,
-    /// Joules above the lowest mode's power that waiting for each timeout takes.
+    /// Energy until each timeout above that of the lowest mode, J.
     wait_j: Box<[f64]>,
-    /// The weight of an expert is `scale` times the sum of this, which it kept at the last loss, and the `portion`.
+    /// Weight that each expert kept after the last loss. Its weight is `scale` times the sum of this and `portion`.
     kept: Box<[f64]>,
-    /// Factors on their weights for the losses judged last.
+    /// Factor of each weight for the losses of `last_case`.
     factor: Box<[f64]>,
-    /// The fractions that they keep of them then.
+    /// Fraction of its weight that each expert keeps then.
     keep: Box<[f64]>,
     /// Sum of all timeouts.
     timeouts_ns: f64,
-    /// The timeout in force.
+    /// The current timeout.
     average_ns: f64,
-    /// What each expert got of what all gave away.
+    /// Equal share of the weight given away by all experts.
     portion: f64,
-    /// Factor by which weights add up to 1.
+    /// Factor that normalises the sum of weights to 1.
     scale: f64,
-    /// Whether the energy of waiting grows in proportion to the timeout: there is no mode between the first and the lowest.
-    proportional: bool,
-    /// The case that was judged last: often the same again.
-    judged: Case,
+    /// True if the energy until the timeout is proportional to it: there is no mode between the first and the lowest.
+    is_proportional: bool,
+    /// The case of `factor` and `keep`; the next case is often the same.
+    last_case: Case,
 }
 
-/// How weights follow losses.
+/// The dependence of weights on losses.
 #[derive(Clone, Copy, Debug)]
 struct Rates {
     learning: f64,
-    /// How fast an expert gives its weight away: it keeps exp(-rate * loss).
+    /// An expert keeps exp(-`sharing` * loss) of its weight.
     sharing: f64,
 }
 
-/// What experts lost in an idle period.
+/// The losses of all experts in an idle period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Case {
-    /// So many, those of the shortest timeouts, stopped the device.
+    /// Number of experts, those with the shortest timeouts, that stopped the device.
     stopped: usize,
-    /// The loss of each of them is this and its waiting energy times `per_j`.
+    /// The loss of each of these is `rest` plus its waiting energy times `per_j`.
     rest: f64,
     per_j: f64,
-    /// Loss of the others.
+    /// Loss of each other expert.
     late: f64,
 }
 
-/// What a loss does to a weight: its factor, and the fraction that is kept of it then.
-type Verdict = (f64, f64);
+/// The effect of a loss on a weight.
+#[derive(Clone, Copy, Debug)]
+struct LossEffect {
+    factor: f64,
+    /// Fraction of the weight that the expert keeps after multiplication by `factor`.
+    keep: f64,
+}
 
-impl Rates {
-    fn verdict(&self, loss: f64) -> Verdict {
-        if loss == 0.0 {
-            return (1.0, 1.0);
-        }
-        (libm::exp(-self.learning * loss), libm::exp(-self.sharing * loss))
+impl LossEffect {
+    /// The effect of the sum of two losses.
+    fn and(self, other: Self) -> Self {
+        Self { factor: self.factor * other.factor, keep: self.keep * other.keep }
     }
 }
 
-/// The verdict on the sum of two losses.
-fn both(one: Verdict, other: Verdict) -> Verdict {
-    (one.0 * other.0, one.1 * other.1)
+impl Rates {
+    fn effect(&self, loss: f64) -> LossEffect {
+        if loss == 0.0 {
+            return LossEffect { factor: 1.0, keep: 1.0 };
+        }
+        LossEffect { factor: libm::exp(-self.learning * loss), keep: libm::exp(-self.sharing * loss) }
+    }
 }
 
 impl Share {
-    /// Experts for a ladder, all with one weight: one that stops at once, the others at timeouts that double up to the
-    /// longest, which is 2 break-even times where it is not given.
+    /// Experts of equal weight: one without a timeout, the others with timeouts that double up to the longest, which is twice the
+    /// break-even time by default.
     #[must_use]
     pub fn new(ladder: &Ladder, experts: u32, longest_ms: Option<f64>, learning_rate: f64, sharing: f64) -> Self {
         let break_even_ms = ladder.break_even_ns().map(|break_even_ns| break_even_ns / NS_PER_MS);
@@ -122,24 +128,24 @@ impl Share {
             average_ns: 0.0,
             portion: 0.0,
             scale: 1.0,
-            proportional: ladder.lowest() <= 1,
-            judged: Case { stopped: 0, rest: f64::NAN, per_j: f64::NAN, late: f64::NAN },
+            is_proportional: ladder.lowest() <= 1,
+            last_case: Case { stopped: 0, rest: f64::NAN, per_j: f64::NAN, late: f64::NAN },
         };
-        share.weigh_evenly();
-        share.weigh(ladder);
+        share.reset_weights();
+        share.set_powers(ladder);
         share
     }
 
-    /// Takes the powers of a ladder.
-    pub fn weigh(&mut self, ladder: &Ladder) {
+    /// Sets the powers of the modes.
+    pub fn set_powers(&mut self, ladder: &Ladder) {
         for (wait_j, &timeout_ns) in self.wait_j.iter_mut().zip(&self.timeout_ns) {
-            *wait_j = descent(ladder, timeout_ns).0;
+            *wait_j = descent(ladder, timeout_ns).spent_j;
         }
-        self.judged.rest = f64::NAN;
+        self.last_case.rest = f64::NAN;
     }
 
-    /// Gives all experts one weight.
-    fn weigh_evenly(&mut self) {
+    /// Gives all experts the same weight.
+    fn reset_weights(&mut self) {
         self.kept.fill(0.0);
         self.portion = 1.0 / self.count as f64;
         self.scale = 1.0;
@@ -151,20 +157,20 @@ impl Share {
         self.timeout_ns[self.count - 1]
     }
 
-    /// Timeouts of the experts, rising, in nanoseconds.
+    /// Timeouts of the experts, ascending, ns.
     pub fn timeouts_ns(&self) -> impl Iterator<Item = f64> + '_ {
         self.timeout_ns[..self.count].iter().copied()
     }
 
-    /// The timeout in force: the weighted average.
+    /// The current timeout: the weighted average, ns.
     #[inline]
     #[must_use]
     pub fn timeout_ns(&self) -> u64 {
-        // Rounding must not carry the average beyond what it is the average of.
+        // Rounding errors must not carry the average beyond the longest timeout.
         trunc_to_u64(self.average_ns.min(self.longest_ns()) + 0.5)
     }
 
-    /// Learns from an idle period that a request ended after so long.
+    /// Updates the weights after an idle period of `idle_ns`.
     pub fn learn(&mut self, ladder: &Ladder, idle_ns: u64) {
         let returning_j = ladder.return_j(ladder.lowest());
         let idle = idle_ns as f64;
@@ -174,54 +180,55 @@ impl Share {
         }
         let per_j = 1.0 / most_j;
         let best_j = ladder.excess_j(ladder.best(idle_ns), idle_ns);
-        // Those whose timeout is not over when the request comes have all done the same.
+        // All experts whose timeout is longer than the idle period have the same loss.
         let stopped = self.timeouts_ns().filter(|&timeout_ns| timeout_ns < idle).count();
         let mut case = Case { stopped, rest: (returning_j - best_j) * per_j, per_j, late: 0.0 };
         if stopped < self.count {
-            let (waited_j, left_j) = descent(ladder, idle);
-            case.late = ((waited_j + left_j - best_j) * per_j).clamp(0.0, 1.0);
+            let Descent { spent_j, return_j } = descent(ladder, idle);
+            case.late = ((spent_j + return_j - best_j) * per_j).clamp(0.0, 1.0);
         }
-        if case != self.judged {
-            self.judge(&case);
+        if case != self.last_case {
+            self.find_effects(&case);
         }
-        self.follow();
+        self.apply_effects();
     }
 
-    /// Finds what the losses do to the weights.
-    fn judge(&mut self, case: &Case) {
-        self.judged = *case;
+    /// Calculates the effects of losses on the weights.
+    fn find_effects(&mut self, case: &Case) {
+        self.last_case = *case;
         let rates = self.rates;
-        let late = rates.verdict(case.late);
-        self.factor[case.stopped..self.count].fill(late.0);
-        self.keep[case.stopped..self.count].fill(late.1);
+        let late = rates.effect(case.late);
+        self.factor[case.stopped..self.count].fill(late.factor);
+        self.keep[case.stopped..self.count].fill(late.keep);
         let stopped = self.factor[..case.stopped].iter_mut().zip(&mut self.keep[..case.stopped]);
-        if self.proportional {
-            let rest = rates.verdict(case.rest);
+        if self.is_proportional {
+            let rest = rates.effect(case.rest);
             // Each timeout is twice the one before, so each exponential is the square of the one before.
-            let (mut first, mut waiting) = (true, rates.verdict(self.wait_j[1] * case.per_j));
+            let (mut first, mut waiting) = (true, rates.effect(self.wait_j[1] * case.per_j));
             for (factor, keep) in stopped {
-                if first {
-                    (*factor, *keep) = rest;
-                    first = false;
-                } else {
-                    (*factor, *keep) = both(rest, waiting);
-                    waiting = both(waiting, waiting);
+                let mut effect = rest;
+                if !first {
+                    effect = rest.and(waiting);
+                    waiting = waiting.and(waiting);
                 }
+                first = false;
+                (*factor, *keep) = (effect.factor, effect.keep);
             }
         } else {
             for ((factor, keep), wait_j) in stopped.zip(&self.wait_j) {
-                (*factor, *keep) = rates.verdict((case.rest + wait_j * case.per_j).clamp(0.0, 1.0));
+                let effect = rates.effect((case.rest + wait_j * case.per_j).clamp(0.0, 1.0));
+                (*factor, *keep) = (effect.factor, effect.keep);
             }
         }
     }
 
-    /// Weighs the experts anew.
-    fn follow(&mut self) {
+    /// Multiplies the weights by their factors and shares the weight given away.
+    fn apply_effects(&mut self) {
         let (portion, scale) = (self.portion, self.scale);
         let (mut weights, mut kept, mut kept_ns) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
         let experts = self.kept.chunks_exact_mut(LANES).zip(self.timeout_ns.chunks_exact(LANES));
-        let verdicts = self.factor.chunks_exact(LANES).zip(self.keep.chunks_exact(LANES));
-        for ((expert_kept, timeout_ns), (factor, keep)) in experts.zip(verdicts) {
+        let effects = self.factor.chunks_exact(LANES).zip(self.keep.chunks_exact(LANES));
+        for ((expert_kept, timeout_ns), (factor, keep)) in experts.zip(effects) {
             for lane in 0..LANES {
                 let weight = (expert_kept[lane] + portion) * scale * factor[lane];
                 expert_kept[lane] = weight * keep[lane];
@@ -232,8 +239,8 @@ impl Share {
         }
         let [weight, kept, kept_ns] = [weights, kept, kept_ns].map(|sums| (sums[0] + sums[1]) + (sums[2] + sums[3]));
         if weight < f64::MIN_POSITIVE {
-            // Every weight has vanished, so none says anything any more.
-            self.weigh_evenly();
+            // All weights have underflowed.
+            self.reset_weights();
             return;
         }
         self.portion = (weight - kept) / self.count as f64;
@@ -242,9 +249,16 @@ impl Share {
     }
 }
 
-/// Joules above the lowest mode's power during `idle_ns` on the way down through the modes above the lowest at their own
-/// times, and those of the return from where that leads.
-fn descent(ladder: &Ladder, idle_ns: f64) -> (f64, f64) {
+/// Energies above that of the lowest mode, J.
+struct Descent {
+    /// Energy of an idle period in the modes above the lowest.
+    spent_j: f64,
+    /// Energy of the return from the mode at its end.
+    return_j: f64,
+}
+
+/// The energies of `idle_ns` in the modes above the lowest, which are entered after their own timeouts.
+fn descent(ladder: &Ladder, idle_ns: f64) -> Descent {
     let modes = ladder.modes();
     let (mut spent_j, mut until_ns, mut reached) = (0.0, idle_ns, None);
     for mode in (0..ladder.lowest().max(1)).rev() {
@@ -255,5 +269,5 @@ fn descent(ladder: &Ladder, idle_ns: f64) -> (f64, f64) {
         spent_j += ladder.above_w(mode) * (until_ns - from_ns) * 1e-9;
         until_ns = from_ns;
     }
-    (spent_j, ladder.return_j(reached.unwrap_or(0)))
+    Descent { spent_j, return_j: ladder.return_j(reached.unwrap_or(0)) }
 }

@@ -1,4 +1,4 @@
-//! Spin-down: when a device without work enters its lower modes.
+//! Spin-down policies: when an idle device enters its lower modes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,21 +80,20 @@ const fn sharing() -> f64 {
     0.08
 }
 
-/// A policy at work on a device.
+/// The spin-down policy of a device.
 #[derive(Clone, Debug)]
 pub struct SpinDown {
     ladder: Ladder,
-    /// Idle time beyond which each mode is entered, rising.
+    /// Idle time after which each mode is entered, in ascending order.
     after_ns: [u64; MODES],
     hindsight: bool,
-    /// Whether there are two modes, a time between them and power to save: the common case, for which sums over modes are
-    /// short.
-    pair: bool,
+    /// True for two modes and a timeout between them: the common case, for which sums over modes are simple.
+    has_two_modes: bool,
     share: Option<Box<Share>>,
 }
 
 impl SpinDown {
-    /// A policy; the modes' own times without one.
+    /// A policy; without a specification, the timeouts of the modes apply.
     #[must_use]
     pub fn new(spec: Option<&SpinDownSpec>, ladder: Ladder) -> Self {
         let mut after_ns = [u64::MAX; MODES];
@@ -102,16 +101,16 @@ impl SpinDown {
             *after_ns = mode.after_ns.unwrap_or(u64::MAX);
         }
         let lowest = ladder.lowest();
-        let pair = lowest == 1 && ladder.above_w(1) == 0.0 && !matches!(spec, Some(SpinDownSpec::Offline {}));
-        let mut policy = Self { ladder, after_ns, hindsight: false, pair, share: None };
+        let has_two_modes = lowest == 1 && ladder.above_w(1) == 0.0 && !matches!(spec, Some(SpinDownSpec::Offline {}));
+        let mut policy = Self { ladder, after_ns, hindsight: false, has_two_modes, share: None };
         match spec {
             None => {}
-            Some(SpinDownSpec::Immediate {}) => policy.stop_after(0),
-            Some(SpinDownSpec::Timeout { after_ms }) => policy.stop_after(ms_to_ns(*after_ms)),
+            Some(SpinDownSpec::Immediate {}) => policy.set_timeout(0),
+            Some(SpinDownSpec::Timeout { after_ms }) => policy.set_timeout(ms_to_ns(*after_ms)),
             Some(SpinDownSpec::Never {}) => policy.after_ns[1..=lowest].fill(u64::MAX),
             Some(&SpinDownSpec::Adaptive { experts, longest_ms, learning_rate, sharing }) => {
                 let share = Share::new(&policy.ladder, experts, longest_ms, learning_rate, sharing);
-                policy.stop_after(share.timeout_ns());
+                policy.set_timeout(share.timeout_ns());
                 policy.share = Some(Box::new(share));
             }
             Some(SpinDownSpec::Offline {}) => policy.hindsight = true,
@@ -131,26 +130,25 @@ impl SpinDown {
         self.share.as_deref()
     }
 
-    /// Idle time beyond which the lowest mode is entered, as things stand; `None` for never and with hindsight.
+    /// The current idle time after which the lowest mode is entered; `None` for never and with hindsight.
     #[must_use]
     pub fn timeout_ns(&self) -> Option<u64> {
         let after_ns = self.after_ns[self.ladder.lowest()];
         (!self.hindsight && after_ns < u64::MAX).then_some(after_ns)
     }
 
-    /// Changes the power of the ready mode, where it depends on what the device did last: what the idle period that begins
-    /// now costs, and what is learnt from it, goes by it.
+    /// Sets the power of the ready mode, which can depend on the last request, for the idle period that begins now.
     pub fn set_ready_w(&mut self, power_w: f64) {
         self.ladder.set_ready_w(power_w);
         if let Some(share) = &mut self.share {
-            share.weigh(&self.ladder);
+            share.set_powers(&self.ladder);
         }
     }
 
-    /// Enters the lowest mode after so long, and those between it and the first no later than by themselves.
-    fn stop_after(&mut self, idle_ns: u64) {
+    /// Sets the timeout of the lowest mode. Modes above it keep their timeouts if these are shorter.
+    fn set_timeout(&mut self, idle_ns: u64) {
         let lowest = self.ladder.lowest();
-        // Modes that would come later than the lowest are passed over.
+        // Modes with a longer timeout than the lowest are skipped.
         for (after_ns, mode) in self.after_ns.iter_mut().zip(self.ladder.modes()).take(lowest).skip(1) {
             *after_ns = mode.after_ns.unwrap_or(u64::MAX).min(idle_ns);
         }
@@ -159,8 +157,8 @@ impl SpinDown {
         }
     }
 
-    /// From now on enters each mode when it has been idle for so long, `u64::MAX` for never; `after_ns` has a time for each mode
-    /// at least, of which that of the ready one counts for nothing. A mode that would come later than one below it is passed over.
+    /// Sets the timeouts of all modes, `u64::MAX` for never. That of the ready mode is ignored. A mode with a longer timeout than a mode
+    /// below it is skipped.
     pub fn enter_after(&mut self, after_ns: &[u64]) {
         let mut earliest_ns = u64::MAX;
         for mode in (1..=self.ladder.lowest()).rev() {
@@ -169,42 +167,42 @@ impl SpinDown {
         }
     }
 
-    /// The mode that a request finds which comes when the device has been idle for so long.
+    /// The mode of the device when a request arrives after `idle_ns` of idle time.
     #[inline]
     #[must_use]
     pub fn mode_at(&self, idle_ns: u64) -> usize {
         if self.hindsight {
             return self.ladder.best(idle_ns);
         }
-        if self.pair {
+        if self.has_two_modes {
             return usize::from(idle_ns > self.after_ns[1]);
         }
-        // Times rise, so the first that is not over ends the way down.
+        // Timeouts are in ascending order.
         let below = &self.after_ns[1..=self.ladder.lowest()];
         below.iter().position(|&after_ns| idle_ns <= after_ns).unwrap_or(below.len())
     }
 
-    /// Nanoseconds in each mode during an idle period that a request ended after so long.
+    /// Nanoseconds in each mode of an idle period of `idle_ns` that has ended.
     #[inline]
     #[must_use]
     pub fn spent_ns(&self, idle_ns: u64) -> [u64; MODES] {
         self.part_ns(idle_ns, idle_ns)
     }
 
-    /// Nanoseconds in each mode during an idle period that no request has ended so far. With hindsight it is spent in the
-    /// lowest: until a request comes that is best.
+    /// Nanoseconds in each mode of an idle period that has lasted `idle_ns` and has not ended. With hindsight it is spent in the lowest
+    /// mode, which is optimal as long as no request arrives.
     #[inline]
     #[must_use]
     pub fn open_ns(&self, idle_ns: u64) -> [u64; MODES] {
         self.part_ns(idle_ns, u64::MAX)
     }
 
-    /// Nanoseconds in each mode during the first part of an idle period that a request ended after `whole_ns`.
+    /// Nanoseconds in each mode of the first `part_ns` of an idle period of `whole_ns`.
     #[inline]
     #[must_use]
     pub fn part_ns(&self, part_ns: u64, whole_ns: u64) -> [u64; MODES] {
         let mut spent_ns = [0; MODES];
-        if self.pair {
+        if self.has_two_modes {
             spent_ns[0] = part_ns.min(self.after_ns[1]);
             spent_ns[1] = part_ns - spent_ns[0];
             return spent_ns;
@@ -223,18 +221,18 @@ impl SpinDown {
         spent_ns
     }
 
-    /// Whether what a device did in an idle period so far no longer depends on when it ends.
+    /// Returns true if the modes in an idle period up to now no longer depend on its end.
     #[must_use]
-    pub fn decided(&self, idle_ns: u64) -> bool {
-        // With hindsight the lowest power is chosen for all periods longer than one for which it is.
+    pub fn is_decided(&self, idle_ns: u64) -> bool {
+        // If hindsight selects the lowest power for a period, it does so for all longer periods.
         !self.hindsight || self.ladder.above_w(self.ladder.best(idle_ns)) == 0.0
     }
 
-    /// Joules that the best choice with hindsight would have saved in an idle period which a request ended after so long.
+    /// Energy that the optimum with hindsight would have saved in an idle period of `idle_ns`, J.
     #[inline]
     #[must_use]
     pub fn regret_j(&self, idle_ns: u64) -> f64 {
-        if self.pair {
+        if self.has_two_modes {
             let (ladder, after_ns) = (&self.ladder, self.after_ns[1]);
             let left_j = if idle_ns > after_ns { ladder.return_j(1) } else { 0.0 };
             let best_j = ladder.stay_j(0, idle_ns).min(ladder.return_j(1));
@@ -244,15 +242,14 @@ impl SpinDown {
         (spent_j - self.ladder.excess_j(self.ladder.best(idle_ns), idle_ns)).max(0.0)
     }
 
-    /// Joules above the lowest mode's power in an idle period that no request has ended so far: with hindsight they would
-    /// have been saved.
+    /// Energy of an unfinished idle period above that of the lowest mode, J, which the optimum with hindsight would have saved.
     #[must_use]
     pub fn waste_j(&self, idle_ns: u64) -> f64 {
         self.above_j(&self.open_ns(idle_ns))
     }
 
-    /// What of [`SpinDown::regret_j`] for an idle period of `whole_ns` is not in what remains of it after `part_ns`. Perhaps
-    /// negative: the choice that is best for the whole is not for what remains.
+    /// The part of [`SpinDown::regret_j`] of an idle period of `whole_ns` that is due to its first `part_ns`, J. It can be negative,
+    /// because the optimum of the rest differs from that of the whole.
     #[must_use]
     pub fn part_regret_j(&self, part_ns: u64, whole_ns: u64) -> f64 {
         let (ladder, left_ns) = (&self.ladder, whole_ns - part_ns);
@@ -265,22 +262,22 @@ impl SpinDown {
         self.regret_j(whole_ns) - (spent_j - ladder.excess_j(ladder.best(left_ns), left_ns)).max(0.0)
     }
 
-    /// Joules above the lowest mode's power that `left_ns` of a return from a mode take.
+    /// Energy of the last `left_ns` of a return from a mode, above that of the lowest mode, J.
     #[must_use]
-    pub fn ahead_j(&self, mode: usize, left_ns: u64) -> f64 {
+    pub fn return_part_j(&self, mode: usize, left_ns: u64) -> f64 {
         let wake_w = self.ladder.modes()[mode].wake_w;
         ((wake_w - self.ladder.least_w()) * left_ns as f64 * 1e-9).max(0.0)
     }
 
-    /// Joules above the lowest mode's power in so many nanoseconds of each mode.
+    /// Energy of the nanoseconds `spent_ns` in each mode above that of the lowest mode, J.
     #[inline]
     fn above_j(&self, spent_ns: &[u64; MODES]) -> f64 {
         (0..=self.ladder.lowest()).map(|mode| self.ladder.stay_j(mode, spent_ns[mode])).sum()
     }
 
-    /// Hears that a request ended an idle period after so long.
+    /// Records an idle period of `idle_ns` that a request has ended.
     #[inline]
-    pub fn ended(&mut self, idle_ns: u64) {
+    pub fn record_idle(&mut self, idle_ns: u64) {
         if self.share.is_some() {
             self.learn(idle_ns);
         }
@@ -290,10 +287,10 @@ impl SpinDown {
         if let (Some(share), true) = (&mut self.share, idle_ns > 0) {
             share.learn(&self.ladder, idle_ns);
             let timeout_ns = share.timeout_ns();
-            if self.pair {
+            if self.has_two_modes {
                 self.after_ns[1] = timeout_ns;
             } else {
-                self.stop_after(timeout_ns);
+                self.set_timeout(timeout_ns);
             }
         }
     }

@@ -1,51 +1,51 @@
-//! The timeline: what each mechanism did from when to when, at what power.
+//! The timeline: spans of one activity and power of each mechanism.
 //!
-//! There is room for so many spans. When they are more, time is parted into slots of equal width, wide enough for all of it,
-//! and what is kept of a slot is how long each activity took in it and what it drew. Slots become twice as wide as often as
-//! need be, so a timeline covers the whole run, however long, in bounded memory; times and energies stay exact sums.
+//! The number of spans is limited. If there are more, time is divided into slots of equal width, and the time and energy of each
+//! activity are summed by slot. The slots double in width as often as needed, so that the timeline covers any run in bounded
+//! memory; times and energies remain exact sums.
 
 use super::account::{Activity, ACTIVITIES};
 use crate::convert::to_usize;
 use crate::time::Time;
 
-/// A stretch of time of one activity at one power.
+/// An interval of one activity at one power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// What the mechanism did.
+    /// The activity of the mechanism.
     pub activity: Activity,
-    /// From when.
+    /// Start.
     pub from: Time,
-    /// To when.
+    /// End.
     pub to: Time,
-    /// At what power.
+    /// Power, W.
     pub power_w: f64,
 }
 
 impl Span {
-    /// Whether `next` is the same going on.
+    /// Returns true if `next` continues this span with the same activity and power.
     pub(super) fn continues_in(&self, next: &Self) -> bool {
         self.to == next.from && self.activity == next.activity && self.power_w == next.power_w
     }
 }
 
-/// Which spans of a run are kept.
+/// The part of a run to record, and the number of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineSpec {
-    /// From when.
+    /// Start.
     pub from: Time,
-    /// To when.
+    /// End.
     pub to: Time,
-    /// At most so many; of more, slots are kept.
+    /// Largest number of spans of a mechanism, from which on they are summed in slots.
     pub spans: usize,
 }
 
 impl TimelineSpec {
-    /// Most spans of a timeline where nobody says how many: they take some 8 MB.
+    /// Default of `spans`; they take about 8 MB.
     pub const SPANS: usize = 200_000;
 }
 
 impl Default for TimelineSpec {
-    /// All of a run.
+    /// The whole run.
     fn default() -> Self {
         Self { from: Time::ZERO, to: Time::MAX, spans: Self::SPANS }
     }
@@ -56,7 +56,7 @@ impl Default for TimelineSpec {
 pub struct Timeline {
     /// Of each mechanism, in the order of time. In slots, one for each activity of a slot, in the order of activities.
     pub spans: Vec<Vec<Span>>,
-    /// Width of the widest slots, ns, where spans were too many to be kept one by one.
+    /// Width of the widest slots, ns, if spans were summed in slots.
     pub slot_ns: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Timeline {
     }
 }
 
-/// What is kept of the spans of one mechanism.
+/// The recorded spans of one mechanism.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     spec: TimelineSpec,
@@ -102,7 +102,7 @@ impl Record {
         }
     }
 
-    /// The spans, one by one or in slots, and the width of these.
+    /// The spans, and the width of the slots in ns if they were summed in slots.
     pub(super) fn into_spans(self) -> (Vec<Span>, Option<u64>) {
         match self.slots {
             None => (self.spans, None),
@@ -111,30 +111,30 @@ impl Record {
     }
 }
 
-/// How long an activity took within a slot, and what it drew.
+/// Time and energy of an activity in a slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     ns: u64,
     energy_w_ns: f64,
 }
 
-/// Time in slots of equal width, from the start of the stretch.
+/// Sums by slot of equal width, from the start of the recorded part.
 #[derive(Clone, Debug)]
 struct Slots {
     start: Time,
     width_ns: u64,
-    most: usize,
+    max_slots: usize,
     shares: Vec<[Share; ACTIVITIES]>,
 }
 
 impl Slots {
     fn new(spec: TimelineSpec) -> Self {
         // A slot becomes a span for each activity that occurs in it.
-        Self { start: spec.from, width_ns: 1, most: (spec.spans / ACTIVITIES).max(2), shares: Vec::new() }
+        Self { start: spec.from, width_ns: 1, max_slots: (spec.spans / ACTIVITIES).max(2), shares: Vec::new() }
     }
 
     fn add(&mut self, span: &Span) {
-        while (span.to - self.start).div_ceil(self.width_ns) > self.most as u64 {
+        while (span.to - self.start).div_ceil(self.width_ns) > self.max_slots as u64 {
             self.widen();
         }
         let mut at = span.from - self.start;
@@ -152,7 +152,7 @@ impl Slots {
         }
     }
 
-    /// Makes one slot of each two.
+    /// Joins each pair of slots.
     fn widen(&mut self) {
         self.width_ns *= 2;
         let both = |two: &[[Share; ACTIVITIES]]| {

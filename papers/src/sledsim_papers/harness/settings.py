@@ -99,7 +99,7 @@ class Settings:
         SledsimError
             Where a setting does not fit.
         """
-        given = Description.of(tables)
+        given = Description.load(tables)
         return self._over(lambda sets: load(given, overrides=sets), self.settings)
 
     def drawing(self, name: str, own: Mapping[str, Any]) -> Drawing:

@@ -242,11 +242,7 @@ class Study:
         """
         if self.settings:
             return self.settings.enclosure(tables)
-        return (
-            load(tables, overrides=self.perturbation.enclosure)
-            if self.perturbation and self.perturbation.enclosure
-            else Description.of(tables)
-        )
+        return load(tables, overrides=self.perturbation.enclosure if self.perturbation else ())
 
     def drawing(self, name: str, changes: Mapping[str, Any]) -> Drawing:
         """Return a drawing of a device.

@@ -53,9 +53,9 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
     elif isinstance(name, str) and name not in DRAWINGS:
         raise unknown_drawing(name, path=None if isinstance(written, str) else "drawing")
     try:
-        drawing, found = read_drawing(keys)
+        drawing = read_drawing(keys)
         of = Relations(drawing)
-        with found.blamed():
+        with drawing.locating():
             require_device(of)
     except ScenarioError as error:
         # What no file has, the scenario says.

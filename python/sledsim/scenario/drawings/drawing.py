@@ -7,10 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from sledsim._core import ScenarioError
-from sledsim.scenario.documents import Document, Read, read
+from sledsim.scenario.documents import Document
 from sledsim.scenario.reading import Sets
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import is_there, wrong
@@ -37,6 +37,8 @@ _POWER: Any = Field(strict=True, ge=0, le=1e6, json_schema_extra={"x-unit": "mW"
 
 class Drawing(Document):
     """A drawing, as a file has it: what is left out is that of the catalogue's drawing that it names."""
+
+    model_config = ConfigDict(validate_default=False)
 
     what: ClassVar[str] = "drawing"
     example: ClassVar[str] = "a value that differs from the catalogue's drawing: bit_nm = 30"
@@ -132,8 +134,8 @@ def unknown_drawing(name: str, path: str | None = None) -> ScenarioError:
     return wrong(ScenarioError, "unknown-name", says, path=path, value=name, known=DRAWINGS, listed=listed)
 
 
-def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> tuple[Drawing, Read[Drawing]]:
-    """Read a drawing; return it with what it leaves out filled in, and as it was read.
+def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Drawing:
+    """Read a drawing and fill in the values that it leaves out.
 
     Parameters
     ----------
@@ -151,7 +153,6 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> tup
     if named and source not in DRAWINGS and not is_there(Path(str(source))):
         raise unknown_drawing(str(source), "source")
     given = {"drawing": source} if isinstance(source, str) and source in DRAWINGS else source
-    found = read(Drawing, given, sets)
-    said, known = found.table, drawing_named(found.table.drawing)[1]
-    left_out = {key: value for key, value in known.items() if key not in said.model_fields_set}
-    return said.model_copy(update=left_out), found
+    found = Drawing.load(given, overrides=sets)
+    known = drawing_named(found.drawing)[1]
+    return found.model_copy(update={key: known[key] for key in known.keys() - found.model_fields_set})

@@ -1,6 +1,5 @@
 """What the classes of a scenario have in common."""
 
-from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -10,9 +9,6 @@ from sledsim import _core
 
 __all__ = ["Model"]
 
-# Whether a table is being made as part of another one, which then reports what is wrong.
-_inside: ContextVar[bool] = ContextVar("_inside", default=False)
-
 
 class Model(BaseModel):
     """A table of a scenario: its keys are checked by name and type here, their values by the core."""
@@ -21,17 +17,14 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
     def __init__(self, **keys: Any) -> None:
-        nested = _inside.get()
-        token = _inside.set(True)
         try:
-            super().__init__(**keys)
+            self.__pydantic_validator__.validate_python(keys, self_instance=self)
         except ValidationError as error:
-            if nested:
-                raise
             given = {key: value for key, value in keys.items() if value is not None}
             raise _core.error_of(_core.ScenarioError, _faults(type(self), given, error)) from None
-        finally:
-            _inside.reset(token)
+
+    # Tables within other tables are validated without it.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that were given, as plain dictionaries, lists, numbers and strings."""
@@ -40,16 +33,16 @@ class Model(BaseModel):
 
 def _faults(kind: type[Model], given: dict[str, Any], error: ValidationError) -> list[_core.Fault]:
     """Return what is wrong with keys: of a whole scenario as its reader says it, else as its schema does."""
-    # Documents and their reader stand above these classes.
-    from sledsim.scenario.documents import faults_of
+    # The reader imports these classes.
     from sledsim.scenario.reading import resolve
+    from sledsim.scenario.tables import faults_of
 
     if {"workload", "system"} <= set(kind.model_fields):
         try:
             resolve(given)
         except _core.ScenarioError as wrong:
             return list(wrong.faults)
-    found = faults_of(_schema(kind), _tagged(kind) | given, error)
+    found = faults_of(kind, _tagged(kind) | given, error, _schema(kind))
     return [fault.about(kind.__name__) for fault in found]
 
 

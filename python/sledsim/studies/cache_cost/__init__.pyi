@@ -7,7 +7,6 @@ from sledsim.studies.cache_cost.cached_disk import mean_response as mean_respons
 from sledsim.studies.cache_cost.comparison import CostComparison as CostComparison
 from sledsim.studies.cache_cost.comparison import cost as cost
 from sledsim.studies.cache_cost.plan import RATIOS as RATIOS
-from sledsim.studies.cache_cost.plan import CostFile as CostFile
-from sledsim.studies.cache_cost.plan import cost_file as cost_file
+from sledsim.studies.cache_cost.plan import CostStudy as CostStudy
 
 __all__: list[str]

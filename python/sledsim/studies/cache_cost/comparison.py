@@ -1,23 +1,19 @@
 """What a cache of a disk is worth: NVRAM or MEMS for the same money (hong2006, section 4.4)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import ScenarioError, SledsimError, error_of
-from sledsim.devices.entries import wrong_device
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
-from sledsim.scenario.documents import made, raised
 from sledsim.scenario.explanation import bytes_text
-from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
-from sledsim.show.arguments import require_several
+from sledsim.scenario.reading import ScenarioLike, Written, resolve
 from sledsim.show.naming import counted, label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.cache_cost.cached_disk import CachedDisk, CacheDesign
-from sledsim.studies.cache_cost.plan import CostKeys, Plan
+from sledsim.studies.cache_cost.plan import CostStudy
 
 if TYPE_CHECKING:
     import altair
@@ -144,55 +140,27 @@ class CostComparison(Shown):
 
 
 def cost(
-    scenario: ScenarioLike | Written,
-    *,
-    mems: str = "hong2006",
-    mems_bytes: int | str | None = None,
-    segment_bytes: int | str = "64 KiB",
-    controller_bytes: int | str | None = "4 MiB",
-    mems_price_per_gb: float = 1.0,
-    nvram_prices_per_gb: Iterable[float] | None = None,
-    ratios: Iterable[float] | None = None,
-    budget: float | None = None,
-    replications: int = 1,
-    overrides: Sets = (),
-    progress: ProgressCallback | bool | None = None,
+    scenario: ScenarioLike | Written | CostStudy, *, progress: ProgressCallback | bool | None = None, **keys: Any
 ) -> CostComparison:
     """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
 
     Parameters
     ----------
     scenario
-        As for :func:`sledsim.run`; its ``system`` is what is cached: a disk, or whatever stands in its place.
-    mems
-        The MEMS device.
-    mems_bytes
-        Size of the MEMS cache: a number, or a text such as ``"256 MiB"``, which it is where no budget is given.
-    segment_bytes
-        What moves between disk and MEMS at once.
-    controller_bytes
-        Volatile cache of the controller above either cache; ``None`` for none.
-    mems_price_per_gb
-        What a GB (10⁹ bytes) of MEMS costs, in any currency.
-    nvram_prices_per_gb
-        What a GB of NVRAM may cost.
-    ratios
-        The same in multiples of what MEMS costs; 1 to 10 if neither is given.
-    budget
-        What may be spent on a cache, in place of the size of the MEMS cache.
-    replications
-        How many runs of each design, with seeds from the scenario's on.
-    overrides
-        Values that replace those of the scenario.
+        As for :func:`sledsim.run`; its ``system`` is what is cached: a disk, or whatever stands in its place. Or a
+        :class:`CostStudy`, such as ``CostStudy.load("comparison.toml")``.
     progress
         As for :func:`sledsim.run`.
+    **keys
+        The other keys of a :class:`CostStudy`: ``mems``, ``mems_bytes``, ``segment_bytes``, ``controller_bytes``,
+        ``mems_price_per_gb``, ``nvram_prices_per_gb``, ``ratios``, ``budget``, ``replications``, ``overrides``.
 
     Raises
     ------
     SledsimError
-        Where the scenario, a price or a size is wrong, or a cache would be larger than what it caches.
+        If the scenario, a price or a size is wrong, or a cache would be larger than what it caches.
     KeyboardInterrupt
-        Where a run was interrupted: what was found until then tells nothing.
+        If a run was interrupted: there is no result then.
 
     Examples
     --------
@@ -201,26 +169,15 @@ def cost(
     >>> [row["bytes"] for row in found.rows()]
     [16777216, 2097152]
     """
-    given: dict[str, Any] = {
-        "mems": mems,
-        "mems_bytes": mems_bytes,
-        "segment_bytes": segment_bytes,
-        "controller_bytes": controller_bytes,
-        "mems_price_per_gb": mems_price_per_gb,
-        "nvram_prices_per_gb": _numbers("nvram_prices_per_gb", nvram_prices_per_gb),
-        "ratios": _numbers("ratios", ratios),
-        "budget": budget,
-        "replications": replications,
-    }
-    with raised():
-        keys = made(CostKeys, given)
-    base = resolve(scenario, overrides)
-    if found := wrong_device(mems, "mems"):
-        raise error_of(ScenarioError, found)
-    plan = Plan.of(base.values, keys)
+    if isinstance(scenario, CostStudy):
+        study = scenario.changed(**keys) if keys else scenario
+    else:
+        study = CostStudy(scenario=scenario, **keys)
+    plan, replications = study.plan, study.replications
+    base = resolve(study.base, study.overrides)
     runs = [_replicated(base.values, system, replications, progress) for system in plan.systems]
     path = plan.design.cache_path
-    caches = [CachedDisk.of("MEMS", plan.mems_bytes, keys.mems_price_per_gb, runs[0], path)]
+    caches = [CachedDisk.of("MEMS", plan.mems_bytes, study.mems_price_per_gb, runs[0], path)]
     for price, bought, results in zip(plan.prices, plan.nvram_bytes, runs[1:], strict=True):
         caches.append(CachedDisk.of("NVRAM", bought, price, results, path))
     first = runs[0][0]
@@ -258,11 +215,6 @@ def _cells(cached: CachedDisk) -> list[str]:
         number(cached.mean_ms),
         f"{number(between.low)} to {number(between.high)}" if between else "–",
     ]
-
-
-def _numbers(path: str, given: Iterable[float] | None) -> list[float] | None:
-    """Return several numbers, where they are given."""
-    return None if given is None else require_several(SledsimError, path, given, "numbers, such as [1, 2]")
 
 
 def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, replications: int) -> str:

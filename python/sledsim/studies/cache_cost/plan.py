@@ -1,24 +1,25 @@
-"""What caches of a disk are compared: the keys of a comparison, its file, and the systems that they make."""
+"""The comparison of caches of a disk: its keys, and the systems that are compared."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
-from sledsim._core import Fault, ScenarioError, SledsimError, error_of
+from sledsim._core import Fault, ScenarioError, SledsimError, error_of, quantity
 from sledsim.devices.entries import wrong_device
-from sledsim.scenario import documents
-from sledsim.scenario.documents import BasedOnScenario, Wrong, made, raised, read_varying
+from sledsim.scenario.documents import BasedOnScenario, Settings
 from sledsim.scenario.explanation import explain
-from sledsim.scenario.place import Place
 from sledsim.scenario.reading import Sets, resolve
+from sledsim.scenario.source import Source
+from sledsim.scenario.tables import KeysError
 from sledsim.show.faults import replaced, told_as, wrong
 from sledsim.studies.cache_cost.cached_disk import GB, CacheDesign
 
-__all__ = ["RATIOS", "CostFile", "CostKeys", "Plan", "cost_file"]
+__all__ = ["RATIOS", "CostStudy", "Plan"]
 
 #: What NVRAM costs per GB over what MEMS costs: the axis of Figure 9.
 RATIOS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
@@ -31,116 +32,138 @@ MOST_REPLICATIONS = 1000
 #: Prices and ratios between these give caches that can be counted in bytes.
 LEAST, MOST = 1e-15, 1e15
 
-#: A size as a program gives it, which may be a text with a unit; of a document the core makes a number.
-Size = Annotated[int | str, WithJsonSchema({"type": "integer", "minimum": 1})]
+
+def _check_size(size: int | str) -> int | str:
+    if (quantity(size, "B") if isinstance(size, str) else size) < 1:
+        raise ValueError("a size has at least 1 B")
+    return size
+
+
+#: A size in bytes, or in Python a string with a unit. The core converts those of documents.
+Size = Annotated[int | str, AfterValidator(_check_size), WithJsonSchema({"type": "integer", "minimum": 1})]
 Price = Annotated[float, Field(strict=True, ge=LEAST, le=MOST, allow_inf_nan=False)]
 
 
-def _prices_are_given_once(ratios: Sequence[float] | None, nvram_prices_per_gb: Sequence[float] | None) -> list[Fault]:
-    return _either(ratios=ratios, nvram_prices_per_gb=nvram_prices_per_gb)
+def _listed(values: Any) -> Any:
+    """Return several numbers as a list; NumPy's and pandas' too."""
+    if hasattr(values, "tolist"):
+        return values.tolist()
+    is_several = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    return list(values) if is_several else values
 
 
-def _size_is_given_once(budget: float | None, mems_bytes: int | str | None) -> list[Fault]:
-    return _either(budget=budget, mems_bytes=mems_bytes)
+Prices = Annotated[list[Price], Field(min_length=1), BeforeValidator(_listed)]
 
 
-def _either(**given: object) -> list[Fault]:
-    one, other = given
-    if None in given.values():
-        return []
-    return [Fault("conflict", f": give either {one} or {other}", path=one)]
-
-
-class CostKeys(documents.Table):
-    """What is compared, and what it costs."""
-
-    rules = (_prices_are_given_once, _size_is_given_once)
-
-    mems: str = "hong2006"
-    """The MEMS device."""
-    mems_bytes: Size | None = None
-    """Size of the MEMS cache; 256 MiB where neither it nor a budget is given."""
-    segment_bytes: Size = "64 KiB"
-    """What moves between disk and MEMS at once."""
-    controller_bytes: Literal["none"] | Size | None = "4 MiB"
-    """Volatile write-back cache of the controller above either cache, or none."""
-    mems_price_per_gb: Price = 1.0
-    """What a GB (10⁹ bytes) of MEMS costs, in any currency."""
-    nvram_prices_per_gb: Annotated[list[Price], Field(min_length=1)] | None = None
-    """What a GB of NVRAM may cost."""
-    ratios: Annotated[list[Price], Field(min_length=1)] | None = None
-    """The same in multiples of what MEMS costs; 1 to 10 where neither is given."""
-    budget: Price | None = None
-    """What may be spent on a cache, in place of the size of the MEMS cache."""
-    replications: Annotated[int, Field(strict=True, ge=1, le=MOST_REPLICATIONS)] = 1
-    """How many runs of each design, with seeds from the scenario's on."""
-
-
-class CostFile(BasedOnScenario, CostKeys):
-    """A comparison of caches as a file has it."""
-
-    what: ClassVar[str] = "comparison of caches"
-    example: ClassVar[str] = 'the scenario of the disk: scenario = "disk.toml"'
-    own: ClassVar[str] = "cost."
-
-    @classmethod
-    def wrongly_named(cls, keys: Mapping[str, Any], place: Place, settings: Sequence[str]) -> list[Fault]:
-        """Return what is wrong with the scenario, and with the MEMS device."""
-        found = super().wrongly_named(keys, place, settings)
-        wrong = wrong_device(place.device(keys["mems"]), "mems") if "mems" in keys else []
-        return found + [place.located(each) for each in wrong]
-
-
-def cost_file(
-    source: Mapping[str, Any] | Path | str,
-    *,
-    overrides: Sets = (),
-    **instead: Any,
-) -> dict[str, Any]:
-    """Read a comparison of caches from a file: what :func:`cost` is to be called with.
-
-    Parameters
-    ----------
-    source
-        A file (TOML, YAML or JSON) with a key ``scenario``, or a dictionary with its keys.
-    overrides
-        Values that replace those of the scenario; and of the file's own keys, with ``cost.`` in front.
-    **instead
-        Arguments that take the place of what the file says: a budget that of a size, ratios that of prices.
-
-    Raises
-    ------
-    ScenarioError
-        Where the file is wrong: all that is, with file, line, key, value and what is allowed.
+class CostStudy(BasedOnScenario):
+    """A comparison of a MEMS cache with NVRAM caches of equal cost. Its fields are the keys of a file.
 
     Examples
     --------
     >>> disk = {"workload": "tpcc-like", "system": "atlas10k"}
-    >>> keys = {"scenario": disk, "mems_bytes": "16 MiB", "ratios": [1, 8]}
-    >>> found = cost_file(keys, overrides=["cost.replications=3"])
-    >>> found["mems_bytes"], found["replications"]
-    (16777216, 3)
+    >>> CostStudy(disk, mems_bytes="16 MiB", ratios=[1, 8]).plan.nvram_bytes
+    [16777216, 2097152]
     """
-    for one, other in (("budget", "mems_bytes"), ("ratios", "nvram_prices_per_gb")):
-        if one in instead or other in instead:
-            instead = {one: None, other: None, **instead}
-    found, settings = read_varying(CostFile, source, overrides, instead)
-    keys = {key: getattr(found.table, key) for key in found.table.model_fields_set & {*CostKeys.model_fields}}
-    keys |= {"mems": found.device(keys["mems"])} if "mems" in keys else {}
-    keys |= instead
-    scenario = found.scenario()
-    try:
-        Plan.of(resolve(scenario, settings).values, made(CostKeys, keys))
-    except SledsimError as error:
-        given = found.values.keys() - instead.keys()
-        raise error_of(type(error), [found.located(_of_key(each, given)) for each in error.faults]) from None
-    return {**keys, "scenario": scenario, "overrides": settings}
+
+    what: ClassVar[str] = "comparison of caches"
+    example: ClassVar[str] = 'the scenario of the disk: scenario = "disk.toml"'
+    prefix: ClassVar[str] = "cost."
+
+    if TYPE_CHECKING:
+        # The scenario can be positional.
+        def __init__(self, *values: Any, **keys: Any) -> None: ...
+
+    mems: str = "hong2006"
+    """The MEMS device."""
+    mems_bytes: Size | None = None
+    """Size of the MEMS cache. Default: 256 MiB, unless there is a budget."""
+    segment_bytes: Size = "64 KiB"
+    """Segment that moves between disk and MEMS at once."""
+    controller_bytes: Literal["none"] | Size | None = "4 MiB"
+    """Volatile write-back cache of the controller above either cache, or none."""
+    mems_price_per_gb: Price = 1.0
+    """Price of a GB (10⁹ bytes) of MEMS, in any currency."""
+    nvram_prices_per_gb: Prices | None = None
+    """Prices of a GB of NVRAM."""
+    ratios: Prices | None = None
+    """The same in multiples of the price of MEMS. Default: 1 to 10."""
+    budget: Price | None = None
+    """Price of a cache, in place of the size of the MEMS cache."""
+    replications: Annotated[int, Field(strict=True, ge=1, le=MOST_REPLICATIONS)] = 1
+    """Runs of each design, with seeds that count up from that of the scenario."""
+    overrides: Settings = ()
+    """Values that replace those of the scenario, by path."""
+
+    @field_validator("ratios", "budget")
+    @classmethod
+    def _given_once(cls, value: Any, info: ValidationInfo) -> Any:
+        other = EITHER[str(info.field_name)]
+        if value is not None and info.data.get(other) is not None:
+            raise KeysError(Fault("conflict", f": give either {info.field_name} or {other}"))
+        return value
+
+    @classmethod
+    def load(cls, source: Self | Mapping[str, Any] | Path | str, *, overrides: Sets = (), **instead: Any) -> Self:
+        """Read a comparison and check it, with the caches that it makes.
+
+        Parameters
+        ----------
+        source
+            A file (TOML, YAML or JSON) with a key ``scenario``, or a dictionary with its keys.
+        overrides
+            Values that replace those of the scenario; and of the file's own keys, with ``cost.`` in front.
+        **instead
+            Keys that replace those of the file: a budget replaces a size, ratios replace prices.
+
+        Raises
+        ------
+        ScenarioError
+            If it is wrong. There is a fault for each error, with file, line, key, value and what is allowed.
+        """
+        for one, other in EITHER.items():
+            if one in instead or other in instead:
+                instead = {one: None, other: None, **instead}
+        loaded = super().load(source, overrides=overrides, **instead)
+        loaded.plan  # noqa: B018  raises the faults of its caches
+        return loaded
+
+    @cached_property
+    def plan(self) -> "Plan":
+        """The caches, put together with the disk."""
+        if found := wrong_device(self.mems, "mems"):
+            raise error_of(ScenarioError, found)
+        try:
+            return Plan.of(resolve(self.base, self.overrides).values, self)
+        except SledsimError as error:
+            if self._source is None:
+                raise
+            faults = [self._source.located(_of_key(each, self._source)) for each in error.faults]
+            raise error_of(type(error), faults) from None
+
+    @classmethod
+    def _named(cls, values: dict[str, Any], source: Source) -> dict[str, Any]:
+        values = super()._named(values, source)
+        if isinstance(values.get("mems"), str) and "mems" not in source.overridden:
+            return values | {"mems": source.device(values["mems"])}
+        return values
+
+    @classmethod
+    def _named_faults(cls, values: Mapping[str, Any], source: Source, settings: Sequence[str]) -> list[Fault]:
+        found = super()._named_faults(values, source, settings)
+        if isinstance(mems := values.get("mems"), str):
+            found += [source.located(each) for each in wrong_device(source.device(mems), "mems")]
+        return found
 
 
-def _of_key(fault: Fault, given: Container[str]) -> Fault:
-    """Return a fault of a cache as one of the key that it is made from, where the document has that."""
+#: Keys of which one may be given.
+EITHER = {"ratios": "nvram_prices_per_gb", "budget": "mems_bytes"}
+
+
+def _of_key(fault: Fault, source: Source) -> Fault:
+    """Return a fault of a cache as one of the key that it is made from, if the document has that."""
+    given = source.values.keys() - source.overridden
     steps = (fault.path or "").split(".")
-    key = next((step for step in reversed(steps) if step in given and step in CostKeys.model_fields), None)
+    key = next((step for step in reversed(steps) if step in given and step in CostStudy.model_fields), None)
     if key is None and "controller_bytes" in given and steps == ["system", "bytes"]:
         key = "controller_bytes"
     return fault if key is None else replaced(fault, path=[key], file=None)
@@ -171,7 +194,7 @@ class Plan:
     systems: Sequence[Mapping[str, Any]]
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], keys: CostKeys) -> Self:
+    def of(cls, values: Mapping[str, Any], keys: CostStudy) -> Self:
         """Make the plan for a resolved scenario.
 
         Parameters
@@ -179,7 +202,7 @@ class Plan:
         values
             The scenario.
         keys
-            What is asked.
+            The keys of the comparison.
 
         Raises
         ------
@@ -207,7 +230,7 @@ class Plan:
         return cls(design, size, prices, sizes, systems)
 
 
-def _nvram_prices(keys: CostKeys) -> list[float]:
+def _nvram_prices(keys: CostStudy) -> list[float]:
     """Return what a GB of NVRAM may cost, rising."""
     found = keys.nvram_prices_per_gb or [keys.mems_price_per_gb * each for each in keys.ratios or RATIOS]
     return sorted(dict.fromkeys(found))
@@ -216,11 +239,10 @@ def _nvram_prices(keys: CostKeys) -> list[float]:
 def _require_chance(replications: int, values: Mapping[str, Any]) -> None:
     if replications > 1 and values["workload"]["kind"] == "trace":
         says = ": a trace is the same with every seed; leave replications at 1"
-        with raised():
-            raise Wrong(Fault("conflict", says, path="replications", value=replications))
+        raise wrong(ScenarioError, "conflict", says, path="replications", value=replications)
 
 
-def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostKeys) -> int:
+def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostStudy) -> int:
     """Return the size of the MEMS cache: what was given, in bytes, or what the budget buys."""
     if keys.budget is not None:
         return _whole_lines(keys.budget / keys.mems_price_per_gb * GB, "MEMS")

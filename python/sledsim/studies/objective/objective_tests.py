@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
-from sledsim.scenario.reading import ScenarioLike, Sets, Written
-from sledsim.show.arguments import require_kind
+from sledsim.scenario.reading import ScenarioLike, Written
 from sledsim.show.faults import by_arguments, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
-from sledsim.studies.objective.roles import Change, Role, Sampling, role_named
+from sledsim.studies.objective.role_test import RoleTest
+from sledsim.studies.objective.roles import Change, Role, role_named
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["RULE", "Case", "ObjectiveTest", "merit", "specificity"]
+__all__ = ["RULE", "Case", "ObjectiveTest", "merit", "role_of", "specificity"]
 
 #: By how much a gain has to be greater for a role to need an abstraction of its own (schlosser2004, section 1).
 RULE = 0.10
@@ -164,60 +164,42 @@ VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {
 }
 
 
-def specificity(
-    role: ScenarioLike | Written,
-    *,
-    without: ScenarioLike | Written | None = None,
-    device: str | None = None,
-    disk: str = "uberdisk",
-    fit_bytes: int = 4096,
-    rate_per_s: float | None = None,
-    sampling: Sampling | None = None,
-    overrides: Sets = (),
-) -> ObjectiveTest:
-    """Test whether a role or policy gains by what MEMS storage is, or only by its speed.
+def specificity(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **keys: Any) -> ObjectiveTest:
+    """Test whether a role or policy gains by the properties of MEMS storage, or only by its speed.
 
-    It is run on MEMS storage, and on a disk fitted to the same mean time of random reads in its place. Where it is
-    known what there is without the role, what counts is by how much its gain is greater on MEMS storage; otherwise what
-    MEMS storage saves of the disk's mean response. Command overheads of MEMS storage are left out: the disk has none.
+    It is run on MEMS storage, and on a disk fitted to the same mean time of random reads in its place. With a baseline,
+    the test compares its gains over the baseline on the two; without one, it takes the share of the disk's mean
+    response that MEMS storage saves. Command overheads of MEMS storage are left out: the disk has none.
 
     Parameters
     ----------
     role
-        A scenario with MEMS storage in its system; or the name of a scheduler, tested under random reads of 8 KB; or
-        that of a layout of relations.
-    without
-        What there is without it: a scenario, or a scheduler (``clook`` if not given) or layout (by pages).
-    device
-        For a policy: the MEMS device, ``g2`` if not given.
-    disk
-        The disk that is fitted.
-    fit_bytes
-        Size of the random reads whose mean time it is fitted to.
-    rate_per_s
-        For a scheduler: arrivals in a second.
-    sampling
-        How often, and on how many requests, each mean is measured.
-    overrides
-        Values that replace those of the scenarios.
+        A scenario with MEMS storage in its system; the name of a scheduler, tested under random reads of 8 KB; that
+        of a layout of relations; or a :class:`RoleTest`, such as ``RoleTest.load("role.toml")``.
+    progress
+        Show a progress bar on a terminal.
+    **keys
+        The other keys of a :class:`RoleTest`: ``without``, ``device``, ``rate_per_s``, ``disk``, ``fit_bytes``,
+        ``replications``, ``requests``, ``seed``, ``metric``, ``overrides``.
 
     Raises
     ------
     SledsimError
-        Where there is no such role, no MEMS storage in it, or no disk as fast.
+        If there is no such role, no MEMS storage in it, or no disk as fast.
 
     Examples
     --------
     >>> read = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300}}, "system": {"device": "g2"}}
-    >>> specificity(read, sampling=Sampling(replications=5, requests=4000)).verdict
+    >>> specificity(read, replications=5, requests=4000).verdict
     'not specific'
     """
-    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=overrides)
-    sampling = _sampling(sampling)
+    sampling = _test_of(role, keys)
+    tested = role_of(sampling)
+    disk, fit_bytes = sampling.disk, sampling.fit_bytes
     measure = tested.measure(sampling)
     fitted = _FittedDisks(disk, fit_bytes)
     changes: tuple[Change, ...] = (_without_overhead, fitted)
-    measured = [tested.samples(sampling, change) for change in changes]
+    measured = [tested.samples(sampling, change, progress=progress) for change in changes]
     if tested.baseline is None:
         decisive = jackknife_interval(_gain, *reversed(measured))
         cases = [
@@ -226,7 +208,7 @@ def specificity(
         ]
         meaning = "what MEMS storage saves of the time on the fitted disk"
     else:
-        bases = [tested.samples(sampling, change, role=False) for change in changes]
+        bases = [tested.samples(sampling, change, role=False, progress=progress) for change in changes]
         cases = []
         for change, base, each in zip(changes, bases, measured, strict=True):
             cases += _pair(tested, change, base, each)
@@ -244,36 +226,33 @@ def specificity(
     )
 
 
-def merit(
-    role: ScenarioLike | Written,
-    *,
-    without: ScenarioLike | Written | None = None,
-    device: str | None = None,
-    rate_per_s: float | None = None,
-    sampling: Sampling | None = None,
-    overrides: Sets = (),
-) -> ObjectiveTest:
-    """Test whether a role or policy gains enough to be worth an abstraction of its own.
+def merit(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **keys: Any) -> ObjectiveTest:
+    """Test whether a role or policy gains enough to be worth its own abstraction.
 
     Parameters
     ----------
-    role, without, device, rate_per_s, sampling, set
-        As for :func:`specificity`; a scenario needs another one to be compared with.
+    role, progress, **keys
+        As for :func:`specificity`, without ``disk`` and ``fit_bytes``. A scenario needs a baseline, ``without``.
 
     Raises
     ------
     SledsimError
-        Where there is no such role, or nothing to compare it with.
+        If there is no such role, or no baseline.
 
     Examples
     --------
-    >>> merit("sdf", sampling=Sampling(replications=3, requests=4000)).verdict
+    >>> merit("sdf", replications=3, requests=4000).verdict
     'no merit'
     """
-    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=overrides)
-    sampling = _sampling(sampling)
+    for key in ("disk", "fit_bytes"):
+        if key in keys:
+            says = ": no disk is fitted to test merit; leave it out, or test specificity"
+            raise wrong(SledsimError, "unsupported", says, path=key, value=keys[key])
+    sampling = _test_of(role, keys)
+    tested = role_of(sampling)
     measure = tested.measure(sampling)
-    base, measured = tested.samples(sampling, role=False), tested.samples(sampling)
+    base = tested.samples(sampling, role=False, progress=progress)
+    measured = tested.samples(sampling, progress=progress)
     cases = _pair(tested, dict, base, measured)
     return ObjectiveTest(
         "merit",
@@ -286,10 +265,23 @@ def merit(
     )
 
 
-def _sampling(given: Sampling | None) -> Sampling:
-    if given is None:
-        return Sampling()
-    return require_kind(SledsimError, "sampling", given, Sampling, "a Sampling, such as Sampling(replications=5)")
+def _test_of(role: ScenarioLike | Written | RoleTest, keys: dict[str, Any]) -> RoleTest:
+    if not isinstance(role, RoleTest):
+        return RoleTest(role=role, **keys)
+    return role.changed(**keys) if keys else role
+
+
+def role_of(test: RoleTest) -> Role:
+    """Return the role that a test is about.
+
+    Parameters
+    ----------
+    test
+        The test.
+    """
+    return role_named(
+        test.role, test.without, device=test.device, rate_per_s=test.rate_per_s, sets=list(test.overrides)
+    )
 
 
 def percent(share: float) -> str:

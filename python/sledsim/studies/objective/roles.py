@@ -2,11 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field, WithJsonSchema
+from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError, error_of
 from sledsim.devices.device import Device
@@ -15,7 +12,6 @@ from sledsim.runs.confidence import BATCHES
 from sledsim.runs.result import Result
 from sledsim.runs.running import run_resolved
 from sledsim.runs.summary_tables import METRICS, metric_rows
-from sledsim.scenario.documents import Table, made, raised
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
 from sledsim.show.faults import Sentence, by_arguments, wrong
@@ -26,7 +22,10 @@ from sledsim.studies.objective.naming import is_layout, is_scheduler, require_la
 from sledsim.studies.relations.access import FETCHES, fetch_times_s, scan_relation
 from sledsim.studies.relations.layouts import Relation, layout_named, layouts_of
 
-__all__ = ["LayoutRole", "Role", "Sampling", "SamplingKeys", "ScenarioRole", "policy_scenario", "role_named"]
+if TYPE_CHECKING:
+    from sledsim.studies.objective.role_test import RoleTest
+
+__all__ = ["LESS_IS_BETTER", "RESPONSE", "LayoutRole", "Role", "ScenarioRole", "policy_scenario", "role_named"]
 
 #: Makes a device into another: what it is given and what it returns are whole devices.
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -43,48 +42,6 @@ LESS_IS_BETTER = {
 }
 #: What only MEMS storage does, switched off for a disk without powers.
 NOT_ON_A_DISK: dict[str, Any] = {"subsector": False, "spin_down": None, "delayed_startup": None}
-
-
-class SamplingKeys(Table):
-    """How often, and on how many requests, a mean is measured."""
-
-    replications: Annotated[int, Field(strict=True, ge=2)] = 10
-    """Runs with seeds of their own: a confidence interval takes at least 2."""
-    requests: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """Of a run; the scenario's own number if not given."""
-    seed: Annotated[int, Field(strict=True, ge=0)] = 1
-    """Of the first run."""
-    metric: Annotated[str, WithJsonSchema({"enum": [*LESS_IS_BETTER]})] = RESPONSE
-    """What is measured: its path in the result, of a kind where less is better."""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How often, and on how many requests, a mean is measured.
-
-    Parameters
-    ----------
-    replications
-        Runs with seeds of their own; at least 2. A trace is run once, and cut into 30 stretches.
-    requests
-        Of a run; the scenario's own number if not given.
-    seed
-        Of the first run.
-    metric
-        What is measured: its path in the result, such as ``energy.per_request_mj``; of a kind where less is better.
-    progress
-        Whether to show a bar on a terminal.
-    """
-
-    replications: int = 10
-    requests: int | None = None
-    seed: int = 1
-    metric: str = RESPONSE
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        with raised():
-            made(SamplingKeys, {key: getattr(self, key) for key in SamplingKeys.model_fields})
 
 
 class Role(ABC):
@@ -116,7 +73,9 @@ class Role(ABC):
         return self.title
 
     @abstractmethod
-    def samples(self, sampling: Sampling, change: Change | None = None, *, role: bool = True) -> list[float]:
+    def samples(
+        self, sampling: "RoleTest", change: Change | None = None, *, role: bool = True, progress: bool = False
+    ) -> list[float]:
         """Measure it: a figure for each replication, the same random numbers for the same place in the list.
 
         Parameters
@@ -127,14 +86,16 @@ class Role(ABC):
             What becomes of each MEMS device; it stays if not given.
         role
             With the role; without it otherwise.
+        progress
+            Show a progress bar on a terminal.
         """
 
     @abstractmethod
-    def sampled_by(self, sampling: Sampling) -> str:
+    def sampled_by(self, sampling: "RoleTest") -> str:
         """Say what the samples are of, such as ``10 seeds``."""
 
     @abstractmethod
-    def measure(self, sampling: Sampling) -> str:
+    def measure(self, sampling: "RoleTest") -> str:
         """Say what is measured, with its unit."""
 
 
@@ -180,7 +141,9 @@ class ScenarioRole(Role):
                 found.append(device)
         return found
 
-    def samples(self, sampling: Sampling, change: Change | None = None, *, role: bool = True) -> list[float]:
+    def samples(
+        self, sampling: "RoleTest", change: Change | None = None, *, role: bool = True, progress: bool = False
+    ) -> list[float]:
         """Measure mean responses, ms; see :meth:`Role.samples`."""
         chosen = self._with if role else self._without
         if chosen is None:
@@ -195,15 +158,15 @@ class ScenarioRole(Role):
             if sampling.metric != RESPONSE:
                 says = f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known"
                 raise wrong(SledsimError, "unsupported", says, path="metric", value=sampling.metric, allowed=[RESPONSE])
-            return _stretches(_run(values, sampling, self.title, log=True))
+            return _stretches(_run(values, self.title, progress=progress, log=True))
         label = self.title if role else str(self.baseline)
         means = []
         for seed in range(sampling.seed, sampling.seed + sampling.replications):
-            result = _run({**values, "seed": seed}, sampling, f"{label}, seed {seed}")
+            result = _run({**values, "seed": seed}, f"{label}, seed {seed}", progress=progress)
             means.append(_value(result, sampling.metric, label))
         return means
 
-    def sampled_by(self, sampling: Sampling) -> str:
+    def sampled_by(self, sampling: "RoleTest") -> str:
         """Say what the samples are of."""
         if _replays(self._with.values["workload"]):
             return f"{BATCHES} stretches of the trace"
@@ -211,7 +174,7 @@ class ScenarioRole(Role):
         parts = [f"{sampling.replications} seeds", f"{requests:,} requests each" if requests else "", self._load]
         return ", ".join(part for part in parts if part)
 
-    def measure(self, sampling: Sampling) -> str:
+    def measure(self, sampling: "RoleTest") -> str:
         """Say what is measured, with its unit."""
         return LESS_IS_BETTER[sampling.metric]
 
@@ -247,25 +210,27 @@ class LayoutRole(Role):
         """Return the layout, or what takes its place on a device that can't have it."""
         return self.title if self._layout in layouts_of(Device(device)) else f"pages (no {self.title})"
 
-    def samples(self, sampling: Sampling, change: Change | None = None, *, role: bool = True) -> list[float]:
+    def samples(
+        self, sampling: "RoleTest", change: Change | None = None, *, role: bool = True, progress: bool = False
+    ) -> list[float]:
         """Measure geometric means of scan, scans and fetch, ms, for 30 batches of fetches; see :meth:`Role.samples`."""
         device = Device(change(dict(self._device.parameters))) if change else self._device
         wanted = [self._layout] if role and self._layout in layouts_of(device) else self._paged
         found = [self._of(name, device, sampling) for name in wanted if name in layouts_of(device)]
         return min(found, key=sum)
 
-    def sampled_by(self, sampling: Sampling) -> str:
+    def sampled_by(self, sampling: "RoleTest") -> str:
         """Say what the samples are of."""
         return f"{BATCHES} batches of {sampling.requests or FETCHES} fetches in all"
 
-    def measure(self, sampling: Sampling) -> str:
+    def measure(self, sampling: "RoleTest") -> str:
         """Say what is measured, with its unit."""
         if sampling.metric != RESPONSE:
             says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
             raise wrong(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
         return "scan, scans and fetch (ms)"
 
-    def _of(self, name: str, device: Device, sampling: Sampling) -> list[float]:
+    def _of(self, name: str, device: Device, sampling: "RoleTest") -> list[float]:
         layout = layout_named(name)(self._relation, device)
         full_s = scan_relation(layout).time_s
         single_s = sum(scan_relation(layout, i).time_s for i in range(len(self._relation.attributes)))
@@ -391,10 +356,10 @@ def _replays(workload: Mapping[str, Any]) -> bool:
     return bool(workload["kind"] == "trace")
 
 
-def _run(values: Mapping[str, Any], sampling: Sampling, label: str, *, log: bool = False) -> Result:
+def _run(values: Mapping[str, Any], label: str, *, progress: bool, log: bool = False) -> Result:
     """Run a scenario that has been changed, which is checked anew."""
     resolved = resolve(values)
-    if sampling.progress:
+    if progress:
         with ProgressBar(label) as bar:
             result = run_resolved(resolved, log=log, progress=bar)
     else:

@@ -150,8 +150,8 @@ def design(source: Mapping[str, Any] | Path | str = "g2", *, overrides: Sets = (
     >>> made.values()["bit_rate_kbit_s"], made.sled().cylinders
     (933.333, 3333)
     """
-    drawing, found = read_drawing(source, overrides)
-    with found.blamed():
+    drawing = read_drawing(source, overrides)
+    with drawing.locating():
         return Design(drawing)
 
 

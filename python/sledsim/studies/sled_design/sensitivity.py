@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from sledsim.scenario.documents import Table as Keys
-from sledsim.scenario.documents import made, raised
 from sledsim.scenario.drawings.drawing import Drawing
+from sledsim.scenario.tables import Table as Keys
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.sled_design.figures import Figure, figures_of
@@ -104,8 +103,7 @@ def sensitivity(drawing: Drawing, step: float) -> Sensitivity:
     step
         By what fraction a value is raised and lowered.
     """
-    with raised():
-        made(Step, {"step": step})
+    Step(step=step)
     here = figures_of(drawing)
 
     def at(key: str, factor: float) -> Mapping[str, Figure]:

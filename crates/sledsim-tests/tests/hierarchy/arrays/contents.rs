@@ -6,7 +6,7 @@ use sledsim::engine::random::Stream;
 use sledsim::engine::{ComponentId, Status, System};
 use sledsim::hierarchy::array::{JournalSpec, Level, ReadChoice, Sparing, WriteMethod};
 use sledsim::hierarchy::faulty::UnreadableSpec;
-use sledsim::hierarchy::{ArraySpec, FaultSpec, Faulty, RedundantArray, Spread};
+use sledsim::hierarchy::{ArraySpec, Child, FaultSpec, Faulty, RedundantArray, Spread};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
 use sledsim_testing::ground::{Ground, Load};
@@ -111,7 +111,7 @@ fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> Ground {
         // One block in ten.
         let latent_per_gb = if number < bad { 0.1 * 1e9 / f64::from(BLOCK) } else { 0.0 };
         let spec = FaultSpec { latent_per_gb, ..FaultSpec::default() };
-        let faulty = Faulty::new(drive, (blocks, BLOCK), &spec, &mut stream).expect("it fits");
+        let faulty = Faulty::new(Child::of(&system, drive), &spec, &mut stream).expect("it fits");
         system.add(Box::new(faulty), &[drive])
     };
     let members: Vec<ComponentId> = (0..count).map(member).collect();
@@ -152,7 +152,7 @@ fn an_error_in_a_degraded_row_fails_the_request_and_a_write_mends_it() {
             0 => spec.fails_at_s = Some(0.0),
             _ => spec.unreadable = vec![UnreadableSpec { lbn: 2, blocks: member }],
         }
-        let faulty = Faulty::new(drive, (40, BLOCK), &spec, &mut Stream::new(0, "faults")).expect("it fits");
+        let faulty = Faulty::new(Child::of(&system, drive), &spec, &mut Stream::new(0, "faults")).expect("it fits");
         tops.push(system.add(Box::new(faulty), &[drive]));
     }
     let array = RedundantArray::new(Level::Raid4, tops.clone(), &[(40, BLOCK); 3], &small()).expect("they fit");

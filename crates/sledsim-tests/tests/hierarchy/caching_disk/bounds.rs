@@ -20,7 +20,7 @@ fn the_configuration_of_hong_et_al_has_the_slots_and_the_room_that_follow_from_i
         let cache =
             build(&CachingDiskSpec { mems_bytes: Some(256 * MIB), segment_bytes, ..CachingDiskSpec::default() })
                 .expect("it fits");
-        (cache.slots(), cache.buffer_room())
+        (cache.slots(), (cache.buffer_segments(), cache.journal_headers()))
     };
     // 524,288 blocks in strides of a segment and a header; 31/32 of 2 MiB in segments, the rest in headers of 16 bytes and
     // bits.

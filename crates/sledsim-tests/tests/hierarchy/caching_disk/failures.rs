@@ -16,9 +16,8 @@ const SLOTS: u64 = 6;
 const DISK_BLOCKS: u64 = 12 * SEGMENT;
 
 fn add_faulty(system: &mut System, child: ComponentId, fault: &FaultSpec) -> ComponentId {
-    let Child { capacity_blocks, block_bytes, .. } = Child::of(system, child);
     let mut stream = Stream::new(1, "faults");
-    let faulty = Faulty::new(child, (capacity_blocks, block_bytes), fault, &mut stream).expect("it fits");
+    let faulty = Faulty::new(Child::of(system, child), fault, &mut stream).expect("it fits");
     system.add(Box::new(faulty), &[child])
 }
 

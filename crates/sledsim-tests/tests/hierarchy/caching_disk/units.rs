@@ -65,5 +65,5 @@ fn units_need_bits_of_valid_blocks() {
     let error = CachingDisk::new(&spec, Child::of(&system, mems), Child::of(&system, disk))
         .err()
         .expect("units need valid bits");
-    assert_eq!(error.to_string(), "units needs partial_write = true: segments are there in parts then");
+    assert_eq!(error.to_string(), "units needs partial_write = true: units fill segments in parts");
 }

@@ -222,7 +222,7 @@ impl CustomSpinDown for Timeout {
     fn ended(&mut self, now: Time, idle_ns: u64, modes: &[Mode]) -> Result<(), Stop> {
         assert!(idle_ns > 0 && now >= self.free + idle_ns && modes.len() > 1);
         if let Some(share) = &mut self.share {
-            share.weigh(&ladder(modes));
+            share.set_powers(&ladder(modes));
             share.learn(&ladder(modes), idle_ns);
         }
         Ok(())

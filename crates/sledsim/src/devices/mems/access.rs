@@ -241,7 +241,7 @@ impl MemsDevice {
         // No policy decides about the time before the first service.
         if !self.untouched() {
             self.last_regret_j = self.spin_down.regret_j(idle_ns);
-            self.spin_down.ended(idle_ns);
+            self.spin_down.record_idle(idle_ns);
         }
         moved.and_then(|(sled, wake_ns)| {
             self.sled = sled;

@@ -103,7 +103,7 @@ impl Mechanism for MemsDevice {
             let mut account = self.account.clone();
             self.trace.add_until(now, &mut account);
             // The part of a start-up that is still to come has not been spent, and an ideal policy would not save it.
-            let ahead_j = self.spin_down.ahead_j(STOPPED, self.trace.started().saturating_since(now));
+            let ahead_j = self.spin_down.return_part_j(STOPPED, self.trace.started().saturating_since(now));
             let regret_j = self.regret_j + (self.last_regret_j - ahead_j).max(0.0);
             return EnergyLedger { regret_j, ..account.ledger() };
         }
@@ -170,7 +170,7 @@ impl Powered for MemsDevice {
     fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
         self.trace.add_until(now, &mut self.account);
         let idle_ns = now.saturating_since(self.last.end);
-        if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
+        if now > self.last.end && (self.untouched() || self.spin_down.is_decided(idle_ns)) {
             let idle = self.idle_time(idle_ns, Some(idle_ns));
             self.last.add_idle(&mut self.account, idle);
         }

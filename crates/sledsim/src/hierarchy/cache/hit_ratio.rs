@@ -1,6 +1,6 @@
-//! Hit ratios without a device: a trace's requests as references to pages, and how many of them each cache would serve.
+//! Hit ratios of traces without a device: each request is a series of references to pages.
 //!
-//! Reads and writes count alike, and whatever is missed is brought in. Flushes touch no page. Pages of different devices are
+//! Reads and writes count alike, and a missed page is admitted. Flushes reference no page. Pages of different devices are
 //! different pages.
 
 use std::collections::HashMap;
@@ -15,53 +15,53 @@ use crate::plugin::ReplacementChoice;
 use crate::request::Op;
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
-/// Size of a page where neither the caller nor the trace's format gives one.
+/// Page size in bytes if neither the caller nor the trace's format gives one.
 const DEFAULT_PAGE_BYTES: u64 = 4096;
-/// References that go through a cache at a time.
+/// Number of references that are applied to one cache before the next.
 const BATCH_REFERENCES: usize = 32_768;
 
-/// A cache to try.
+/// A cache to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheSpec {
     /// Its policy.
     pub policy: ReplacementChoice,
-    /// Its size, 1 to [`MAX_SLOTS`].
+    /// Its size in pages, 1 to [`MAX_SLOTS`].
     pub pages: u64,
 }
 
-/// What a cache did with a trace.
+/// The result of one cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheHits {
     /// Its policy.
     pub policy: ReplacementChoice,
-    /// Its size.
+    /// Its size in pages.
     pub pages: u64,
-    /// References to pages that were in it.
+    /// References to pages that were in the cache.
     pub hits: u64,
     /// Hits among the references, 0 to 1.
     pub hit_ratio: f64,
-    /// Memory that the policy took.
+    /// Memory of the policy, bytes.
     pub memory_bytes: usize,
 }
 
-/// What the caches did with a trace.
+/// The results of all caches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HitRatios {
     /// The trace's format.
     pub format: &'static str,
     /// Requests of the trace.
     pub requests: u64,
-    /// Bad records passed over, as the options allowed.
+    /// Bad records skipped, as the options allowed.
     pub skipped: u64,
-    /// Size of a page.
+    /// Page size, bytes.
     pub page_bytes: u64,
-    /// Pages that the requests touch, each as often as it is touched.
+    /// References to pages.
     pub references: u64,
     /// Each cache, in the order given.
     pub caches: Vec<CacheHits>,
 }
 
-/// Why there are no hit ratios.
+/// An error of [`hit_ratios`].
 #[derive(Debug, thiserror::Error)]
 pub enum HitRatioError {
     /// The trace cannot be read.
@@ -73,24 +73,33 @@ pub enum HitRatioError {
     /// A custom policy failed.
     #[error(transparent)]
     Policy(Fault),
-    /// The caller wanted no more.
+    /// The caller has interrupted the run.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Numbers for the pages of several devices: page numbers below 2^32 within a region, and a number for each region in
-/// the order in which the regions appear. Memory is that of the regions, 2^32 pages each.
+/// 2^32 consecutive pages of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Region {
+    device: u32,
+    index: u64,
+}
+
+/// The keys of pages of several devices: a number for each region in order of appearance, and the page in the region. Memory grows
+/// with the number of regions.
 #[derive(Default)]
 struct Regions {
-    bases: HashMap<(u32, u64), u64>,
-    last: Option<((u32, u64), u64)>,
+    /// The first key of each region.
+    bases: HashMap<Region, u64>,
+    /// The last region and its first key.
+    last: Option<(Region, u64)>,
 }
 
 impl Regions {
     /// The key of a page.
     #[inline]
     fn key(&mut self, device: u32, page: u64) -> u64 {
-        let region = (device, page >> 32);
+        let region = Region { device, index: page >> 32 };
         let base = match self.last {
             Some((last, base)) if last == region => base,
             _ => self.base(region),
@@ -98,7 +107,8 @@ impl Regions {
         base | page & u64::from(u32::MAX)
     }
 
-    fn base(&mut self, region: (u32, u64)) -> u64 {
+    /// The first key of a region.
+    fn base(&mut self, region: Region) -> u64 {
         let next = (self.bases.len() as u64) << 32;
         let base = *self.bases.entry(region).or_insert(next);
         self.last = Some((region, base));
@@ -106,25 +116,32 @@ impl Regions {
     }
 }
 
-/// The references of a trace, some at a time.
+/// The rest of a request: pages `first` to `last` of a device.
+struct RestOfRequest {
+    device: u32,
+    first: u64,
+    last: u64,
+}
+
+/// The references of a trace, in batches.
 struct References<'a> {
     reader: &'a mut TraceReader,
     page_bytes: u64,
     regions: Regions,
-    /// What is left of the last request: device, next page, last page.
-    rest: Option<(u32, u64, u64)>,
+    /// Pages of the last request that have not been returned.
+    rest: Option<RestOfRequest>,
 }
 
 impl References<'_> {
-    /// The next references into `keys`; none at the end of the trace.
+    /// Replaces `keys` by the next references; by none at the end of the trace.
     fn fill(&mut self, keys: &mut Vec<u64>) -> Result<(), HitRatioError> {
         keys.clear();
         loop {
-            if let Some((device, first, last)) = self.rest.take() {
+            if let Some(RestOfRequest { device, first, last }) = self.rest.take() {
                 let end = last.min(first + (BATCH_REFERENCES - keys.len()) as u64 - 1);
                 keys.extend((first..=end).map(|page| self.regions.key(device, page)));
                 if end < last {
-                    self.rest = Some((device, end + 1, last));
+                    self.rest = Some(RestOfRequest { device, first: end + 1, last });
                 }
             }
             if keys.len() == BATCH_REFERENCES {
@@ -136,24 +153,26 @@ impl References<'_> {
             }
             let (first, last) = (offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes);
             if last - first >= PAGES_OF_A_REQUEST.most {
-                let (request, pages, most) = (self.reader.records(), last - first + 1, PAGES_OF_A_REQUEST.most);
+                let (request, pages, limit) = (self.reader.records(), last - first + 1, PAGES_OF_A_REQUEST.most);
                 let says = format!(
-                    ": request {request} of the trace touches {pages} pages of it, at most {most} are counted: take larger pages"
+                    ": request {request} of the trace has {pages} pages of this size; at most {limit} are supported: use larger pages"
                 );
                 return Err(Faults::from(Fault::of(Kind::Unsupported, "page_bytes", self.page_bytes).says(says)).into());
             }
-            self.rest = Some((device, first, last));
+            self.rest = Some(RestOfRequest { device, first, last });
         }
     }
 }
 
-/// Sends the rest of a trace through each of at least one cache, all empty at first, in one pass.
+/// Simulates caches on the rest of a trace in one pass. All caches are empty at first.
 ///
-/// `page_bytes` is at least 1; `None` means the page that the trace's format has, or else 4096 bytes. `keep_going` is called
-/// now and then with the number of requests read and the share of the trace read, 0 to 1, if that is known.
+/// `page_bytes` is at least 1; `None` selects the page size of the trace's format, or else 4096 bytes. `keep_going` is called
+/// repeatedly with the number of requests read and the share of the trace read, 0 to 1, if that is known; it returns false to
+/// interrupt.
 ///
 /// # Errors
-/// A size, a number or a parameter out of range, an error of [`TraceReader::next`], or `keep_going` returned false.
+/// There is no cache, a size or parameter is out of range, the trace has an error, a custom policy failed, or `keep_going` returned
+/// false.
 pub fn hit_ratios(
     reader: &mut TraceReader,
     page_bytes: Option<u64>,

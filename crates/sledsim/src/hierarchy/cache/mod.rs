@@ -1,4 +1,4 @@
-//! Caches: what they keep, how often a trace would find it there, and a cache over a component.
+//! Caches: replacement policies, hit ratios of traces, and a RAM cache over a component.
 
 pub mod hit_ratio;
 pub mod ram;

@@ -1,149 +1,154 @@
-//! The non-volatile buffer between MEMS and disk: segments on their way.
+//! The non-volatile buffer that segments pass on their way between MEMS and disk.
 //!
-//! Its segments outlive a power cut, and change only within one call of the component, together with what depends on them.
+//! Its segments survive a power cut. It changes only within one call of the component, together with the data that refers to it.
 
 use std::collections::VecDeque;
 
-use super::Layout;
+use super::layout::{Layout, Run};
 use crate::convert::to_u32;
 use crate::engine::Payload;
 
-/// What waits for room in the buffer.
+/// A fill or destage, by its id, that waits for space in the buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Awaiting {
+pub(super) enum Waiter {
     Fill(u64),
     Destage(u64),
 }
 
 /// A segment in the buffer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
-    /// Its number on the disk.
+pub(super) struct BufferedSegment {
     pub segment: u64,
-    /// First block and number of blocks that the disk must get before the buffer may forget them.
-    pub runs: Vec<(u32, u32)>,
+    /// Acknowledged blocks that the disk has to get before the segment can be dropped.
+    pub dirty: Vec<Run>,
     /// The bytes of the whole segment, in runs that hold data.
     bytes: Vec<u8>,
     in_use: bool,
 }
 
-/// Room for segments.
+/// The buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     layout: Layout,
-    held: Vec<Held>,
+    segments: Vec<BufferedSegment>,
+    /// Indices of `segments` that are not in use.
     free: Vec<u32>,
+    /// Segments that fit.
     capacity: u32,
-    awaiting: VecDeque<Awaiting>,
-    /// How often something had to wait for room, in the measurement window.
+    /// Fills and destages that wait for space, oldest first.
+    waiters: VecDeque<Waiter>,
+    /// Number of waits for space in the measurement window.
     pub stalls: u64,
 }
 
 impl Buffer {
-    /// Room for `capacity` segments.
+    /// A buffer for `capacity` segments.
     pub fn new(layout: Layout, capacity: u32) -> Self {
-        Self { layout, held: Vec::new(), free: Vec::new(), capacity, awaiting: VecDeque::new(), stalls: 0 }
+        Self { layout, segments: Vec::new(), free: Vec::new(), capacity, waiters: VecDeque::new(), stalls: 0 }
     }
 
+    /// Number of segments that fit.
     pub const fn capacity(&self) -> u32 {
         self.capacity
     }
 
-    /// Segments that it has room for.
-    pub fn room(&self) -> u32 {
-        self.capacity - to_u32(self.held.len() - self.free.len())
+    /// Number of segments that still fit.
+    pub fn space(&self) -> u32 {
+        self.capacity - to_u32(self.segments.len() - self.free.len())
     }
 
-    /// Room for a segment; where there is none, somebody waits for it.
-    pub fn take(&mut self, segment: u64, who: Awaiting) -> Option<u32> {
-        if self.room() == 0 {
+    /// Allocates space for a segment and returns its index. Without space, returns `None` and queues `waiter`.
+    pub fn allocate(&mut self, segment: u64, waiter: Waiter) -> Option<u32> {
+        if self.space() == 0 {
             self.stalls += 1;
-            self.awaiting.push_back(who);
+            self.waiters.push_back(waiter);
             return None;
         }
         let index = self.free.pop().unwrap_or_else(|| {
-            self.held.push(Held::default());
-            to_u32(self.held.len()) - 1
+            self.segments.push(BufferedSegment::default());
+            to_u32(self.segments.len()) - 1
         });
-        let held = &mut self.held[index as usize];
-        (held.segment, held.in_use) = (segment, true);
+        let entry = &mut self.segments[index as usize];
+        (entry.segment, entry.in_use) = (segment, true);
         Some(index)
     }
 
-    /// Who has waited longest, if there is room.
-    pub fn next(&mut self) -> Option<Awaiting> {
-        if self.room() == 0 {
+    /// Removes the oldest waiter if there is space.
+    pub fn next_waiter(&mut self) -> Option<Waiter> {
+        if self.space() == 0 {
             return None;
         }
-        self.awaiting.pop_front()
+        self.waiters.pop_front()
     }
 
-    /// No fill waits any more.
-    pub fn forget_fills(&mut self) {
-        self.awaiting.retain(|who| matches!(who, Awaiting::Destage(_)));
+    /// Removes all waiting fills.
+    pub fn cancel_fills(&mut self) {
+        self.waiters.retain(|waiter| matches!(waiter, Waiter::Destage(_)));
     }
 
-    pub fn held(&self, index: u32) -> &Held {
-        &self.held[index as usize]
+    /// The segment at an index.
+    pub fn get(&self, index: u32) -> &BufferedSegment {
+        &self.segments[index as usize]
     }
 
-    pub fn held_mut(&mut self, index: u32) -> &mut Held {
-        &mut self.held[index as usize]
+    /// The segment at an index.
+    pub fn get_mut(&mut self, index: u32) -> &mut BufferedSegment {
+        &mut self.segments[index as usize]
     }
 
-    /// Blocks of a segment from one on have come, or been written, in a run that holds data.
+    /// Stores blocks of a segment from block `first` on, in runs that hold data.
     pub fn write(&mut self, index: u32, first: u32, data: &Payload) {
-        let (held, size) = (&mut self.held[index as usize], self.layout.block_bytes as usize);
+        let (entry, size) = (&mut self.segments[index as usize], self.layout.block_bytes as usize);
         if let Some(data) = data.bytes() {
-            held.bytes.resize(self.layout.blocks(held.segment) as usize * size, 0);
-            held.bytes[first as usize * size..][..data.len()].copy_from_slice(data);
+            entry.bytes.resize(self.layout.blocks(entry.segment) as usize * size, 0);
+            entry.bytes[first as usize * size..][..data.len()].copy_from_slice(data);
         }
     }
 
-    /// Blocks of a segment from one on, in a run that holds data.
-    pub fn read(&self, index: u32, first: u32, blocks: u32) -> Payload {
-        let (held, size) = (&self.held[index as usize], self.layout.block_bytes as usize);
-        if held.bytes.is_empty() {
+    /// Blocks of a segment; [`Payload::NONE`] in runs without data.
+    pub fn read(&self, index: u32, run: Run) -> Payload {
+        let (entry, size) = (&self.segments[index as usize], self.layout.block_bytes as usize);
+        if entry.bytes.is_empty() {
             return Payload::NONE;
         }
-        Payload::of(&held.bytes[first as usize * size..][..blocks as usize * size])
+        Payload::of(&entry.bytes[run.first as usize * size..][..run.blocks as usize * size])
     }
 
-    /// Forgets a segment.
+    /// Drops a segment.
     pub fn release(&mut self, index: u32) {
-        let held = &mut self.held[index as usize];
-        debug_assert!(held.in_use, "who takes room in the buffer gives it back once");
-        held.runs.clear();
-        held.bytes.clear();
-        held.in_use = false;
+        let entry = &mut self.segments[index as usize];
+        debug_assert!(entry.in_use, "a buffered segment is released once");
+        entry.dirty.clear();
+        entry.bytes.clear();
+        entry.in_use = false;
         self.free.push(index);
     }
 
-    /// Its segments.
-    pub fn in_use(&self) -> impl Iterator<Item = &Held> {
-        self.held.iter().filter(|held| held.in_use)
+    /// The segments in the buffer.
+    pub fn in_use(&self) -> impl Iterator<Item = &BufferedSegment> {
+        self.segments.iter().filter(|entry| entry.in_use)
     }
 
-    /// Power is gone: nobody waits any more, and room is free again that was taken for what the disk need not get.
+    /// Removes all waiters, and all segments without dirty blocks.
     pub fn power_cut(&mut self) {
-        self.awaiting.clear();
-        for index in 0..to_u32(self.held.len()) {
-            if self.held(index).in_use && self.held(index).runs.is_empty() {
+        self.waiters.clear();
+        for index in self.indices_in_use() {
+            if self.get(index).dirty.is_empty() {
                 self.release(index);
             }
         }
     }
 
-    /// Its segments by their places.
-    pub fn places_in_use(&self) -> Vec<u32> {
-        (0..).zip(&self.held).filter(|(_, held)| held.in_use).map(|(index, _)| index).collect()
+    /// The indices of the segments in the buffer.
+    pub fn indices_in_use(&self) -> Vec<u32> {
+        (0..).zip(&self.segments).filter(|(_, entry)| entry.in_use).map(|(index, _)| index).collect()
     }
 
-    /// Whether its places are in use or free, and nobody waits while there is room.
-    pub fn is_sound(&self) -> bool {
+    /// Returns true if every index is either in use or free, and nothing waits while there is space.
+    pub fn is_consistent(&self) -> bool {
         let in_use = self.in_use().count();
-        in_use + self.free.len() == self.held.len()
-            && self.held.len() <= self.capacity as usize
-            && (self.room() == 0 || self.awaiting.is_empty())
+        in_use + self.free.len() == self.segments.len()
+            && self.segments.len() <= self.capacity as usize
+            && (self.space() == 0 || self.waiters.is_empty())
     }
 }

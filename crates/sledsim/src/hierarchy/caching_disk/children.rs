@@ -1,36 +1,45 @@
-//! The two components below a caching disk, MEMS and the disk, and what each access of them is for.
+//! The children of a caching disk, MEMS and the disk, and the accesses of them under way.
 
 use super::requests::Piece;
+use crate::convert::to_u32;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::common::Outstanding;
+use crate::hierarchy::common::{BlockRange, Outstanding};
 use crate::request::{Flags, Op, Padding, Request};
 
-/// What a request of its own to a child is for.
+/// The purpose of an access of a child.
 #[derive(Clone, Debug)]
 pub(super) enum Job {
-    /// MEMS access of a request from above whose blocks are all there, in one slot; what it writes.
+    /// MEMS access of a host request whose blocks are all valid in one slot; `data` is written.
     Hit { request: Request, slot: u32, data: Payload },
-    /// MEMS access of a piece in a slot; whether its blocks become valid.
+    /// MEMS access of a piece in a slot. A write makes its blocks valid if `validates`.
     Access { piece: Piece, slot: u32, validates: bool },
-    /// Disk access for a request from above, from which of its blocks on.
-    Direct { whole: u64, first: u32 },
-    /// Disk read of a segment.
-    Fill { transit: u64 },
-    /// MEMS write of a segment, or of parts of it.
-    Place { transit: u64 },
+    /// Disk access for a host request, from its block `first` on.
+    Direct { request_id: u64, first: u32 },
+    /// Disk read of a segment that is filled.
+    FillRead { fill: u64 },
+    /// MEMS write of a segment that is filled, or of parts of it.
+    FillWrite { fill: u64 },
     /// MEMS read of a changed segment.
-    Fetch { destage: u64 },
-    /// Disk write of a part of it.
-    Destage { destage: u64 },
+    DestageRead { destage: u64 },
+    /// Disk write of a part of a changed segment.
+    DestageWrite { destage: u64 },
     /// MEMS write of a header.
     Header { slot: u32 },
-    /// MEMS read of headers, from that block on.
+    /// MEMS read of headers, from block `lbn` on.
     Recover { lbn: u64 },
 }
 
-/// What was sent in the measurement window.
+impl Job {
+    /// Returns true if the access goes to the disk, not to MEMS.
+    #[inline]
+    const fn is_on_disk(&self) -> bool {
+        matches!(self, Self::Direct { .. } | Self::FillRead { .. } | Self::DestageWrite { .. })
+    }
+}
+
+/// Accesses of the children in the measurement window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct AccessCounts {
     pub fills: u64,
     pub filled_blocks: u64,
     pub destage_writes: u64,
@@ -38,7 +47,7 @@ pub(super) struct Sent {
     pub header_writes: u64,
 }
 
-/// MEMS and the disk, and what is under way there.
+/// MEMS, the disk, and the accesses under way.
 #[derive(Clone, Debug)]
 pub(super) struct Children {
     mems: ComponentId,
@@ -46,75 +55,74 @@ pub(super) struct Children {
     jobs: Outstanding<Job>,
     /// Accesses of the disk under way.
     disk_accesses: u32,
-    pub sent: Sent,
+    pub counts: AccessCounts,
 }
 
 impl Children {
     pub fn new(mems: ComponentId, disk: ComponentId) -> Self {
-        Self { mems, disk, jobs: Outstanding::default(), disk_accesses: 0, sent: Sent::default() }
+        Self { mems, disk, jobs: Outstanding::default(), disk_accesses: 0, counts: AccessCounts::default() }
     }
 
-    /// Sends a request that nobody above asked for as such.
-    pub fn send(&mut self, job: Job, op: Op, place: (u64, u32), data: Payload, context: &mut Context<'_>) {
-        let ((lbn, blocks), sent) = (place, &mut self.sent);
+    /// Sends an access that is not part of a single host request.
+    pub fn send(&mut self, job: Job, op: Op, range: BlockRange, data: Payload, context: &mut Context<'_>) {
+        let (counts, blocks) = (&mut self.counts, range.blocks());
         match job {
-            Job::Fill { .. } => {
-                (sent.fills, sent.filled_blocks) = (sent.fills + 1, sent.filled_blocks + u64::from(blocks));
+            Job::FillRead { .. } => {
+                counts.fills += 1;
+                counts.filled_blocks += blocks;
             }
-            Job::Destage { .. } => {
-                sent.destage_writes += 1;
-                sent.destaged_blocks += u64::from(blocks);
+            Job::DestageWrite { .. } => {
+                counts.destage_writes += 1;
+                counts.destaged_blocks += blocks;
             }
-            Job::Header { .. } => sent.header_writes += 1,
+            Job::Header { .. } => counts.header_writes += 1,
             _ => {}
         }
         let (arrival, flags, padding) = (context.now(), Flags::NONE, Padding::NONE);
+        let (lbn, blocks) = (range.from, to_u32(blocks));
         self.pass(job, Request { id: 0, arrival, lbn, blocks, op, flags, origin: 0, padding }, data, context);
     }
 
-    /// Sends a request on, now and with an id of its own. Whatever is written, something else is given up for it.
+    /// Sends a request now and with an id of its own. Writes are durable, because another copy is given up once they complete.
     #[inline]
     pub fn pass(&mut self, job: Job, request: Request, data: Payload, context: &mut Context<'_>) {
-        let to = match job {
-            Job::Direct { .. } | Job::Fill { .. } | Job::Destage { .. } => {
-                self.disk_accesses += 1;
-                self.disk
-            }
-            _ => self.mems,
+        let to = if job.is_on_disk() {
+            self.disk_accesses += 1;
+            self.disk
+        } else {
+            self.mems
         };
         let flags = if request.op == Op::Write { request.flags.with(Flags::DURABLE) } else { request.flags };
         let (id, arrival) = (self.jobs.insert(job), context.now());
         context.submit_with(to, Request { id, arrival, flags, ..request }, data);
     }
 
-    /// What a request was for that has come back.
+    /// Removes a completed access and returns its purpose.
     #[inline]
-    pub fn settle(&mut self, completion: &Completion) -> Job {
-        let job = self.jobs.remove(completion.request.id).expect("what comes back was sent, and comes back once");
-        if matches!(job, Job::Direct { .. } | Job::Fill { .. } | Job::Destage { .. }) {
-            self.disk_accesses -= 1;
-        }
+    pub fn complete(&mut self, completion: &Completion) -> Job {
+        let job = self.jobs.take(completion.request.id);
+        self.disk_accesses -= u32::from(job.is_on_disk());
         job
     }
 
-    /// Whether a child is MEMS.
+    /// Returns true if a child is MEMS.
     #[inline]
     pub fn is_mems(&self, child: ComponentId) -> bool {
         child == self.mems
     }
 
-    /// Whether the disk has nothing to do.
+    /// Returns true if no access of the disk is under way.
     pub const fn disk_is_idle(&self) -> bool {
         self.disk_accesses == 0
     }
 
-    /// How many accesses are under way.
-    pub fn under_way(&self) -> usize {
+    /// Number of accesses under way.
+    pub fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Nothing is under way any more.
-    pub fn forget(&mut self) {
+    /// Drops all accesses under way.
+    pub fn clear(&mut self) {
         self.jobs.clear();
         self.disk_accesses = 0;
     }

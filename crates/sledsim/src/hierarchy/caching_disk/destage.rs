@@ -1,310 +1,283 @@
-//! Destages: changed segments go from MEMS through the buffer to the disk, because they have to leave or to be ready for that.
+//! Destages: changed segments go from MEMS through the buffer to the disk, because they are evicted or flushed.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::buffer::{Awaiting, Buffer, Held};
+use super::buffer::{Buffer, BufferedSegment, Waiter};
 use super::children::{Children, Job};
+use super::layout::{Layout, Run};
 use super::requests::Piece;
 use super::table::Table;
-use super::Layout;
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::common::{BlockSet, Outstanding};
+use crate::hierarchy::common::{BlockRange, BlockSet, Outstanding};
 use crate::request::{Op, Request};
 
 /// A segment on its way to the disk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Destage {
     pub segment: u64,
-    /// First block and number of blocks of what goes to the disk.
-    runs: Vec<(u32, u32)>,
-    /// Where MEMS has its first block.
-    lbn: u64,
-    /// Blocks of it that MEMS could not read, or the disk not take.
-    pub lost: Vec<(u32, u32)>,
-    /// The transition of its slot that waits for it.
-    pub transit: Option<u64>,
-    /// Its place in the buffer.
-    held: Option<u32>,
+    /// The blocks that go to the disk.
+    dirty: Vec<Run>,
+    /// Address on MEMS of the first block of the segment.
+    mems_lbn: u64,
+    /// Blocks that MEMS could not read or the disk not write.
+    pub lost: Vec<Run>,
+    /// The fill of its slot that waits for it.
+    pub fill: Option<u64>,
+    /// The index of the segment in the buffer.
+    buffer_index: Option<u32>,
     /// Reads of MEMS under way, then writes of the disk.
-    left: u32,
-    /// Its slot, if it stays there.
-    pub stays_in: Option<u32>,
-    /// Pieces of it that wait until the disk has it.
-    pub waiters: Vec<Piece>,
+    accesses: u32,
+    /// The slot that keeps the segment, if it is flushed and not evicted.
+    pub flushed_slot: Option<u32>,
+    /// Pieces that wait until the disk has the segment.
+    pub waiting: Vec<Piece>,
 }
 
 impl Destage {
-    fn held(&self) -> u32 {
-        self.held.expect("what is read from MEMS or written to the disk has room in the buffer")
+    fn buffered(&self) -> u32 {
+        self.buffer_index.expect("a segment that is read from MEMS or written to the disk has space in the buffer")
     }
 }
 
-/// What comes of a step of a destage.
+/// The result of a step of a destage.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
-    /// It waits, or something of it is under way.
-    GoesOn,
-    /// It goes on, and the slot is free for this transition already.
-    Vacates(u64),
-    /// The disk has the segment, or never will: see [`Destager::end`].
+pub(super) enum DestageStep {
+    /// It waits, or an access is under way.
+    Continues,
+    /// It continues, but the slot is free for this fill already.
+    FreesSlot(u64),
+    /// All accesses have ended: [`Destager::end`] has to be called.
     Ends,
 }
 
-/// Every destage under way.
+/// All destages under way.
 #[derive(Clone, Debug)]
 pub(super) struct Destager {
     layout: Layout,
-    /// Whether a slot is free as soon as the buffer has its segment.
+    /// True if a slot is free as soon as the buffer has its segment.
     immediate_report: bool,
     destages: Outstanding<Destage>,
-    /// Segments that have no slot any more, or never got one, and that the disk does not have yet, with their destages.
-    leaving: BTreeMap<u64, u64>,
-    /// Destages that wait for the disk to have nothing else to do.
+    /// The destages of segments without a slot, by segment.
+    evicted: BTreeMap<u64, u64>,
+    /// Destages that wait for an idle disk, oldest first.
     deferred: VecDeque<u64>,
 }
 
 impl Destager {
     pub fn new(layout: Layout, immediate_report: bool) -> Self {
-        let (destages, leaving, deferred) = (Outstanding::default(), BTreeMap::new(), VecDeque::new());
-        Self { layout, immediate_report, destages, leaving, deferred }
+        let (destages, evicted, deferred) = (Outstanding::default(), BTreeMap::new(), VecDeque::new());
+        Self { layout, immediate_report, destages, evicted, deferred }
     }
 
-    /// Nothing is under way any more.
-    pub fn forget(&mut self) {
+    /// Drops all destages.
+    pub fn clear(&mut self) {
         self.destages.clear();
-        self.leaving.clear();
+        self.evicted.clear();
         self.deferred.clear();
     }
 
+    /// Number of destages under way.
     pub fn len(&self) -> usize {
         self.destages.len()
     }
 
-    /// The destage of a segment that MEMS does not have any more.
+    /// The destage of a segment without a slot.
     #[inline]
     pub fn find(&self, segment: u64) -> Option<u64> {
-        self.leaving.get(&segment).copied()
+        self.evicted.get(&segment).copied()
     }
 
-    fn at(&mut self, id: u64) -> &mut Destage {
-        self.destages.get_mut(id).expect("a destage ends when nothing of it is under way or waits")
-    }
-
-    /// All that is valid of a segment in a slot is to go to the disk: it leaves for the sake of a transition, or stays.
-    pub fn begin(&mut self, segment: u64, slot: u32, transit: Option<u64>, table: &Table) -> u64 {
-        let stays_in = transit.is_none().then_some(slot);
-        let (runs, lbn) = (table.runs(slot, segment), table.lbn(slot, 0));
-        let id = self.destages.insert(Destage { segment, runs, lbn, transit, stays_in, ..Destage::default() });
-        if stays_in.is_none() {
-            self.leaving.insert(segment, id);
+    /// Begins to destage the valid blocks of a segment in a slot, and returns the id. The segment is evicted for `fill`, or
+    /// flushed.
+    pub fn begin(&mut self, segment: u64, slot: u32, fill: Option<u64>, table: &Table) -> u64 {
+        let flushed_slot = fill.is_none().then_some(slot);
+        let (dirty, mems_lbn) = (table.valid_runs(slot, segment), table.lbn(slot, 0));
+        let id = self.destages.insert(Destage { segment, dirty, mems_lbn, fill, flushed_slot, ..Destage::default() });
+        if flushed_slot.is_none() {
+            self.evicted.insert(segment, id);
         }
         id
     }
 
-    /// A segment in the buffer will not get to MEMS: the disk has to get what was acknowledged of it.
-    pub fn owe(&mut self, held: u32, buffer: &mut Buffer) {
-        let Held { segment, ref runs, .. } = *buffer.held(held);
-        if runs.is_empty() {
-            buffer.release(held);
+    /// Destages the dirty blocks of a segment in the buffer that will not be written to MEMS; drops it if it has none.
+    pub fn destage_buffered(&mut self, index: u32, buffer: &mut Buffer) {
+        let BufferedSegment { segment, ref dirty, .. } = *buffer.get(index);
+        if dirty.is_empty() {
+            buffer.release(index);
             return;
         }
-        let runs = runs.clone();
-        let id = self.destages.insert(Destage { segment, runs, held: Some(held), ..Destage::default() });
-        self.leaving.insert(segment, id);
+        let dirty = dirty.clone();
+        let id = self.destages.insert(Destage { segment, dirty, buffer_index: Some(index), ..Destage::default() });
+        self.evicted.insert(segment, id);
         self.deferred.push_back(id);
     }
 
-    /// A segment that was to stay in its slot does not.
-    pub fn leave(&mut self, id: u64) {
-        let destage = self.at(id);
-        destage.stays_in = None;
-        let segment = destage.segment;
-        self.leaving.insert(segment, id);
+    /// Turns the destage of a flush into that of a segment without a slot.
+    pub fn lose_slot(&mut self, id: u64) {
+        let destage = &mut self.destages[id];
+        destage.flushed_slot = None;
+        self.evicted.insert(destage.segment, id);
     }
 
-    /// MEMS has failed before it was read.
-    pub fn lose(&mut self, id: u64) -> Step {
-        let destage = self.at(id);
-        destage.lost = std::mem::take(&mut destage.runs);
-        Step::Ends
+    /// Ends a destage that has not been read from a MEMS device that has failed: all its blocks are lost.
+    pub fn lose_all(&mut self, id: u64) -> DestageStep {
+        let destage = &mut self.destages[id];
+        destage.lost = std::mem::take(&mut destage.dirty);
+        DestageStep::Ends
     }
 
-    /// Reads a segment from MEMS, when the buffer has room for it.
-    pub fn fetch(&mut self, id: u64, buffer: &mut Buffer, children: &mut Children, context: &mut Context<'_>) -> Step {
-        let destage = self.at(id);
-        let (first, blocks) = span(&destage.runs);
-        if blocks == 0 {
-            // A write that failed changed it.
-            return Step::Ends;
-        }
-        if let Some(held) = buffer.take(destage.segment, Awaiting::Destage(id)) {
-            (destage.held, destage.left) = (Some(held), 1);
-            let place = (destage.lbn + u64::from(first), blocks);
-            children.send(Job::Fetch { destage: id }, Op::Read, place, Payload::NONE, context);
-        }
-        Step::GoesOn
-    }
-
-    /// The buffer has a segment from MEMS, or a part of it.
-    pub fn fetched(
+    /// Reads a segment from MEMS, or queues the destage for space in the buffer.
+    pub fn read_mems(
         &mut self,
         id: u64,
-        (completion, answer): (&Completion, &Payload),
         buffer: &mut Buffer,
         children: &mut Children,
         context: &mut Context<'_>,
-    ) -> Step {
-        let destage = self.at(id);
+    ) -> DestageStep {
+        let destage = &mut self.destages[id];
+        let read = Run::spanning(&destage.dirty);
+        if read.blocks == 0 {
+            // The slot became dirty by a write that failed.
+            return DestageStep::Ends;
+        }
+        if let Some(index) = buffer.allocate(destage.segment, Waiter::Destage(id)) {
+            (destage.buffer_index, destage.accesses) = (Some(index), 1);
+            let range = read.at(destage.mems_lbn);
+            children.send(Job::DestageRead { destage: id }, Op::Read, range, Payload::NONE, context);
+        }
+        DestageStep::Continues
+    }
+
+    /// Handles a read of MEMS: `data` is a segment or a part of it. An unreadable part is read again in halves, until the
+    /// unreadable blocks are found.
+    pub fn mems_read(
+        &mut self,
+        id: u64,
+        completion: &Completion,
+        data: &Payload,
+        buffer: &mut Buffer,
+        children: &mut Children,
+        context: &mut Context<'_>,
+    ) -> DestageStep {
+        let destage = &mut self.destages[id];
         let &Request { lbn, blocks, .. } = &completion.request;
-        let first = to_u32(lbn - destage.lbn);
+        let run = Run::new(to_u32(lbn - destage.mems_lbn), blocks);
         if completion.status == Status::Unreadable && blocks > 1 {
-            // Halves, until what can't be read is alone.
-            destage.left += 1;
-            let half = blocks / 2;
-            for place in [(lbn, half), (lbn + u64::from(half), blocks - half)] {
-                children.send(Job::Fetch { destage: id }, Op::Read, place, Payload::NONE, context);
+            destage.accesses += 1;
+            let (middle, end) = (lbn + u64::from(blocks / 2), lbn + u64::from(blocks));
+            for range in [BlockRange::new(lbn, middle), BlockRange::new(middle, end)] {
+                children.send(Job::DestageRead { destage: id }, Op::Read, range, Payload::NONE, context);
             }
-            return Step::GoesOn;
+            return DestageStep::Continues;
         }
         if completion.is_served() {
-            buffer.write(destage.held(), first, answer);
+            buffer.write(destage.buffered(), run.first, data);
         } else {
-            destage.lost.push((first, blocks));
+            destage.lost.push(run);
         }
-        destage.left -= 1;
-        if destage.left > 0 {
-            return Step::GoesOn;
+        destage.accesses -= 1;
+        if destage.accesses > 0 {
+            return DestageStep::Continues;
         }
-        self.fetched_all(id, buffer, children, context)
-    }
-
-    /// The buffer has what MEMS could read of a segment.
-    fn fetched_all(
-        &mut self,
-        id: u64,
-        buffer: &mut Buffer,
-        children: &mut Children,
-        context: &mut Context<'_>,
-    ) -> Step {
-        let immediate_report = self.immediate_report;
-        let destage = self.at(id);
         if !destage.lost.is_empty() {
-            // Of what was read only what is valid can be lost.
-            let there = without(&destage.runs, &destage.lost);
-            destage.lost = without(&destage.runs, &there);
-            destage.runs = there;
+            // Blocks between valid runs were read too, but cannot be lost.
+            let readable = subtract(&destage.dirty, &destage.lost);
+            destage.lost = subtract(&destage.dirty, &readable);
+            destage.dirty = readable;
         }
-        buffer.held_mut(destage.held()).runs.clone_from(&destage.runs);
-        if destage.runs.is_empty() {
-            return Step::Ends;
+        buffer.get_mut(destage.buffered()).dirty.clone_from(&destage.dirty);
+        if destage.dirty.is_empty() {
+            return DestageStep::Ends;
         }
-        if destage.transit.is_some() && !immediate_report {
-            // Somebody waits for it.
-            self.write_back(id, buffer, children, context);
-            return Step::GoesOn;
+        if destage.fill.is_some() && !self.immediate_report {
+            // A fill waits until the disk has it.
+            self.write_disk(id, buffer, children, context);
+            return DestageStep::Continues;
         }
-        let vacates = destage.transit.take().map_or(Step::GoesOn, Step::Vacates);
+        let step = destage.fill.take().map_or(DestageStep::Continues, DestageStep::FreesSlot);
         self.deferred.push_back(id);
-        vacates
+        step
     }
 
-    /// Writes segments to the disk for which nobody waits: while it has nothing else to do, or half of the buffer is in use.
+    /// Writes segments to the disk that no fill waits for, while the disk is idle or more than half of the buffer is in use.
     #[inline]
     pub fn write_deferred(&mut self, buffer: &Buffer, children: &mut Children, context: &mut Context<'_>) {
         while let Some(&id) = self.deferred.front() {
-            if !children.disk_is_idle() && buffer.room() * 2 >= buffer.capacity() {
+            if !children.disk_is_idle() && buffer.space() * 2 >= buffer.capacity() {
                 return;
             }
             self.deferred.pop_front();
-            self.write_back(id, buffer, children, context);
+            self.write_disk(id, buffer, children, context);
         }
     }
 
-    /// Writes a segment from the buffer to the disk.
-    fn write_back(&mut self, id: u64, buffer: &Buffer, children: &mut Children, context: &mut Context<'_>) {
-        let layout = self.layout;
-        let destage = self.at(id);
-        let lbn = layout.disk_lbn(destage.segment);
-        let held = destage.held();
-        let runs = &buffer.held(held).runs;
-        debug_assert_eq!(*runs, destage.runs, "the buffer keeps what the disk has to get");
-        destage.left = to_u32(runs.len());
-        for &(first, blocks) in runs {
-            let (place, data) = ((lbn + u64::from(first), blocks), buffer.read(held, first, blocks));
-            children.send(Job::Destage { destage: id }, Op::Write, place, data, context);
+    /// Writes the dirty blocks of a segment from the buffer to the disk.
+    fn write_disk(&mut self, id: u64, buffer: &Buffer, children: &mut Children, context: &mut Context<'_>) {
+        let destage = &mut self.destages[id];
+        let index = destage.buffered();
+        let dirty = &buffer.get(index).dirty;
+        debug_assert_eq!(*dirty, destage.dirty, "the buffer keeps the blocks that the disk has to get");
+        destage.accesses = to_u32(dirty.len());
+        for &run in dirty {
+            let (range, data) = (self.layout.disk_range(destage.segment, run), buffer.read(index, run));
+            children.send(Job::DestageWrite { destage: id }, Op::Write, range, data, context);
         }
     }
 
-    /// The disk has a part of a segment, or never will.
-    pub fn destaged(&mut self, id: u64, completion: &Completion) -> Step {
-        let layout = self.layout;
-        let destage = self.at(id);
-        let lbn = layout.disk_lbn(destage.segment);
+    /// Handles a write of the disk.
+    pub fn disk_written(&mut self, id: u64, completion: &Completion) -> DestageStep {
+        let destage = &mut self.destages[id];
         if !completion.is_served() {
-            destage.lost.push((to_u32(completion.request.lbn - lbn), completion.request.blocks));
+            let first = to_u32(completion.request.lbn - self.layout.disk_lbn(destage.segment));
+            destage.lost.push(Run::new(first, completion.request.blocks));
         }
-        destage.left -= 1;
-        if destage.left == 0 {
-            Step::Ends
+        destage.accesses -= 1;
+        if destage.accesses == 0 {
+            DestageStep::Ends
         } else {
-            Step::GoesOn
+            DestageStep::Continues
         }
     }
 
-    /// A destage is over: the buffer forgets its segment.
+    /// Removes a destage and its segment in the buffer, and returns it.
     pub fn end(&mut self, id: u64, buffer: &mut Buffer) -> Destage {
-        let destage = self.destages.remove(id).expect("a destage ends once");
-        if let Some(held) = destage.held {
-            buffer.release(held);
+        let destage = self.destages.take(id);
+        if let Some(index) = destage.buffer_index {
+            buffer.release(index);
         }
-        if destage.stays_in.is_none() {
-            let left = self.leaving.remove(&destage.segment);
-            debug_assert_eq!(left, Some(id), "a segment does not leave again before it has left");
+        if destage.flushed_slot.is_none() {
+            let evicted = self.evicted.remove(&destage.segment);
+            debug_assert_eq!(evicted, Some(id), "a segment without a slot has one destage");
         }
         destage
     }
 
-    /// Lets a piece of a segment wait until the disk has it; gives it back, with its place in the buffer, if that has what the
-    /// piece reads and `may_answer`.
-    pub fn join(&mut self, id: u64, piece: Piece, buffer: &Buffer, may_answer: bool) -> Option<(u32, Piece)> {
-        let (first, end) = (piece.offset, piece.offset + piece.blocks);
-        let holds = |held: &u32| {
-            let runs = &buffer.held(*held).runs;
-            runs.iter().any(|&(from, blocks)| from <= first && end <= from + blocks)
-        };
-        let destage = self.at(id);
-        match destage.held.filter(holds) {
-            Some(held) if may_answer && piece.op == Op::Read => Some((held, piece)),
-            _ => {
-                destage.waiters.push(piece);
-                None
-            }
-        }
+    /// Returns the index in the buffer of the segment of a destage if it holds all blocks of a piece.
+    pub fn readable_in_buffer(&self, id: u64, piece: &Piece, buffer: &Buffer) -> Option<u32> {
+        let holds = |&index: &u32| buffer.get(index).dirty.iter().any(|run| run.contains(piece.run()));
+        self.destages[id].buffer_index.filter(holds)
     }
 
-    /// Whether every destage but those that stay, of which there are so many, is that of a segment that leaves.
-    pub fn is_sound(&self, staying: usize) -> bool {
-        self.destages.len() == self.leaving.len() + staying && self.deferred.len() <= self.destages.len()
+    /// Queues a piece until the disk has the segment of a destage.
+    pub fn wait(&mut self, id: u64, piece: Piece) {
+        self.destages[id].waiting.push(piece);
+    }
+
+    /// Returns true if every destage is listed as evicted, except `flushes` flushes.
+    pub fn is_consistent(&self, flushes: usize) -> bool {
+        self.destages.len() == self.evicted.len() + flushes && self.deferred.len() <= self.destages.len()
     }
 }
 
-/// From the first block of the first run to the last block of the last.
-pub(super) fn span(runs: &[(u32, u32)]) -> (u32, u32) {
-    match (runs.first(), runs.last()) {
-        (Some(&(first, _)), Some(&(last, blocks))) => (first, last + blocks - first),
-        _ => (0, 0),
-    }
-}
-
-/// What is left of runs of blocks without others.
-fn without(runs: &[(u32, u32)], others: &[(u32, u32)]) -> Vec<(u32, u32)> {
+/// The blocks of `runs` that are not in `removed`.
+fn subtract(runs: &[Run], removed: &[Run]) -> Vec<Run> {
     let mut set = BlockSet::default();
-    for &(first, blocks) in runs {
-        set.insert(u64::from(first), u64::from(first + blocks));
+    for run in runs {
+        set.insert(u64::from(run.first), u64::from(run.end()));
     }
-    for &(first, blocks) in others {
-        set.remove(u64::from(first), u64::from(first + blocks));
+    for run in removed {
+        set.remove(u64::from(run.first), u64::from(run.end()));
     }
-    set.ranges().map(|(from, to)| (to_u32(from), to_u32(to - from))).collect()
+    set.ranges().map(|(from, to)| Run::between(to_u32(from), to_u32(to))).collect()
 }

@@ -1,69 +1,77 @@
-//! Accesses of the disk for requests from above that do not go through MEMS: sequential streams, and what MEMS can't serve.
+//! Disk accesses of host requests that do not go through MEMS: sequential streams, and requests that MEMS cannot serve.
 //!
-//! Nothing of the segments concerned is on MEMS or in the buffer, or MEMS has the same as the disk. As long as such a write is
-//! under way, none of its segments comes to MEMS.
+//! Their segments are neither on MEMS nor in the buffer, or MEMS has the same content as the disk. While such a write is under
+//! way, none of its segments is admitted to MEMS.
 
 use std::collections::BTreeMap;
 
 use super::children::{Children, Job};
+use super::layout::Layout;
 use super::requests::Piece;
-use super::Layout;
 use crate::engine::{Completion, Context};
-use crate::request::{Op, Request};
+use crate::hierarchy::common::BlockRange;
+use crate::request::Op;
 
-/// Writes of the disk under way in a segment.
+/// Disk writes under way in a segment.
 #[derive(Clone, Debug, Default)]
-struct Writing {
+struct SegmentWrites {
     writes: u32,
-    /// Pieces that wait until there are none.
-    waiters: Vec<Piece>,
+    /// Pieces that wait for the end of the writes.
+    waiting: Vec<Piece>,
 }
 
-/// Disk writes that do not go through MEMS, by segment.
+/// Disk accesses that do not go through MEMS.
 #[derive(Clone, Debug)]
-pub(super) struct Direct {
+pub(super) struct DirectAccesses {
     layout: Layout,
-    writing: BTreeMap<u64, Writing>,
+    /// Writes under way, by segment.
+    writes: BTreeMap<u64, SegmentWrites>,
 }
 
-impl Direct {
+impl DirectAccesses {
     pub fn new(layout: Layout) -> Self {
-        Self { layout, writing: BTreeMap::new() }
+        Self { layout, writes: BTreeMap::new() }
     }
 
-    /// A piece, perhaps of several segments, goes to the disk.
+    /// Drops all accesses.
+    pub fn clear(&mut self) {
+        self.writes.clear();
+    }
+
+    /// Sends a piece, which may reach over several segments, to the disk.
     pub fn send(&mut self, piece: Piece, children: &mut Children, context: &mut Context<'_>) {
-        let request = piece.request(self.layout.disk_lbn(piece.segment) + u64::from(piece.offset), context);
+        let request = piece.child_request(self.layout.disk_lbn(piece.segment) + u64::from(piece.offset), context);
         if piece.op == Op::Write {
-            for segment in self.layout.segments(request.lbn, request.end_lbn()) {
-                self.writing.entry(segment).or_default().writes += 1;
+            for segment in self.layout.segments(BlockRange::new(request.lbn, request.end_lbn())) {
+                self.writes.entry(segment).or_default().writes += 1;
             }
         }
-        children.pass(Job::Direct { whole: piece.whole, first: piece.first }, request, piece.data, context);
+        let job = Job::Direct { request_id: piece.request_id, first: piece.first };
+        children.pass(job, request, piece.data, context);
     }
 
-    /// The disk has served a piece, or could not: gives back the pieces that go on.
-    pub fn done(&mut self, completion: &Completion) -> Vec<Piece> {
-        let request: &Request = &completion.request;
-        let mut freed = Vec::new();
+    /// Handles the end of an access. Returns the pieces that waited for it.
+    pub fn complete(&mut self, completion: &Completion) -> Vec<Piece> {
+        let request = &completion.request;
+        let mut released = Vec::new();
         if request.op == Op::Write {
-            for segment in self.layout.segments(request.lbn, request.end_lbn()) {
-                let writing = self.writing.get_mut(&segment).expect("a write is noted until it comes back");
-                writing.writes -= 1;
-                if writing.writes == 0 {
-                    freed.append(&mut writing.waiters);
-                    self.writing.remove(&segment);
+            for segment in self.layout.segments(BlockRange::new(request.lbn, request.end_lbn())) {
+                let writes = self.writes.get_mut(&segment).expect("a write is listed until it completes");
+                writes.writes -= 1;
+                if writes.writes == 0 {
+                    released.append(&mut writes.waiting);
+                    self.writes.remove(&segment);
                 }
             }
         }
-        freed
+        released
     }
 
-    /// Lets a piece wait for writes of the disk in its segment, if there are any; gives it back if there are none.
-    pub fn join(&mut self, piece: Piece) -> Result<(), Piece> {
-        match self.writing.get_mut(&piece.segment) {
-            Some(writing) => {
-                writing.waiters.push(piece);
+    /// Queues a piece for the end of the writes in its segment; returns it if there are none.
+    pub fn wait_for_writes(&mut self, piece: Piece) -> Result<(), Piece> {
+        match self.writes.get_mut(&piece.segment) {
+            Some(writes) => {
+                writes.waiting.push(piece);
                 Ok(())
             }
             None => Err(piece),

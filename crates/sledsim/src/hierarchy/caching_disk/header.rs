@@ -1,42 +1,41 @@
-//! The header of a segment on MEMS: one block before its data that says which segment of the disk it is, and which of its
-//! blocks are valid.
+//! The header of a segment on MEMS: a block before its data with the number of the segment and its valid blocks.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! | --- | --- |
 //! | 8 | [`MAGIC`] |
 //! | 8 | number of the segment, little-endian |
-//! | to the last 4 | a bit for each block that is valid |
-//! | 4 | CRC-32 of the rest |
+//! | to the last 4 | a bit for each block, set if it is valid, lowest first |
+//! | 4 | CRC-32 of the bytes before |
 
 use flate2::Crc;
 
 use crate::engine::Payload;
 
-/// What a header begins with.
+/// The first bytes of a header.
 pub const MAGIC: [u8; 8] = *b"MCD-SEGM";
 
-/// Bytes of a header that are not bits.
+/// Bytes of a header besides the bits of valid blocks.
 const FIXED_BYTES: usize = 8 + 8 + 4;
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Number of the segment on the disk.
     pub segment: u64,
-    /// Bits of valid blocks, 64 to a word, lowest first.
+    /// The bits of valid blocks, 64 to a word, lowest first.
     pub valid: Vec<u64>,
 }
 
 impl Header {
-    /// Of a segment whose `blocks` blocks are all valid.
-    pub fn whole(segment: u64, blocks: u32) -> Self {
+    /// The header of a segment whose `blocks` blocks are all valid.
+    pub fn all_valid(segment: u64, blocks: u32) -> Self {
         let word = |first: u32| u64::MAX >> (64 - (blocks - first).min(64));
         Self { segment, valid: (0..blocks).step_by(64).map(word).collect() }
     }
 }
 
-/// Most blocks of a segment whose bits fit a header of one block.
-pub(super) const fn most_blocks(block_bytes: u32) -> u64 {
+/// The largest number of blocks of a segment whose bits fit in a header of one block.
+pub(super) const fn max_blocks(block_bytes: u32) -> u64 {
     (block_bytes as u64).saturating_sub(FIXED_BYTES as u64) * 8
 }
 
@@ -46,8 +45,8 @@ fn checksum(bytes: &[u8]) -> [u8; 4] {
     crc.sum().to_le_bytes()
 }
 
-/// The block of a header; of a slot that holds nothing a block of zeroes.
-pub(super) fn block(header: Option<&Header>, block_bytes: u32) -> Payload {
+/// The block with a header; a block of zeroes for an empty slot.
+pub(super) fn encode(header: Option<&Header>, block_bytes: u32) -> Payload {
     let mut bytes = vec![0; block_bytes as usize];
     if let Some(header) = header {
         let end = bytes.len() - 4;
@@ -61,8 +60,8 @@ pub(super) fn block(header: Option<&Header>, block_bytes: u32) -> Payload {
     Payload::of(&bytes)
 }
 
-/// The header in a block, if it is one; `words` of valid bits.
-pub(super) fn parse(bytes: &[u8], words: usize) -> Option<Header> {
+/// The header in a block, with `words` words of valid bits; `None` if the block is not an intact header.
+pub(super) fn decode(bytes: &[u8], words: usize) -> Option<Header> {
     let end = bytes.len().checked_sub(4)?;
     if bytes.get(..8)? != MAGIC || bytes[end..] != checksum(&bytes[..end]) {
         return None;
@@ -78,19 +77,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_read_as_it_was_written_and_not_when_a_bit_has_changed() {
-        // As many bits as fit a block of 512 bytes: 492 bytes of them.
+    fn headers_round_trip_and_flipped_bits_are_detected() {
+        // As many bits as fit in a block of 512 bytes.
         let valid: Vec<u64> = (0..61).map(|word| 0x0123_4567_89ab_cdef_u64.rotate_left(word)).collect();
         let header = Header { segment: 1 << 40 | 77, valid };
-        assert_eq!(most_blocks(512), 492 * 8);
-        let block = block(Some(&header), 512);
+        assert_eq!(max_blocks(512), 492 * 8);
+        let block = encode(Some(&header), 512);
         let bytes = block.bytes().expect("bytes");
-        assert_eq!(parse(bytes, 61), Some(header));
+        assert_eq!(decode(bytes, 61), Some(header));
         for bit in 0..512 * 8 {
             let mut damaged = bytes.to_vec();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(parse(&damaged, 61), None, "bit {bit}");
+            assert_eq!(decode(&damaged, 61), None, "bit {bit}");
         }
-        assert_eq!(parse(super::block(None, 512).bytes().expect("bytes"), 61), None);
+        assert_eq!(decode(encode(None, 512).bytes().expect("bytes"), 61), None);
     }
 }

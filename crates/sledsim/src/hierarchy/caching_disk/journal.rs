@@ -1,54 +1,69 @@
 //! The non-volatile journal of headers that are newer than those on MEMS.
 //!
-//! It outlives a power cut, and changes only within one call of the component, together with what depends on it.
+//! It survives a power cut. It changes only within one call of the component, together with the data that refers to it.
 
 use super::children::{Children, Job};
 use super::header::{self, Header};
-use super::table::{Slot, Table, AT_REST, NO_ENTRY};
-use super::Layout;
+use super::layout::Layout;
+use super::table::{Slot, Table, NO_ENTRY, NO_FILL};
 use crate::convert::to_u32;
 use crate::engine::{Context, Payload};
+use crate::hierarchy::common::BlockRange;
 use crate::request::Op;
 
-/// Headers on their way to MEMS at once.
-const MOST_WRITES: u32 = 4;
+/// The largest number of headers that are written to MEMS at once.
+const MAX_WRITES: u32 = 4;
 
-/// A header that counts in place of the one on MEMS.
+/// A header that replaces the one on MEMS.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// The place on MEMS.
+    /// Its frame on MEMS.
     pub frame: u32,
     /// Its slot.
     pub slot: u32,
-    /// The header; none where nothing is there. Kept in runs that hold data.
+    /// The header; `None` if the frame is empty, and in runs without data.
     pub header: Option<Header>,
-    /// What is under way that will change it, and needs it until then.
+    /// Number of operations under way that will change it. An entry with claims is not written to MEMS.
     claims: u32,
-    /// Whether it has changed since it was last sent to MEMS.
+    /// True if it has changed since it was last sent to MEMS.
     changed: bool,
 }
 
-/// Headers that are newer than those on MEMS.
+/// The journal.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     layout: Layout,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
     capacity: u32,
-    /// Where the search for entries to write to MEMS goes on.
-    hand: u32,
-    /// Bits of the entries without claims.
+    /// The entry at which the next search for an entry to write begins.
+    next_search: u32,
+    /// A bit for each entry, set if it has no claims.
     unclaimed: Vec<u64>,
-    /// Headers on their way to MEMS.
+    /// Writes of headers to MEMS under way.
     writes: u32,
 }
 
 impl Journal {
-    /// Room for `capacity` headers.
+    /// A journal for `capacity` headers.
     pub fn new(layout: Layout, capacity: u32) -> Self {
-        Self { layout, entries: Vec::new(), free: Vec::new(), capacity, hand: 0, unclaimed: Vec::new(), writes: 0 }
+        Self {
+            layout,
+            entries: Vec::new(),
+            free: Vec::new(),
+            capacity,
+            next_search: 0,
+            unclaimed: Vec::new(),
+            writes: 0,
+        }
     }
 
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.layout, self.capacity);
+    }
+
+    /// Number of headers that fit.
     pub const fn capacity(&self) -> u32 {
         self.capacity
     }
@@ -61,20 +76,20 @@ impl Journal {
         self.len() == self.capacity
     }
 
-    /// Whether so many are in it that some should go to MEMS.
+    /// Returns true if headers should be written to MEMS to free entries.
     #[inline]
-    fn is_crowded(&self) -> bool {
+    fn is_nearly_full(&self) -> bool {
         self.len() * 4 > self.capacity * 3
     }
 
     #[inline]
     fn entry_mut(&mut self, index: u32) -> &mut Entry {
-        self.entries[index as usize].as_mut().expect("a slot has an entry until MEMS has its header")
+        self.entries[index as usize].as_mut().expect("the slot has a journal entry")
     }
 
-    /// Makes sure of an entry for a slot that has this header now, and of a claim on it; false if there is no room.
+    /// Adds a claim on the entry of a slot. A new entry begins with `header`. Returns false if the journal has no space for it.
     pub fn claim(&mut self, slot: u32, header: Option<Header>, table: &mut Table) -> bool {
-        let &Slot { entry: index, frame, .. } = table.slot(slot);
+        let &Slot { journal_entry: index, frame, .. } = table.slot(slot);
         if index != NO_ENTRY {
             self.entry_mut(index).claims += 1;
             self.unclaimed[index as usize / 64] &= !(1 << (index % 64));
@@ -90,45 +105,45 @@ impl Journal {
             to_u32(self.entries.len()) - 1
         });
         self.entries[index as usize] = entry;
-        table.set_entry(slot, index);
+        table.set_journal_entry(slot, index);
         true
     }
 
-    /// A claim less on the entry of a slot.
-    pub fn unclaim(&mut self, slot: &Slot) {
-        let entry = self.entry_mut(slot.entry);
+    /// Removes a claim on the entry of a slot.
+    pub fn release(&mut self, slot: &Slot) {
+        let entry = self.entry_mut(slot.journal_entry);
         entry.claims -= 1;
         if entry.claims == 0 {
-            self.unclaimed[slot.entry as usize / 64] |= 1 << (slot.entry % 64);
+            self.unclaimed[slot.journal_entry as usize / 64] |= 1 << (slot.journal_entry % 64);
         }
     }
 
-    /// Another header of a slot counts from now on; there is a claim on its entry.
+    /// Changes the header of a slot, which has a claim on its entry.
     pub fn set(&mut self, slot: &Slot, header: Option<Header>) {
-        let entry = self.entry_mut(slot.entry);
-        debug_assert!(entry.claims > 0, "who changes a header has claimed its entry");
+        let entry = self.entry_mut(slot.journal_entry);
+        debug_assert!(entry.claims > 0, "only headers with a claim change");
         (entry.header, entry.changed) = (header, true);
     }
 
-    /// Forgets the entry of a slot: MEMS has that header, or a newer one.
-    pub fn drop(&mut self, slot: u32, table: &mut Table) {
-        let index = table.set_entry(slot, NO_ENTRY);
+    /// Removes the entry of a slot. MEMS has the same header or a newer one.
+    pub fn remove(&mut self, slot: u32, table: &mut Table) {
+        let index = table.set_journal_entry(slot, NO_ENTRY);
         let entry = self.entries[index as usize].take();
-        debug_assert!(entry.is_some(), "a slot has an entry until MEMS has its header");
+        debug_assert!(entry.is_some(), "the slot has a journal entry");
         self.unclaimed[index as usize / 64] &= !(1 << (index % 64));
         self.free.push(index);
     }
 
-    /// The next entry without claims that `may_go` to MEMS, from where the last search ended.
-    fn next(&mut self, may_go: impl Fn(&Entry) -> bool) -> Option<u32> {
-        let may_go = |at: &u32| self.entries[*at as usize].as_ref().is_some_and(&may_go);
-        let found = self.unclaimed_in(self.hand, u32::MAX).find(may_go);
-        let found = found.or_else(|| self.unclaimed_in(0, self.hand).find(may_go))?;
-        self.hand = found + 1;
+    /// The next entry without claims that matches `can_write`, from where the last search ended.
+    fn next(&mut self, can_write: impl Fn(&Entry) -> bool) -> Option<u32> {
+        let can_write = |at: &u32| self.entries[*at as usize].as_ref().is_some_and(&can_write);
+        let found = self.unclaimed_in(self.next_search, u32::MAX).find(can_write);
+        let found = found.or_else(|| self.unclaimed_in(0, self.next_search).find(can_write))?;
+        self.next_search = found + 1;
         Some(found)
     }
 
-    /// Entries without claims, from one to before another.
+    /// The entries without claims from `from` up to but not including `to`.
     fn unclaimed_in(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
         let words = self.unclaimed.iter().enumerate().skip(from as usize / 64);
         let all = words.flat_map(|(index, &word)| {
@@ -141,40 +156,41 @@ impl Journal {
         all.skip_while(move |&at| at < from).take_while(move |&at| at < to)
     }
 
-    /// Headers go to MEMS while it is crowded.
+    /// Writes headers to MEMS while the journal is nearly full.
     #[inline]
-    pub fn write(&mut self, table: &mut Table, children: &mut Children, context: &mut Context<'_>) {
-        while self.is_crowded() && self.writes < MOST_WRITES {
-            let may_go = |entry: &Entry| {
+    pub fn write_headers(&mut self, table: &mut Table, children: &mut Children, context: &mut Context<'_>) {
+        while self.is_nearly_full() && self.writes < MAX_WRITES {
+            let can_write = |entry: &Entry| {
                 let slot = table.slot(entry.slot);
-                slot.writes == 0 && slot.transit == AT_REST
+                slot.writes == 0 && slot.fill == NO_FILL
             };
-            // Where none may go, whoever is at work on one of them ends with a look here.
-            let Some(index) = self.next(may_go) else { break };
+            // Without such an entry, the operations under way call this again when they end.
+            let Some(index) = self.next(can_write) else { break };
             self.writes += 1;
             let (layout, entry) = (self.layout, self.entry_mut(index));
             entry.changed = false;
             let data = match context.holds_data() {
-                true => header::block(entry.header.as_ref(), layout.block_bytes),
+                true => header::encode(entry.header.as_ref(), layout.block_bytes),
                 false => Payload::NONE,
             };
-            table.write_header(entry.slot);
-            let place = (layout.header_lbn(entry.frame), 1);
-            children.send(Job::Header { slot: entry.slot }, Op::Write, place, data, context);
+            table.begin_header_write(entry.slot);
+            let lbn = layout.header_lbn(entry.frame);
+            let job = Job::Header { slot: entry.slot };
+            children.send(job, Op::Write, BlockRange::new(lbn, lbn + 1), data, context);
         }
     }
 
-    /// MEMS has the header that was sent to it last for a slot.
-    pub fn written(&mut self, slot: u32, table: &mut Table) {
+    /// Handles the end of the write of a slot's header.
+    pub fn header_written(&mut self, slot: u32, table: &mut Table) {
         self.writes -= 1;
-        table.end(slot, Op::Write);
-        let entry = self.entry_mut(table.slot(slot).entry);
+        table.end_access(slot, Op::Write);
+        let entry = self.entry_mut(table.slot(slot).journal_entry);
         if !entry.changed && entry.claims == 0 {
-            self.drop(slot, table);
+            self.remove(slot, table);
         }
     }
 
-    /// Power is gone: nothing is under way any more.
+    /// Drops all claims and writes under way.
     pub fn power_cut(&mut self) {
         self.writes = 0;
         for (index, entry) in self.entries.iter_mut().enumerate() {
@@ -185,33 +201,34 @@ impl Journal {
         }
     }
 
-    /// Its entries.
+    /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()
     }
 
-    /// Finds the slots anew that have its entries.
+    /// Connects the entries to the slots of their frames.
     pub fn restore(&mut self, table: &mut Table) {
         let slots = table.slots_of_frames();
         for (index, entry) in (0..).zip(&mut self.entries) {
             if let Some(entry) = entry {
                 entry.slot = slots[entry.frame as usize];
-                table.set_entry(entry.slot, index);
+                table.set_journal_entry(entry.slot, index);
             }
         }
     }
 
-    /// Whether its places are entries or free, each entry is that of its slot, and those without claims are known.
-    pub fn is_sound(&self, table: &Table) -> bool {
+    /// Returns true if every index is either an entry or free, each slot refers to its entry, and the bits of entries without
+    /// claims are right.
+    pub fn is_consistent(&self, table: &Table) -> bool {
         let is_unclaimed = |index: u32| self.unclaimed[index as usize / 64] >> (index % 64) & 1 == 1;
-        let right = |(index, entry): (u32, &Option<Entry>)| match entry {
+        let is_right = |(index, entry): (u32, &Option<Entry>)| match entry {
             Some(entry) => {
-                let &Slot { entry: known, frame, .. } = table.slot(entry.slot);
-                (known, frame, is_unclaimed(index)) == (index, entry.frame, entry.claims == 0)
+                let &Slot { journal_entry, frame, .. } = table.slot(entry.slot);
+                (journal_entry, frame, is_unclaimed(index)) == (index, entry.frame, entry.claims == 0)
             }
             None => !is_unclaimed(index),
         };
         let entries = self.entries().count();
-        to_u32(entries) == self.len() && entries <= self.capacity as usize && (0..).zip(&self.entries).all(right)
+        to_u32(entries) == self.len() && entries <= self.capacity as usize && (0..).zip(&self.entries).all(is_right)
     }
 }

@@ -1,195 +1,206 @@
-//! Requests from above and their pieces, one for each segment: what comes of all pieces of a request comes of it.
+//! Host requests under way and their pieces, one for each segment.
 
-use super::statistics::{Met, HIT, MISS, READ_BUFFER};
+use super::layout::Run;
+use super::statistics::{RequestCounts, RequestPath};
 use crate::convert::to_u32;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::common::{completion_of_part, Outstanding, SplitRequest};
+use crate::hierarchy::common::{completion_of_part, BlockRange, Outstanding, SplitRequest};
 use crate::request::{Flags, Op, Padding, Request};
 use crate::service::Service;
 
-/// A request from above.
+/// A host request under way.
 #[derive(Clone, Debug)]
-struct Whole {
+struct HostRequest {
     split: SplitRequest,
-    /// The longest way that a piece took so far.
-    path: u8,
+    /// The slowest path of a piece so far.
+    path: RequestPath,
 }
 
-/// What of a request lies in one segment, or a part of that.
+/// The part of a host request in one segment, or a part of that. Pieces that go to the disk directly may reach over several
+/// segments.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    pub whole: u64,
+    /// Id of the host request.
+    pub request_id: u64,
     pub segment: u64,
-    /// First of its blocks in the request.
+    /// Index of its first block in the request.
     pub first: u32,
-    /// First of its blocks in the segment.
+    /// Index of its first block in the segment.
     pub offset: u32,
     pub blocks: u32,
     pub op: Op,
     pub flags: Flags,
     pub origin: u32,
     pub padding: Padding,
-    /// Whether the replacement policy has heard of it.
-    pub noted: bool,
-    /// Whether the replacement policy wants its segment, as far as it was asked.
-    pub wanted: bool,
-    /// What is written.
+    /// True once it was counted as hit or miss; the replacement policy is called for it once.
+    pub is_counted: bool,
+    /// True once the replacement policy has admitted its segment.
+    pub is_admitted: bool,
+    /// The data to write.
     pub data: Payload,
 }
 
 impl Piece {
-    /// Blocks `from` to `to` of a request, in a segment that begins at block `start` of the disk; without what they write.
-    pub fn of(whole: u64, segment: u64, request: &Request, (from, to): (u64, u64), start: u64) -> Self {
-        let is_all = from == request.lbn && to == request.end_lbn();
+    /// The blocks `range` of a request, in a segment that begins at block `segment_lbn` of the disk; without data.
+    pub fn new(request_id: u64, request: &Request, range: BlockRange, segment: u64, segment_lbn: u64) -> Self {
+        let is_all = range == BlockRange::new(request.lbn, request.end_lbn());
         Self {
-            whole,
+            request_id,
             segment,
-            first: to_u32(from - request.lbn),
-            offset: to_u32(from - start),
-            blocks: to_u32(to - from),
+            first: to_u32(range.from - request.lbn),
+            offset: to_u32(range.from - segment_lbn),
+            blocks: to_u32(range.blocks()),
             op: request.op,
             flags: request.flags,
             origin: request.origin,
             padding: if is_all { request.padding } else { Padding::NONE },
-            noted: false,
-            wanted: false,
+            is_counted: false,
+            is_admitted: false,
             data: Payload::NONE,
         }
     }
 
-    /// Whether it asks for nothing but blocks of its segment from one to before another.
-    pub const fn is_within(&self, (from, to): (u32, u32)) -> bool {
-        from <= self.offset && self.offset + self.blocks <= to
+    /// Its blocks in the segment.
+    pub const fn run(&self) -> Run {
+        Run::new(self.offset, self.blocks)
     }
 
-    /// `blocks` of it from block `from` on.
+    /// `blocks` of its blocks, from its block `from` on.
     pub fn part(&self, from: u32, blocks: u32) -> Self {
         Self { first: self.first + from, offset: self.offset + from, blocks, padding: Padding::NONE, ..self.clone() }
     }
 
-    /// What it asks of a child that has its blocks from `lbn` on.
-    pub fn request(&self, lbn: u64, context: &Context<'_>) -> Request {
+    /// The request for a child that holds its blocks from `lbn` on.
+    pub fn child_request(&self, lbn: u64, context: &Context<'_>) -> Request {
         let Self { blocks, op, flags, origin, padding, .. } = *self;
         Request { id: 0, arrival: context.now(), lbn, blocks, op, flags, origin, padding }
     }
 }
 
-/// Requests from above that are under way.
+/// Host requests under way. A request completes with the last of its pieces.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     block_bytes: u32,
-    wholes: Outstanding<Whole>,
-    pub met: Met,
+    requests: Outstanding<HostRequest>,
+    pub counts: RequestCounts,
 }
 
 impl Requests {
     pub fn new(block_bytes: u32) -> Self {
-        Self { block_bytes, wholes: Outstanding::default(), met: Met::default() }
+        Self { block_bytes, requests: Outstanding::default(), counts: RequestCounts::default() }
     }
 
-    /// Nothing is under way any more.
-    pub fn forget(&mut self) {
-        self.wholes.clear();
+    /// Drops all requests.
+    pub fn clear(&mut self) {
+        self.requests.clear();
     }
 
-    /// How many are under way.
+    /// Number of requests under way.
     pub fn len(&self) -> usize {
-        self.wholes.len()
+        self.requests.len()
     }
 
-    /// A request of so many pieces is under way.
+    /// Adds a request of `pieces` pieces and returns its id.
     pub fn begin(&mut self, request: &Request, pieces: u32) -> u64 {
         let mut split = SplitRequest::new(*request);
         split.add_parts(pieces);
-        self.wholes.insert(Whole { split, path: HIT[request.op as usize] })
+        self.requests.insert(HostRequest { split, path: RequestPath::hit(request.op) })
     }
 
-    fn whole(&mut self, id: u64) -> &mut Whole {
-        self.wholes.get_mut(id).expect("a request is under way as long as one of its pieces is")
+    /// A request under way.
+    pub fn request(&self, id: u64) -> Request {
+        self.requests[id].split.request
     }
 
-    /// A request that is under way.
-    pub fn request(&mut self, whole: u64) -> Request {
-        self.whole(whole).split.request
+    /// Joins a piece of a request to another.
+    pub fn merge_piece(&mut self, id: u64) {
+        self.requests[id].split.remove_part();
     }
 
-    /// One piece of a request is joined to another.
-    pub fn join(&mut self, whole: u64) {
-        self.whole(whole).split.remove_part();
+    /// Splits a piece of a request into `parts` parts.
+    pub fn split_piece(&mut self, id: u64, parts: usize) {
+        self.requests[id].split.add_parts(to_u32(parts) - 1);
     }
 
-    /// One piece of a request is cut in so many.
-    pub fn cut(&mut self, whole: u64, parts: usize) {
-        self.whole(whole).split.add_parts(to_u32(parts) - 1);
+    /// Records the path of a piece.
+    pub fn set_path(&mut self, id: u64, path: RequestPath) {
+        let request = &mut self.requests[id];
+        request.path = request.path.max(path);
     }
 
-    /// A request goes at least this way.
-    pub fn takes(&mut self, whole: u64, path: u8) {
-        let whole = self.whole(whole);
-        whole.path = whole.path.max(path);
+    /// Counts a piece whose segment has a slot. Returns false if it was counted before.
+    pub fn count_hit(&mut self, piece: &mut Piece) -> bool {
+        let is_first = !std::mem::replace(&mut piece.is_counted, true);
+        self.counts.hits[piece.op as usize] += u64::from(is_first);
+        is_first
     }
 
-    /// Its segment has a slot; says whether that is news.
-    pub fn hit(&mut self, piece: &mut Piece) -> bool {
-        let is_news = !std::mem::replace(&mut piece.noted, true);
-        self.met.hits[piece.op as usize] += u64::from(is_news);
-        is_news
+    /// Counts a piece whose segment has no slot, unless it was counted before.
+    pub fn count_miss(&mut self, piece: &mut Piece) {
+        let is_first = !std::mem::replace(&mut piece.is_counted, true);
+        self.counts.misses[piece.op as usize] += u64::from(is_first);
+        self.set_path(piece.request_id, RequestPath::miss(piece.op));
     }
 
-    /// Its segment has no slot.
-    pub fn miss(&mut self, piece: &mut Piece) {
-        let is_news = !std::mem::replace(&mut piece.noted, true);
-        self.met.misses[piece.op as usize] += u64::from(is_news);
-        self.takes(piece.whole, MISS[piece.op as usize]);
-    }
-
-    /// Blocks of a request from one on have been read, in a run that holds data.
-    pub fn bring(&mut self, whole: u64, first: u32, data: &Payload) {
+    /// Stores data that was read, from block `first` of a request on.
+    pub fn store_read(&mut self, id: u64, first: u32, data: &Payload) {
         if data.is_some() {
-            let block_bytes = self.block_bytes;
-            self.whole(whole).split.store_read(u64::from(first), data, block_bytes);
+            self.requests[id].split.store_read(u64::from(first), data, self.block_bytes);
         }
     }
 
-    /// A piece of a request is done; with the last one the request is.
-    pub fn part(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
+    /// Completes a piece of a request, and the request with its last piece.
+    pub fn complete_piece(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
         let now = context.now();
-        let whole = self.wholes.get_mut(id).expect("a request is under way as long as one of its pieces is");
-        if !whole.split.complete_part(completion) {
+        let HostRequest { split, path } = &mut self.requests[id];
+        if !split.complete_part(completion) {
             return;
         }
-        self.met.paths[usize::from(whole.path)].record(now - whole.split.request.arrival);
-        let (completion, payload) = whole.split.finish(now);
+        self.counts.paths[*path as usize].record(now - split.request.arrival);
+        let (completion, payload) = split.finish(now);
         context.complete_with(&completion, payload);
-        self.wholes.discard(id);
+        self.requests.discard(id);
     }
 
-    /// A piece is done now, with nothing having been done for it alone.
-    pub fn finish(&mut self, piece: &Piece, status: Status, context: &mut Context<'_>) {
+    /// Completes a piece now, without an access for it alone.
+    pub fn complete_now(&mut self, piece: &Piece, status: Status, context: &mut Context<'_>) {
         let now = context.now();
         let service = Service { start: now, end: now, free: now, ..Service::default() };
-        let completion = Completion { request: self.whole(piece.whole).split.request, service, status };
-        self.part(piece.whole, &completion, context);
+        let completion = Completion { request: self.request(piece.request_id), service, status };
+        self.complete_piece(piece.request_id, &completion, context);
     }
 
-    /// The buffer serves a piece, a read with this: `from` is what brought it there, if the piece waited for that.
-    pub fn answer(&mut self, piece: &Piece, data: &Payload, from: Option<&Completion>, context: &mut Context<'_>) {
-        self.met.buffered += 1;
+    /// Completes a piece that the buffer serves; `data` is read. `fill_read` is the disk read that the piece waited for, if its
+    /// service belongs to this piece.
+    pub fn complete_from_buffer(
+        &mut self,
+        piece: &Piece,
+        data: &Payload,
+        fill_read: Option<&Completion>,
+        context: &mut Context<'_>,
+    ) {
+        self.counts.buffered += 1;
         if piece.op == Op::Read {
-            self.bring(piece.whole, piece.first, data);
-            self.takes(piece.whole, READ_BUFFER);
+            self.store_read(piece.request_id, piece.first, data);
+            self.set_path(piece.request_id, RequestPath::ReadBuffer);
         }
-        match from {
-            Some(completion) => self.part(piece.whole, completion, context),
-            None => self.finish(piece, Status::Served, context),
+        match fill_read {
+            Some(completion) => self.complete_piece(piece.request_id, completion, context),
+            None => self.complete_now(piece, Status::Served, context),
         }
     }
 
-    /// MEMS has served a request whose only piece it was asked for.
+    /// Completes a request that MEMS served in one access; `data` was read.
     #[inline]
-    pub fn served(&mut self, request: Request, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
+    pub fn complete_hit(
+        &mut self,
+        request: Request,
+        completion: &Completion,
+        data: Payload,
+        context: &mut Context<'_>,
+    ) {
         let now = context.now();
-        self.met.paths[usize::from(HIT[request.op as usize])].record(now - request.arrival);
-        context.complete_with(&completion_of_part(request, completion, now), answer);
+        self.counts.paths[RequestPath::hit(request.op) as usize].record(now - request.arrival);
+        context.complete_with(&completion_of_part(request, completion, now), data);
     }
 }

@@ -1,15 +1,24 @@
-//! What a scenario says of a caching disk.
+//! The parameters of a caching disk, and the sizes that follow from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CachingDisk;
+use super::{header, CachingDisk};
+use crate::convert::to_u32;
 use crate::engine::Component;
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults, Kind};
+use crate::hierarchy::cache::replacement::MAX_SLOTS;
 use crate::hierarchy::common::Child;
 use crate::hierarchy::kind::{ComponentKind, ComponentParameters, ComponentSpec, MEMS_AND_DISK, SURVIVES_POWER_CUT};
 use crate::plugin::{PluginSpec, ReplacementChoice, Role};
 use crate::units::shown_bytes;
+
+/// Share of the buffer that holds headers: one part in 32.
+const JOURNAL_PART: u64 = 32;
+/// Bytes of a header in the journal besides the bits of valid blocks: slot, segment, state.
+const ENTRY_BYTES: u64 = 16;
+/// The smallest number of headers in the journal: one for a miss, one for a write, and two that are being written to MEMS.
+const MIN_HEADERS: u64 = 4;
 
 /// The kind.
 pub const KIND: ComponentKind = ComponentKind {
@@ -82,6 +91,113 @@ pub struct CachingDiskUnitsSpec {
     /// Size of a region: a multiple of `segment_bytes`.
     #[schemars(range(min = 512), extend("x-unit" = "B"))]
     pub region_bytes: u64,
+}
+
+/// Sizes in segments and blocks that follow from a specification.
+pub(super) struct Sizes {
+    pub segment_blocks: u32,
+    /// Segments that fit on MEMS.
+    pub slots: u32,
+    /// Segments that fit in the buffer.
+    pub buffer_segments: u32,
+    /// Headers that fit in the journal.
+    pub journal_headers: u32,
+}
+
+impl CachingDiskSpec {
+    /// The sizes on these children, whose blocks are equal.
+    ///
+    /// # Errors
+    /// All keys that contradict each other or the sizes of the children.
+    pub(super) fn sizes(&self, mems: Child, disk: Child) -> Result<Sizes, Faults> {
+        let mems_bytes = self.mems_bytes.unwrap_or_else(|| mems.bytes());
+        let (slots, buffer_segments) = (self.slots(mems_bytes, disk.block_bytes), self.buffer_segments());
+        let journal_headers = self.journal_headers(disk.block_bytes);
+        // Without space for two segments the number of headers is not reported.
+        let buffer = buffer_segments.as_ref().and(journal_headers.as_ref());
+        Faults::of_all([
+            check_mems_bytes(mems_bytes, mems, disk).map_err(Faults::from),
+            slots.as_ref().map(drop).map_err(|fault| fault.clone().into()),
+            buffer.map(drop).map_err(|fault| fault.clone().into()),
+            self.policy.validate().map_err(|faults| faults.within("policy")),
+            self.check_units().map_err(Faults::from),
+        ])?;
+        let segment_blocks = to_u32(self.segment_bytes / u64::from(disk.block_bytes));
+        let (buffer_segments, journal_headers) = (buffer_segments?, journal_headers?);
+        Ok(Sizes { segment_blocks, slots: slots?, buffer_segments, journal_headers })
+    }
+
+    fn buffer_segments(&self) -> Result<u32, Fault> {
+        let bytes = self.buffer_bytes - self.buffer_bytes / JOURNAL_PART;
+        // Empty segments are rejected with the number of slots.
+        match bytes / self.segment_bytes.max(1) {
+            segments @ 2.. => Ok(to_u32(segments.min(1 << 20))),
+            _ => Err(Fault::misfit("segment_bytes", self.segment_bytes)
+                .says(format!(" exceeds half of the {bytes} B that "))
+                .key_is("buffer_bytes", self.buffer_bytes)
+                .says(" leaves for segments: the buffer must hold two, one coming and one leaving")),
+        }
+    }
+
+    fn journal_headers(&self, block_bytes: u32) -> Result<u32, Fault> {
+        let entry_bytes = ENTRY_BYTES + (self.segment_bytes / u64::from(block_bytes)).div_ceil(8);
+        match self.buffer_bytes / JOURNAL_PART / entry_bytes {
+            headers @ MIN_HEADERS.. => Ok(to_u32(headers.min(1 << 20))),
+            headers => Err(Fault::misfit("buffer_bytes", self.buffer_bytes)
+                .says(format!(" has room for {headers} headers of {entry_bytes} B, but {MIN_HEADERS} are needed: "))
+                .set("buffer_bytes", MIN_HEADERS * entry_bytes * JOURNAL_PART)),
+        }
+    }
+
+    fn slots(&self, mems_bytes: u64, block_bytes: u32) -> Result<u32, Fault> {
+        let (segment_bytes, block_bytes_wide) = (self.segment_bytes, u64::from(block_bytes));
+        let segment_blocks = segment_bytes / block_bytes_wide;
+        if segment_blocks == 0 || !segment_bytes.is_multiple_of(block_bytes_wide) {
+            return Err(Fault::misfit("segment_bytes", segment_bytes)
+                .says(format!(" is no multiple of the {block_bytes} B blocks of "))
+                .key("disk"));
+        }
+        let max_blocks = header::max_blocks(block_bytes);
+        if segment_blocks > max_blocks {
+            return Err(Fault::misfit("segment_bytes", segment_bytes)
+                .says(format!(" exceeds {} B: its header must fit a block", max_blocks * block_bytes_wide)));
+        }
+        let slots = mems_bytes / block_bytes_wide / (segment_blocks + 1);
+        if !(2..=u64::from(MAX_SLOTS)).contains(&slots) {
+            return Err(Fault::misfit("mems_bytes", mems_bytes)
+                .says(format!(" holds {slots} segments of "))
+                .key_is("segment_bytes", segment_bytes)
+                .says(format!(" and a header, but must hold from 2 to {MAX_SLOTS}")));
+        }
+        Ok(to_u32(slots))
+    }
+
+    fn check_units(&self) -> Result<(), Fault> {
+        if self.units.is_some() && !self.partial_write {
+            return Err(Fault::at(Kind::Conflict, "units")
+                .says(" needs ")
+                .set("partial_write", true)
+                .says(": units fill segments in parts"));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that `mems_bytes` do not exceed the MEMS device and are fewer than those of the disk.
+fn check_mems_bytes(mems_bytes: u64, mems: Child, disk: Child) -> Result<(), Fault> {
+    if mems_bytes > mems.bytes() {
+        let exceeds = format!(" exceeds the {} B of ", mems.bytes());
+        return Err(Fault::misfit("mems_bytes", mems_bytes).says(exceeds).key("mems"));
+    }
+    if mems_bytes >= disk.bytes() {
+        return Err(Fault::misfit("mems_bytes", mems_bytes)
+            .says(" of ")
+            .key("mems")
+            .says(" are used, and ")
+            .key("disk")
+            .says(format!(" has only {} B: a cache must be smaller than what it caches", disk.bytes())));
+    }
+    Ok(())
 }
 
 impl ComponentSpec for CachingDiskSpec {

@@ -1,86 +1,122 @@
-//! What a caching disk counts.
+//! Counters of a caching disk and the paths of its requests.
 
 use super::CachingDisk;
 use crate::engine::{Count, Details, ServicePath};
+use crate::request::Op;
 
-/// The way of a request: the longest that one of its pieces took. Of pairs the first is for reads.
-pub(super) const HIT: [u8; 2] = [0, 4];
-pub(super) const READ_BUFFER: u8 = 1;
-pub(super) const WRITE_PARTIAL: u8 = 5;
-pub(super) const BYPASS: [u8; 2] = [2, 6];
-pub(super) const MISS: [u8; 2] = [3, 7];
-/// Their names.
-const PATHS: [&str; 8] =
-    ["read-hit", "read-buffer", "read-bypass", "read-miss", "write-hit", "write-partial", "write-bypass", "write-miss"];
-
-/// What requests met with in the measurement window. Hits and misses are those of pieces of requests, one for each segment, of
-/// reads first.
-#[derive(Clone, Debug)]
-pub(super) struct Met {
-    pub hits: [u64; 2],
-    pub misses: [u64; 2],
-    /// Pieces that were served from the buffer.
-    pub buffered: u64,
-    pub paths: [ServicePath; PATHS.len()],
+/// The path of a request: the slowest of the paths of its pieces. For each operation in increasing order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RequestPath {
+    ReadHit,
+    ReadBuffer,
+    ReadBypass,
+    ReadMiss,
+    WriteHit,
+    WritePartial,
+    WriteBypass,
+    WriteMiss,
 }
 
-impl Default for Met {
-    fn default() -> Self {
-        Self { hits: [0; 2], misses: [0; 2], buffered: 0, paths: PATHS.map(ServicePath::new) }
+const PATH_NAMES: [&str; 8] =
+    ["read-hit", "read-buffer", "read-bypass", "read-miss", "write-hit", "write-partial", "write-bypass", "write-miss"];
+
+impl RequestPath {
+    /// The path of requests that MEMS serves.
+    pub const fn hit(op: Op) -> Self {
+        match op {
+            Op::Read => Self::ReadHit,
+            Op::Write | Op::Flush => Self::WriteHit,
+        }
+    }
+
+    /// The path of requests that the disk serves directly.
+    pub const fn bypass(op: Op) -> Self {
+        match op {
+            Op::Read => Self::ReadBypass,
+            Op::Write | Op::Flush => Self::WriteBypass,
+        }
+    }
+
+    /// The path of requests that wait for a slot or for the disk.
+    pub const fn miss(op: Op) -> Self {
+        match op {
+            Op::Read => Self::ReadMiss,
+            Op::Write | Op::Flush => Self::WriteMiss,
+        }
     }
 }
 
-/// What happened in the measurement window and no part of the caching disk counts by itself.
+/// Hits, misses and paths of requests in the measurement window.
+#[derive(Clone, Debug)]
+pub(super) struct RequestCounts {
+    /// Hits of pieces of requests, one for each segment: reads, writes.
+    pub hits: [u64; 2],
+    /// Misses of pieces of requests: reads, writes.
+    pub misses: [u64; 2],
+    /// Pieces that were served from the buffer.
+    pub buffered: u64,
+    /// Response times by [`RequestPath`].
+    pub paths: [ServicePath; PATH_NAMES.len()],
+}
+
+impl Default for RequestCounts {
+    fn default() -> Self {
+        Self { hits: [0; 2], misses: [0; 2], buffered: 0, paths: PATH_NAMES.map(ServicePath::new) }
+    }
+}
+
+/// Events in the measurement window that the parts of the caching disk do not count themselves.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statistics {
-    /// Segments that had to leave, and how many of them were changed.
+    /// Segments that were evicted.
     pub evictions: u64,
+    /// Changed segments that were evicted.
     pub dirty_evictions: u64,
     pub flushes: u64,
-    /// Accesses of the disk for sequential streams, and their blocks.
+    /// Disk accesses of sequential streams and of segments that were not admitted, and their blocks.
     pub bypasses: u64,
     pub bypassed_blocks: u64,
-    /// Accesses of the disk for what MEMS could not serve.
+    /// Disk accesses for requests that MEMS could not serve.
     pub detours: u64,
+    /// Slots that were freed before the disk had their segment.
     pub immediate_frees: u64,
     pub partial_writes: u64,
+    /// Pieces of requests that had to wait for a slot or for space in the journal.
     pub slot_stalls: u64,
     pub recovery_ns: u64,
 }
 
-impl CachingDisk {
-    /// What it counted.
-    pub(super) fn counted(&self) -> Details {
-        let (own, met, sent) = (&self.statistics, &self.requests.met, &self.children.sent);
-        let hits = met.hits.iter().sum();
-        let dirty_share = f64::from(self.table.counts().dirty) / f64::from(self.table.len());
-        let counts = vec![
-            Count::of("read_hits", met.hits[0]),
-            Count::of("read_misses", met.misses[0]),
-            Count::of("write_hits", met.hits[1]),
-            Count::of("write_misses", met.misses[1]),
-            Count::share("hit_ratio", hits, hits + met.misses.iter().sum::<u64>()),
-            Count::of("evictions", own.evictions),
-            Count::of("dirty_evictions", own.dirty_evictions),
-            Count::of("flushes", own.flushes),
-            Count::of("destage_writes", sent.destage_writes),
-            Count::of("destaged_blocks", sent.destaged_blocks),
-            Count::of("lost_blocks", self.losses.lost_blocks),
-            Count::of("bypasses", own.bypasses),
-            Count::of("bypassed_blocks", own.bypassed_blocks),
-            Count::of("detours", own.detours),
-            Count::of("fills", sent.fills),
-            Count::of("filled_blocks", sent.filled_blocks),
-            Count::of("unit_changes", self.table.unit_changes()),
-            Count::of("shortcut_answers", met.buffered),
-            Count::of("immediate_frees", own.immediate_frees),
-            Count::of("partial_writes", own.partial_writes),
-            Count::of("header_writes", sent.header_writes),
-            Count::of("buffer_stalls", self.buffer.stalls),
-            Count::of("slot_stalls", own.slot_stalls),
-            Count { name: "dirty_share", unit: "fraction", value: dirty_share },
-            Count { name: "recovery_ms", unit: "ms", value: own.recovery_ns as f64 / 1e6 },
-        ];
-        Details { kind: "mcd", counts, paths: met.paths.to_vec() }
-    }
+/// All counters and paths of a caching disk.
+pub(super) fn details(cache: &CachingDisk) -> Details {
+    let (statistics, requests, accesses) = (&cache.statistics, &cache.requests.counts, &cache.children.counts);
+    let hits = requests.hits.iter().sum();
+    let dirty_share = f64::from(cache.table.counts().dirty) / f64::from(cache.table.len());
+    let counts = vec![
+        Count::of("read_hits", requests.hits[0]),
+        Count::of("read_misses", requests.misses[0]),
+        Count::of("write_hits", requests.hits[1]),
+        Count::of("write_misses", requests.misses[1]),
+        Count::share("hit_ratio", hits, hits + requests.misses.iter().sum::<u64>()),
+        Count::of("evictions", statistics.evictions),
+        Count::of("dirty_evictions", statistics.dirty_evictions),
+        Count::of("flushes", statistics.flushes),
+        Count::of("destage_writes", accesses.destage_writes),
+        Count::of("destaged_blocks", accesses.destaged_blocks),
+        Count::of("lost_blocks", cache.failures.lost_blocks),
+        Count::of("bypasses", statistics.bypasses),
+        Count::of("bypassed_blocks", statistics.bypassed_blocks),
+        Count::of("detours", statistics.detours),
+        Count::of("fills", accesses.fills),
+        Count::of("filled_blocks", accesses.filled_blocks),
+        Count::of("unit_changes", cache.table.unit_changes()),
+        Count::of("shortcut_answers", requests.buffered),
+        Count::of("immediate_frees", statistics.immediate_frees),
+        Count::of("partial_writes", statistics.partial_writes),
+        Count::of("header_writes", accesses.header_writes),
+        Count::of("buffer_stalls", cache.buffer.stalls),
+        Count::of("slot_stalls", statistics.slot_stalls),
+        Count { name: "dirty_share", unit: "fraction", value: dirty_share },
+        Count { name: "recovery_ms", unit: "ms", value: statistics.recovery_ns as f64 / 1e6 },
+    ];
+    Details { kind: "mcd", counts, paths: requests.paths.to_vec() }
 }

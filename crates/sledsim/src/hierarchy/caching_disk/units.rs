@@ -1,77 +1,80 @@
-//! How much of a segment comes from the disk at once: a unit, whose size each region of the disk has by itself.
+//! Units: the part of a segment that a fill reads from the disk. Each region of the disk has its own unit size.
 //!
-//! Slots and headers stay those of whole segments: a unit is a power of two of the least one, up to the segment, and the bits of
-//! valid blocks say which units are there. Nothing depends on a region's size having been another before. The sizes outlive power
-//! cuts, what was asked for does not.
+//! Slots and headers are still those of whole segments; the bits of valid blocks record the units that are present. A unit is
+//! the smallest unit times a power of two, at most a segment. Nothing depends on earlier unit sizes of a region. Unit sizes
+//! survive power cuts, the record of accesses does not.
 //!
-//! A region's size follows from votes. A fill whose neighbour, the other half of a unit twice as large, was asked for in the
-//! time in which the segment has been there votes for more: twice as much would have brought it. When a segment leaves, each
-//! unit that was brought of which one half was never asked for votes for less. Four votes more for one than for the other
-//! double or halve the unit.
+//! The unit size of a region follows votes. A fill votes for a larger unit if its neighbour, the other half of a unit of twice
+//! the size, was accessed while the segment was cached: the larger unit would have brought it. When a segment is evicted, each
+//! unit that was read and of which one half was never accessed votes for a smaller unit. A lead of four votes doubles or halves
+//! the unit.
 
+use super::layout::Run;
 use super::spec::CachingDiskUnitsSpec;
 use crate::convert::{to_u32, to_usize};
 use crate::fault::Fault;
 
-/// Votes that change the size of a unit.
+/// The lead of votes that changes the unit size.
 const VOTES: i8 = 4;
-/// Most of the least units in a segment: their bits fit a word.
-const MOST_UNITS: u64 = 64;
+/// The largest number of smallest units in a segment: their bits fit in a word.
+const MAX_UNITS: u64 = 64;
 
 /// A region of the disk.
 #[derive(Clone, Copy, Debug)]
 struct Region {
-    /// The unit has 2^`step` of the least ones.
-    step: u8,
-    /// For a larger unit less those for a smaller one.
+    /// The unit is 2^`exponent` smallest units.
+    exponent: u8,
+    /// Votes for a larger unit minus votes for a smaller one.
     votes: i8,
 }
 
-/// What is known of the least units of a slot.
+/// The history of the smallest units of a slot, a bit each.
 #[derive(Clone, Copy, Debug, Default)]
-struct Use {
-    /// Those that a fill brought.
-    brought: u64,
-    /// Those that requests asked for.
-    asked: u64,
+struct UnitHistory {
+    /// Units that a fill read.
+    filled: u64,
+    /// Units that host requests accessed.
+    accessed: u64,
 }
 
-/// The units of all regions.
+/// The unit sizes of all regions.
 #[derive(Clone, Debug)]
 pub(super) struct Units {
-    least_blocks: u32,
-    /// The step of a whole segment.
-    most: u8,
+    /// The smallest unit, blocks.
+    smallest_blocks: u32,
+    /// The exponent of a whole segment.
+    max_exponent: u8,
     region_segments: u64,
     regions: Vec<Region>,
     /// By slot.
-    uses: Vec<Use>,
-    /// How often a region has changed its unit.
+    history: Vec<UnitHistory>,
+    /// Number of changes of the unit of a region, in the measurement window.
     pub changes: u64,
 }
 
-/// Bits `from` to `to`, which are not 0 and 64 or less.
+/// The bits from `from` up to but not including `to`, at least one, below 64.
 const fn bits(from: u32, to: u32) -> u64 {
     (u64::MAX >> (64 - (to - from))) << from
 }
 
 impl Units {
-    /// For `slots` segments of `segment_bytes` out of `capacity_bytes`.
+    /// Units of `slots` segments of `segment_bytes`, of a disk of `capacity_bytes`. Each region begins with whole segments.
     ///
     /// # Errors
-    /// Names the key that does not fit, and what would.
+    /// A size does not divide the next larger one.
     pub fn new(
         spec: &CachingDiskUnitsSpec,
         block_bytes: u32,
         segment_bytes: u64,
-        (slots, capacity_bytes): (u32, u64),
+        slots: u32,
+        capacity_bytes: u64,
     ) -> Result<Self, Fault> {
         let CachingDiskUnitsSpec { least_bytes, region_bytes } = *spec;
         let count = segment_bytes.checked_div(least_bytes).unwrap_or(0);
         let fits = least_bytes.is_multiple_of(u64::from(block_bytes)) && count * least_bytes == segment_bytes;
-        if !fits || !count.is_power_of_two() || !(2..=MOST_UNITS).contains(&count) {
+        if !fits || !count.is_power_of_two() || !(2..=MAX_UNITS).contains(&count) {
             return Err(Fault::misfit("units.least_bytes", least_bytes)
-                .says(format!(" must be a half, a quarter and so on to a {MOST_UNITS}th of "))
+                .says(format!(" must be a half, a quarter and so on to a {MAX_UNITS}th of "))
                 .key_is("segment_bytes", segment_bytes)
                 .says(format!(", in whole blocks of {block_bytes} B")));
         }
@@ -80,167 +83,181 @@ impl Units {
                 .says(" must be a multiple of ")
                 .key_is("segment_bytes", segment_bytes));
         }
-        let most = u8::try_from(count.trailing_zeros()).expect("a number has at most 64 bits");
+        let max_exponent = u8::try_from(count.trailing_zeros()).expect("a number has at most 64 bits");
         Ok(Self {
-            least_blocks: to_u32(least_bytes / u64::from(block_bytes)),
-            most,
+            smallest_blocks: to_u32(least_bytes / u64::from(block_bytes)),
+            max_exponent,
             region_segments: region_bytes / segment_bytes,
-            regions: vec![Region { step: most, votes: 0 }; to_usize(capacity_bytes.div_ceil(region_bytes))],
-            uses: vec![Use::default(); slots as usize],
+            regions: vec![Region { exponent: max_exponent, votes: 0 }; to_usize(capacity_bytes.div_ceil(region_bytes))],
+            history: vec![UnitHistory::default(); slots as usize],
             changes: 0,
         })
     }
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        self.regions.capacity() * size_of::<Region>() + self.uses.capacity() * size_of::<Use>()
+        self.regions.capacity() * size_of::<Region>() + self.history.capacity() * size_of::<UnitHistory>()
     }
 
-    /// Nothing is in any slot any more.
-    pub fn forget(&mut self) {
-        self.uses.fill(Use::default());
+    /// Removes the history of all slots.
+    pub fn clear_slots(&mut self) {
+        self.history.fill(UnitHistory::default());
     }
 
-    fn region(&mut self, segment: u64) -> &mut Region {
-        &mut self.regions[to_usize(segment / self.region_segments)]
+    fn region_index(&self, segment: u64) -> usize {
+        to_usize(segment / self.region_segments)
     }
 
-    /// Whether less than a segment comes at once.
+    fn exponent(&self, segment: u64) -> u8 {
+        self.regions[self.region_index(segment)].exponent
+    }
+
+    /// Returns true if the unit of a segment is smaller than the segment.
     pub fn is_part(&self, segment: u64) -> bool {
-        self.regions[to_usize(segment / self.region_segments)].step < self.most
+        self.exponent(segment) < self.max_exponent
     }
 
-    /// The blocks of a segment that come with blocks `from` to `to` of it.
-    pub fn window(&mut self, segment: u64, (from, to): (u32, u32)) -> (u32, u32) {
-        let unit = self.least_blocks << self.region(segment).step;
-        (from / unit * unit, to.div_ceil(unit) * unit)
+    /// The whole units of a segment that contain the blocks `needed`. They may reach over the end of the last segment.
+    pub fn fill_run(&self, segment: u64, needed: Run) -> Run {
+        round_out(needed, self.smallest_blocks << self.exponent(segment))
     }
 
-    /// The least units that have blocks `from` to `to`.
-    fn units(&self, from: u32, to: u32) -> u64 {
-        bits(from / self.least_blocks, to.div_ceil(self.least_blocks))
+    /// The bits of the smallest units that contain blocks of a run.
+    fn unit_bits(&self, run: Run) -> u64 {
+        bits(run.first / self.smallest_blocks, run.end().div_ceil(self.smallest_blocks))
     }
 
-    /// Requests ask for blocks of a slot.
+    /// Records that a host request accesses blocks of a slot.
     #[inline]
-    pub fn ask(&mut self, slot: u32, from: u32, blocks: u32) {
-        let asked = self.units(from, from + blocks);
-        self.uses[slot as usize].asked |= asked;
+    pub fn record_access(&mut self, slot: u32, run: Run) {
+        let accessed = self.unit_bits(run);
+        self.history[slot as usize].accessed |= accessed;
     }
 
-    /// A fill brings blocks `from` to `to` of a segment, which are not those that it asks for alone, to a slot.
-    pub fn bring(&mut self, slot: u32, segment: u64, (from, to): (u32, u32)) {
-        let brought = self.units(from, to);
-        let Use { asked, .. } = self.uses[slot as usize];
-        self.uses[slot as usize].brought |= brought;
-        let (step, most) = (self.region(segment).step, self.most);
-        if step < most {
-            let (unit, twice) = (self.least_blocks << step, self.least_blocks << (step + 1));
-            let around = self.units(from / twice * twice, to.div_ceil(twice) * twice);
-            let neighbours = around & !self.units(from / unit * unit, to.div_ceil(unit) * unit);
-            if asked & neighbours != 0 {
+    /// Records that a fill reads blocks of a segment into a slot.
+    pub fn record_fill(&mut self, slot: u32, segment: u64, run: Run) {
+        let filled = self.unit_bits(run);
+        let history = &mut self.history[slot as usize];
+        history.filled |= filled;
+        let accessed = history.accessed;
+        let exponent = self.exponent(segment);
+        if exponent < self.max_exponent {
+            let unit = self.smallest_blocks << exponent;
+            let doubled = self.unit_bits(round_out(run, 2 * unit));
+            let neighbours = doubled & !self.unit_bits(round_out(run, unit));
+            if accessed & neighbours != 0 {
                 self.vote(segment, 1);
             }
         }
     }
 
-    /// A segment leaves its slot.
-    pub fn leave(&mut self, slot: u32, segment: u64) {
-        let Use { brought, asked } = std::mem::take(&mut self.uses[slot as usize]);
-        let step = self.region(segment).step;
-        if step == 0 {
+    /// Records that a segment is evicted from its slot.
+    pub fn record_eviction(&mut self, slot: u32, segment: u64) {
+        let UnitHistory { filled, accessed } = std::mem::take(&mut self.history[slot as usize]);
+        let exponent = self.exponent(segment);
+        if exponent == 0 {
             return;
         }
-        let (unit, half) = (1 << step, 1 << (step - 1));
-        for first in (0..1 << self.most).step_by(unit) {
+        let (unit, half) = (1 << exponent, 1 << (exponent - 1));
+        for first in (0..1 << self.max_exponent).step_by(unit) {
             let halves = [bits(first, first + half), bits(first + half, first + 2 * half)];
-            let is_brought = brought & (halves[0] | halves[1]) == halves[0] | halves[1];
-            if is_brought && halves.iter().any(|half| asked & half == 0) {
+            let is_filled = filled & (halves[0] | halves[1]) == halves[0] | halves[1];
+            if is_filled && halves.iter().any(|half| accessed & half == 0) {
                 self.vote(segment, -1);
             }
         }
     }
 
     fn vote(&mut self, segment: u64, vote: i8) {
-        let most = self.most;
-        let region = self.region(segment);
+        let index = self.region_index(segment);
+        let region = &mut self.regions[index];
         region.votes += vote;
-        let step = match region.votes {
-            VOTES.. => (region.step + 1).min(most),
-            votes if votes <= -VOTES => region.step.saturating_sub(1),
+        let exponent = match region.votes {
+            VOTES.. => (region.exponent + 1).min(self.max_exponent),
+            votes if votes <= -VOTES => region.exponent.saturating_sub(1),
             _ => return,
         };
-        let has_changed = step != region.step;
-        *region = Region { step, votes: 0 };
+        let has_changed = exponent != region.exponent;
+        *region = Region { exponent, votes: 0 };
         self.changes += u64::from(has_changed);
     }
+}
+
+/// The smallest run of whole units of `unit` blocks that contains a run.
+fn round_out(run: Run, unit: u32) -> Run {
+    Run::between(run.first / unit * unit, run.end().div_ceil(unit) * unit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Segments of 8 least units of 2 blocks, two to a region.
+    /// Segments of 8 smallest units of 2 blocks, two segments to a region.
     fn units() -> Units {
         let spec = CachingDiskUnitsSpec { least_bytes: 1024, region_bytes: 16_384 };
-        Units::new(&spec, 512, 8192, (4, 100_000)).expect("it fits")
+        Units::new(&spec, 512, 8192, 4, 100_000).expect("it fits")
+    }
+
+    fn fill_run(units: &Units, segment: u64, first: u32, end: u32) -> (u32, u32) {
+        let run = units.fill_run(segment, Run::between(first, end));
+        (run.first, run.end())
     }
 
     #[test]
-    fn what_is_brought_in_vain_halves_the_unit_of_its_region_alone() {
+    fn unused_halves_of_units_halve_the_unit_of_their_region() {
         let mut units = units();
-        assert_eq!((units.window(0, (5, 6)), units.is_part(0)), ((0, 16), false));
+        assert_eq!((fill_run(&units, 0, 5, 6), units.is_part(0)), ((0, 16), false));
         for _ in 0..4 {
-            units.bring(1, 0, (0, 16));
-            units.ask(1, 3, 1);
-            units.leave(1, 0);
+            units.record_fill(1, 0, Run::between(0, 16));
+            units.record_access(1, Run::new(3, 1));
+            units.record_eviction(1, 0);
         }
-        assert_eq!([0, 1, 2].map(|segment| units.window(segment, (5, 6))), [(0, 8), (0, 8), (0, 16)]);
-        // Both halves of what comes are asked for: it stays so.
+        assert_eq!([0, 1, 2].map(|segment| fill_run(&units, segment, 5, 6)), [(0, 8), (0, 8), (0, 16)]);
+        // Both halves of each fill are accessed: the unit does not change.
         for _ in 0..100 {
-            units.bring(1, 0, (0, 8));
-            units.ask(1, 3, 2);
-            units.leave(1, 0);
+            units.record_fill(1, 0, Run::between(0, 8));
+            units.record_access(1, Run::new(3, 2));
+            units.record_eviction(1, 0);
         }
-        assert_eq!((units.window(0, (5, 12)), units.changes), ((0, 16), 1));
-        // What was asked for before a power cut does not count after it.
+        assert_eq!((fill_run(&units, 0, 5, 12), units.changes), ((0, 16), 1));
+        // Accesses before a power cut do not count after it.
         for _ in 0..4 {
-            units.ask(1, 3, 2);
-            units.forget();
-            units.bring(1, 0, (0, 8));
-            units.leave(1, 0);
+            units.record_access(1, Run::new(3, 2));
+            units.clear_slots();
+            units.record_fill(1, 0, Run::between(0, 8));
+            units.record_eviction(1, 0);
         }
-        assert_eq!(units.window(0, (5, 6)), (4, 8));
+        assert_eq!(fill_run(&units, 0, 5, 6), (4, 8));
     }
 
     #[test]
-    fn neighbours_that_are_asked_for_double_the_unit() {
+    fn accessed_neighbours_double_the_unit() {
         let mut units = units();
-        // Four votes, then two by two.
+        // The first four votes halve the unit, then two fills with two votes each halve it again.
         for _ in 0..6 {
-            units.bring(0, 0, (0, 16));
-            units.leave(0, 0);
+            units.record_fill(0, 0, Run::between(0, 16));
+            units.record_eviction(0, 0);
         }
-        assert_eq!(units.window(0, (5, 6)), (4, 8));
+        assert_eq!(fill_run(&units, 0, 5, 6), (4, 8));
         for fill in 0..4 {
-            assert_eq!(units.window(0, (9, 10)), (8, 12), "{fill}");
-            units.ask(0, 9, 1);
-            units.bring(0, 0, (8, 12));
-            // Its neighbour is 12 to 16; what is beyond does not count.
-            units.ask(0, 4, 1);
-            units.bring(0, 0, (4, 8));
-            units.ask(0, 12, 1);
-            units.bring(0, 0, (12, 16));
-            units.leave(0, 1 << 1);
+            assert_eq!(fill_run(&units, 0, 9, 10), (8, 12), "{fill}");
+            units.record_access(0, Run::new(9, 1));
+            units.record_fill(0, 0, Run::between(8, 12));
+            // The neighbour is 12 to 16; other blocks do not count.
+            units.record_access(0, Run::new(4, 1));
+            units.record_fill(0, 0, Run::between(4, 8));
+            units.record_access(0, Run::new(12, 1));
+            units.record_fill(0, 0, Run::between(12, 16));
+            units.record_eviction(0, 1 << 1);
         }
-        assert_eq!(units.window(0, (5, 6)), (0, 8));
+        assert_eq!(fill_run(&units, 0, 5, 6), (0, 8));
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn sizes_that_do_not_divide_each_other_are_rejected() {
         let new = |least_bytes, region_bytes| {
             let spec = CachingDiskUnitsSpec { least_bytes, region_bytes };
-            Units::new(&spec, 512, 65_536, (4, 1 << 30)).err()
+            Units::new(&spec, 512, 65_536, 4, 1 << 30).err()
         };
         assert_eq!(new(4096, 1 << 24), None);
         for least_bytes in [0, 65_536, 512, 24_576, 1000, 1 << 20] {

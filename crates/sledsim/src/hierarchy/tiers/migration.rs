@@ -1,14 +1,13 @@
-//! Moving extents by use while requests go on.
+//! Moves of extents by use while requests continue.
 //!
-//! An extent is read whole from where it is and written, durably, into the one slot that is spare; then the map changes, which
-//! it does in an instant and in non-volatile memory. Writes of an extent that moves wait for that; reads are served from where
-//! it is. The slot that it leaves is the spare from then on: it takes the next extent when no read of it is under way any more,
-//! or is filled with zeroes where slots that nothing was put in yet are needed. So an extent takes another's place in two moves,
-//! and a power cut or a failure in the midst of one costs nothing but time.
+//! A whole extent is read from its place and written, durably, to the spare slot; then the map, in non-volatile memory, is changed
+//! at once. Writes of the extent wait until then; reads are served from the old place. The old slot becomes the spare. It takes
+//! the next extent when no read of it is under way any more, or is filled with zeroes if a clean slot is needed. So two extents
+//! change places in two moves, and a power cut or a failure during a move loses no data.
 
 use std::collections::VecDeque;
 
-use super::map::{Map, Place, FAST, SLOW};
+use super::map::{ExtentUses, Map, Place, FAST, SLOW};
 use super::spec::TierMigrationSpec;
 use super::{Part, Tiers};
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
@@ -18,26 +17,26 @@ use crate::hierarchy::common::{Alarm, BlockRange, Lock, LockQueue};
 use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{s_to_ns, Time};
 
-/// What is to move, and what moves.
+/// The planned promotions and the current move.
 #[derive(Clone, Debug)]
 pub(super) struct Migration {
     factor: f64,
     least_uses: f64,
     period_ns: u64,
-    /// What copying an extent takes of the bandwidth; `None` if nothing ever moves.
+    /// Time in which the permitted bandwidth copies an extent; `None` if extents never move.
     copy_ns: Option<u64>,
     /// The next promotions, the hottest extents first.
     promotions: VecDeque<Promotion>,
     current: Option<MoveState>,
-    /// When uses are compared next, once there has been one.
+    /// Time of the next comparison of uses; `None` without uses since the last one.
     compare_at: Option<Time>,
-    /// Bandwidth is left for a copy from then on.
+    /// Time from which on the bandwidth permits the next copy.
     next_at: Time,
     /// Locks on extents.
     locks: LockQueue<LockAction>,
     alarm: Alarm,
     is_paused: bool,
-    tally: Tally,
+    counts: Counts,
 }
 
 /// An extent to be moved to the fast child, and one that is moved down first if there is no free slot.
@@ -53,7 +52,7 @@ pub(super) enum MoveState {
     Locking { extent: u64 },
     /// The extent is being copied.
     Copying { extent: u64, lock: Lock },
-    /// So many reads of the previous slot are outstanding.
+    /// `reads` reads of the old slot are outstanding.
     Emptying { reads: u64 },
     /// Zeroes are written to the spare slot.
     Clearing,
@@ -69,7 +68,7 @@ pub(super) enum LockAction {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+struct Counts {
     moved: [u64; 2],
     cleared: u64,
     failed: u64,
@@ -78,7 +77,7 @@ struct Tally {
 }
 
 impl Migration {
-    /// Moves of extents of so many bytes.
+    /// Moves of extents of `extent_bytes` bytes.
     pub(super) fn new(spec: &TierMigrationSpec, extent_bytes: u64) -> Self {
         let copy_ns = (spec.mb_per_s > 0.0).then(|| trunc_to_u64((extent_bytes as f64 * 1e3 / spec.mb_per_s).ceil()));
         Self {
@@ -93,17 +92,17 @@ impl Migration {
             locks: LockQueue::default(),
             alarm: Alarm::default(),
             is_paused: false,
-            tally: Tally::default(),
+            counts: Counts::default(),
         }
     }
 
-    /// Whether anything ever moves.
-    pub(super) fn is_on(&self) -> bool {
+    /// Returns true if extents can move.
+    pub(super) fn is_enabled(&self) -> bool {
         self.copy_ns.is_some()
     }
 
-    /// Hears of a request from above: uses are compared when the period ends.
-    pub(super) fn note_use(&mut self, context: &mut Context<'_>) {
+    /// Records a use: uses are compared at the end of the period.
+    pub(super) fn record_use(&mut self, context: &mut Context<'_>) {
         if self.compare_at.is_none() && !self.is_paused {
             let at = Time::from_ns((context.now().ns() / self.period_ns + 1) * self.period_ns);
             self.compare_at = Some(at);
@@ -114,7 +113,7 @@ impl Migration {
     /// Requests a lock on the extents of a write.
     pub(super) fn lock_write(&mut self, request: Request, payload: Payload, extents: BlockRange) {
         let requested = self.locks.lock(LockAction::Write(request, payload), extents, false);
-        self.tally.waits += u64::from(!requested.is_granted);
+        self.counts.waits += u64::from(!requested.is_granted);
     }
 
     /// Releases a lock.
@@ -122,29 +121,29 @@ impl Migration {
         self.locks.release(lock);
     }
 
-    /// What moves next, from now on: the hottest of the slow child, as far as there is room, or as those that make it are by so
-    /// much colder.
+    /// Plans the next promotions: the hottest extents of the slow child, as far as slots of the fast child are free or hold extents that
+    /// are colder by the factor.
     fn compare(&mut self, map: &Map, now: Time) {
         self.compare_at = None;
-        self.tally.deferred += self.promotions.len() as u64;
+        self.counts.deferred += self.promotions.len() as u64;
         self.promotions.clear();
         let mut hot = map.uses(SLOW, now);
-        hot.retain(|&(uses, _)| uses >= self.least_uses && uses > 0.0);
-        hot.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        hot.retain(|&ExtentUses { uses, .. }| uses >= self.least_uses && uses > 0.0);
+        hot.sort_unstable_by(|a, b| b.uses.total_cmp(&a.uses).then(a.extent.cmp(&b.extent)));
         let mut cold = map.uses(FAST, now);
-        cold.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        cold.sort_unstable_by(|a, b| a.uses.total_cmp(&b.uses).then(a.extent.cmp(&b.extent)));
         let mut cold = cold.into_iter();
         let spare = u64::from(map.spare.is_some_and(|place| place.tier == FAST));
-        let mut room = map.clean_slots(FAST) + spare;
-        for (uses, up) in hot {
-            let down = if room > 0 {
-                room -= 1;
+        let mut free = map.clean_slots(FAST) + spare;
+        for ExtentUses { uses, extent } in hot {
+            let down = if free > 0 {
+                free -= 1;
                 None
             } else {
-                let Some((_, down)) = cold.next().filter(|(cold, _)| cold * self.factor < uses) else { break };
-                Some(down)
+                let Some(cold) = cold.next().filter(|cold| cold.uses * self.factor < uses) else { break };
+                Some(cold.extent)
             };
-            self.promotions.push_back(Promotion { up, down });
+            self.promotions.push_back(Promotion { up: extent, down });
         }
     }
 
@@ -152,7 +151,7 @@ impl Migration {
     fn next_step(&mut self, map: &mut Map) -> Option<MoveState> {
         while let Some(&Promotion { up, down }) = self.promotions.front() {
             let tier_of = |extent: u64| map.place(extent).map(|place| place.tier);
-            // It was on its way when uses were compared.
+            // Its move was under way when uses were compared.
             if tier_of(up) == Some(FAST) {
                 self.promotions.pop_front();
                 continue;
@@ -173,43 +172,44 @@ impl Migration {
                 }
                 return Some(MoveState::Locking { extent });
             }
-            // Extents that were used for the first time have taken the room.
-            self.tally.deferred += 1;
+            // Extents that were used for the first time have taken the free slots.
+            self.counts.deferred += 1;
             self.promotions.pop_front();
         }
         None
     }
 
+    /// Resets the counters at the start of the measurement window.
     pub(super) fn start_measuring(&mut self) {
-        self.tally = Tally::default();
+        self.counts = Counts::default();
     }
 
-    /// What it counted; nothing where nothing moves.
-    pub(super) fn counts(&self, extent_bytes: u64) -> Vec<Count> {
-        if !self.is_on() {
+    /// The counters; empty if extents never move.
+    pub(super) fn details(&self, extent_bytes: u64) -> Vec<Count> {
+        if !self.is_enabled() {
             return Vec::new();
         }
-        let tally = &self.tally;
+        let counts = &self.counts;
         let bytes = |name, extents: u64| Count { name, unit: "B", value: extents as f64 * extent_bytes as f64 };
         vec![
-            Count::of("moves_up", tally.moved[FAST]),
-            Count::of("moves_down", tally.moved[SLOW]),
-            bytes("moved_bytes", tally.moved[FAST] + tally.moved[SLOW]),
-            bytes("cleared_bytes", tally.cleared),
-            Count::of("deferred_moves", tally.deferred),
-            Count::of("failed_moves", tally.failed),
-            Count::of("write_waits", tally.waits),
+            Count::of("moves_up", counts.moved[FAST]),
+            Count::of("moves_down", counts.moved[SLOW]),
+            bytes("moved_bytes", counts.moved[FAST] + counts.moved[SLOW]),
+            bytes("cleared_bytes", counts.cleared),
+            Count::of("deferred_moves", counts.deferred),
+            Count::of("failed_moves", counts.failed),
+            Count::of("write_waits", counts.waits),
         ]
     }
 
-    /// From now on no further extent is moved.
+    /// Stops further moves.
     pub(super) fn pause(&mut self) {
         self.is_paused = true;
         self.promotions.clear();
         self.compare_at = None;
     }
 
-    /// Power is gone: what has been copied of an extent counts for nothing.
+    /// Drops the current move and all locks. The extent keeps its place.
     pub(super) fn power_cut(&mut self) {
         self.locks.clear();
         self.alarm.clear();
@@ -217,15 +217,15 @@ impl Migration {
         (self.current, self.compare_at) = (None, None);
     }
 
-    /// Whether nothing moves, and nobody has a lock.
+    /// Returns true if no move is under way and no lock is held.
     pub(super) fn is_at_rest(&self) -> bool {
         self.current.is_none() && self.locks.is_empty()
     }
 }
 
 impl Tiers {
-    /// Does whatever can be done for the moves now.
-    pub(super) fn move_on(&mut self, context: &mut Context<'_>) {
+    /// Continues the moves as far as possible.
+    pub(super) fn continue_moves(&mut self, context: &mut Context<'_>) {
         loop {
             self.grant(context);
             let (now, migration) = (context.now(), &mut self.migration);
@@ -243,7 +243,7 @@ impl Tiers {
                     migration.alarm.set(migration.next_at, context);
                     return;
                 }
-                None => self.set_out(context),
+                None => self.begin_step(context),
             }
             if !self.migration.locks.any_granted() && self.migration.current.is_some() {
                 return;
@@ -251,18 +251,18 @@ impl Tiers {
         }
     }
 
-    /// The next step of a move, or the clearing that it needs, begins.
-    fn set_out(&mut self, context: &mut Context<'_>) {
+    /// Begins the next step: a move, or the clearing of the spare.
+    fn begin_step(&mut self, context: &mut Context<'_>) {
         let migration = &mut self.migration;
         migration.current = migration.next_step(&mut self.map);
         let Some(current) = migration.current else { return };
-        migration.next_at = context.now() + migration.copy_ns.expect("something moves");
+        migration.next_at = context.now() + migration.copy_ns.expect("extents can move");
         match current {
-            MoveState::Locking { extent } => _ = migration.locks.lock(LockAction::Move, only(extent), true),
+            MoveState::Locking { extent } => _ = migration.locks.lock(LockAction::Move, range_of(extent), true),
             _ => {
                 let size = to_usize(self.extent_bytes());
                 let zeroes = if context.holds_data() { Payload::of(&vec![0; size]) } else { Payload::NONE };
-                self.access(self.map.spare.expect("only the spare is cleared"), Op::Write, zeroes, context);
+                self.access(self.map.spare.expect("the spare is cleared"), Op::Write, zeroes, context);
             }
         }
     }
@@ -276,16 +276,16 @@ impl Tiers {
                     let Some(MoveState::Locking { extent }) = self.migration.current else {
                         unreachable!("a move waits for its lock, but {:?}", self.migration.current)
                     };
-                    let lock = Lock { id, range: only(extent) };
+                    let lock = Lock { id, range: range_of(extent) };
                     self.migration.current = Some(MoveState::Copying { extent, lock });
-                    let from = self.map.place(extent).expect("only what was used moves");
+                    let from = self.map.place(extent).expect("only used extents move");
                     self.access(from, Op::Read, Payload::NONE, context);
                 }
             }
         }
     }
 
-    /// A read or a durable write of a whole slot.
+    /// Reads a whole slot, or writes it durably.
     fn access(&mut self, place: Place, op: Op, payload: Payload, context: &mut Context<'_>) {
         let (id, arrival) = (self.parts.insert(Part::Move), context.now());
         let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
@@ -294,8 +294,13 @@ impl Tiers {
         context.submit_with(self.children[place.tier], request, payload);
     }
 
-    /// An access of a move is over.
-    pub(super) fn moved(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
+    /// Handles a completed access of the current move.
+    pub(super) fn move_access_completed(
+        &mut self,
+        completion: &Completion,
+        answer: Payload,
+        context: &mut Context<'_>,
+    ) {
         let migration = &mut self.migration;
         match migration.current {
             Some(MoveState::Copying { extent, lock }) => {
@@ -307,7 +312,7 @@ impl Tiers {
                 if completion.is_served() {
                     self.switch(extent);
                 } else {
-                    migration.tally.failed += 1;
+                    migration.counts.failed += 1;
                     migration.promotions.pop_front();
                 }
                 self.migration.release(lock);
@@ -315,37 +320,37 @@ impl Tiers {
             Some(MoveState::Clearing) => {
                 migration.current = None;
                 if completion.is_served() {
-                    self.map.cleared();
-                    migration.tally.cleared += 1;
+                    self.map.spare_cleared();
+                    migration.counts.cleared += 1;
                 } else {
-                    migration.tally.failed += 1;
+                    migration.counts.failed += 1;
                     migration.promotions.pop_front();
                 }
             }
-            current => unreachable!("an access of a move is over, but {current:?}"),
+            current => unreachable!("an access of a move has completed, but the state is {current:?}"),
         }
     }
 
-    /// All of an extent is in the spare, and nobody is writing to it.
+    /// Switches an extent to the spare, which has its content. The lock excludes writes.
     fn switch(&mut self, extent: u64) {
         let left = self.map.switch(extent);
         let reads = self.parts.ids(|part| self.is_read_of(part, left)).len() as u64;
         let migration = &mut self.migration;
         migration.current = Some(MoveState::Emptying { reads });
-        migration.tally.moved[1 - left.tier] += 1;
+        migration.counts.moved[1 - left.tier] += 1;
         if migration.promotions.front().is_some_and(|promotion| promotion.up == extent) {
             migration.promotions.pop_front();
         }
     }
 
-    /// Whether an access is a read of anything of a slot.
+    /// Returns true if an access reads blocks of a slot.
     fn is_read_of(&self, part: &Part, place: Place) -> bool {
         let (from, to) = (place.slot * self.extent_blocks, (place.slot + 1) * self.extent_blocks);
         matches!(part, &Part::Read { tier, lbn, blocks, .. } if tier == place.tier && lbn < to && from < lbn + blocks)
     }
 
-    /// A read is over: maybe one of the slot that was left, which is the spare by now.
-    pub(super) fn read_over(&mut self, part: &Part) {
+    /// Handles a completed read, which may be one of the old slot of the last move.
+    pub(super) fn read_completed(&mut self, part: &Part) {
         if let Some(MoveState::Emptying { reads }) = self.migration.current {
             let left = self.map.spare.is_some_and(|left| self.is_read_of(part, left));
             self.migration.current = Some(MoveState::Emptying { reads: reads - u64::from(left) });
@@ -354,6 +359,6 @@ impl Tiers {
 }
 
 /// The range of a single extent.
-const fn only(extent: u64) -> BlockRange {
+const fn range_of(extent: u64) -> BlockRange {
     BlockRange::new(extent, extent + 1)
 }

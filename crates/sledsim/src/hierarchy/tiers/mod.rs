@@ -1,7 +1,7 @@
-//! A fast and a slow component as one, by what data are and how much they are used (schlosser2004, section 5.1).
+//! A fast and a slow component as one, with data placed by kind and moved by use (schlosser2004, section 5.1).
 //!
-//! The volume is cut into extents. Each lies whole on one of the children, and on no other; which it is, is decided when it is
-//! first used, and changes as it is moved. Where extents lie is kept in non-volatile memory; how much they are used is not.
+//! The volume is divided into extents. Each extent is on one of the children. It is placed at its first use, and can be moved
+//! later. The places of extents are kept in non-volatile memory, their numbers of uses are not.
 
 mod map;
 mod migration;
@@ -11,6 +11,7 @@ pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec, 
 
 use map::{Map, Place, FAST, SLOW};
 use migration::Migration;
+use spec::TierSizes;
 
 use super::common::{BlockRange, Child, Lock, Outstanding, SplitRequest};
 use crate::convert::to_u32;
@@ -22,17 +23,17 @@ use crate::fault::Fault;
 use crate::request::{Op, Request};
 use crate::time::Time;
 
-/// Ways of requests: served by the fast child alone, by the slow one alone, by both.
+/// Paths of requests: all blocks on the fast child, all on the slow child, some on both.
 const PATHS: [ServicePath; 3] = [ServicePath::new("fast"), ServicePath::new("slow"), ServicePath::new("both")];
 
-/// What an access to a child is.
+/// The purpose of an access of a child.
 #[derive(Clone)]
 enum Part {
-    /// A part of a read: of which one, with which block of it it begins, and where it goes.
-    Read { whole: u64, first: u64, tier: usize, lbn: u64, blocks: u64 },
-    /// A part of a write or of a flush: of which one.
-    Write { whole: u64 },
-    /// An access of a move.
+    /// Part of a read, from its block `first` on, and its address.
+    Read { request: u64, first: u64, tier: usize, lbn: u64, blocks: u64 },
+    /// Part of a write or flush.
+    Write { request: u64 },
+    /// Access of the current move.
     Move,
 }
 
@@ -40,24 +41,26 @@ enum Part {
 #[derive(Clone)]
 struct Pending {
     split: SplitRequest,
-    /// Which way it took.
+    /// Its index in [`PATHS`].
     path: usize,
     /// The lock of a write.
     lock: Option<Lock>,
 }
 
-/// Blocks of a request that lie behind each other on a child.
+/// Consecutive blocks of a request on a child.
 struct Run {
     tier: usize,
     lbn: u64,
+    /// First block in the request.
     first: u64,
     blocks: u64,
 }
 
-/// Serves each extent by the child that it is on.
+/// Passes requests to the children of their extents.
 #[derive(Clone)]
 pub struct Tiers {
     children: [ComponentId; 2],
+    /// Number of extents that fit on each child.
     slots: [u64; 2],
     extent_blocks: u64,
     block_bytes: u32,
@@ -73,9 +76,9 @@ impl Tiers {
     /// Tiers of a fast and a slow child.
     ///
     /// # Errors
-    /// Extents that do not fit the children, or pinned ranges that do not fit the fast one: names both.
+    /// Extents that do not fit on the children, or pinned ranges that do not fit on the fast one.
     pub fn new(spec: &TiersSpec, fast: Child, slow: Child) -> Result<Self, Fault> {
-        let (extent_blocks, slots) = spec.sizes(fast, slow)?;
+        let TierSizes { extent_blocks, slots } = spec.sizes(fast, slow)?;
         let mut map = Map::new(slots, spec.migration.half_life_s);
         let pinned = spec.placement.pinned(fast.block_bytes, extent_blocks, map.extents(), slots[FAST])?;
         pinned.into_iter().for_each(|extent| map.pin(extent));
@@ -97,19 +100,19 @@ impl Tiers {
         self.extent_blocks * u64::from(self.block_bytes)
     }
 
-    /// The extents that a request touches.
+    /// The range of extents of a request.
     fn extents_of(&self, request: &Request) -> BlockRange {
         BlockRange::new(request.lbn / self.extent_blocks, request.end_lbn().div_ceil(self.extent_blocks))
     }
 
-    /// Where the blocks of a request are, which have a place from now on.
+    /// The places of the blocks of a request. Extents without a place get one.
     fn runs(&mut self, request: &Request, now: Time) -> Vec<Run> {
         let fast = self.placement.is_fast(request, self.block_bytes);
         let mut runs: Vec<Run> = Vec::new();
         let mut first = 0;
         let extents = self.extents_of(request);
         for extent in extents.from..extents.to {
-            let Place { tier, slot } = self.map.touch(extent, fast, now);
+            let Place { tier, slot } = self.map.record_use(extent, fast, now);
             let inside = (request.lbn + first) % self.extent_blocks;
             let blocks = (self.extent_blocks - inside).min(u64::from(request.blocks) - first);
             let lbn = slot * self.extent_blocks + inside;
@@ -122,7 +125,7 @@ impl Tiers {
         runs
     }
 
-    /// Sends a request to the children that have its blocks.
+    /// Sends the parts of a request to the children of their extents.
     fn begin(&mut self, request: Request, payload: &Payload, lock: Option<u64>, context: &mut Context<'_>) {
         let now = context.now();
         let runs = self.runs(&request, now);
@@ -130,7 +133,7 @@ impl Tiers {
         let lock = lock.map(|id| Lock { id, range: self.extents_of(&request) });
         let mut split = SplitRequest::new(request);
         split.add_parts(to_u32(runs.len()));
-        let whole = self.requests.insert(Pending { split, path, lock });
+        let request_id = self.requests.insert(Pending { split, path, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
         let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
@@ -143,31 +146,31 @@ impl Tiers {
             let part = Request { lbn, blocks: to_u32(blocks), arrival: now, ..request };
             let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
             let (kind, data) = match request.op {
-                Op::Read => (Part::Read { whole, first, tier, lbn, blocks }, Payload::NONE),
-                _ => (Part::Write { whole }, payload.slice(first, blocks, self.block_bytes)),
+                Op::Read => (Part::Read { request: request_id, first, tier, lbn, blocks }, Payload::NONE),
+                _ => (Part::Write { request: request_id }, payload.slice(first, blocks, self.block_bytes)),
             };
             let id = self.parts.insert(kind);
             context.submit_with(self.children[tier], Request { id, ..part }, data);
         }
     }
 
-    /// Sends a flush to both children: a move leaves nothing behind that it has not made last.
+    /// Sends a flush to both children.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
         let mut split = SplitRequest::new(request);
         split.add_parts(2);
-        let whole = self.requests.insert(Pending { split, path: 2, lock: None });
+        let request_id = self.requests.insert(Pending { split, path: 2, lock: None });
         for child in self.children {
-            let id = self.parts.insert(Part::Write { whole });
+            let id = self.parts.insert(Part::Write { request: request_id });
             context.submit(child, Request { id, arrival: context.now(), ..request });
         }
     }
 
-    /// A part of a request is over; the last one completes it.
-    fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
-        if !self.requests[whole].split.complete_part(completion) {
+    /// Completes a part of a request, and the request with its last part.
+    fn complete_part(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
+        if !self.requests[id].split.complete_part(completion) {
             return;
         }
-        let Pending { split, path, lock } = self.requests.take(whole);
+        let Pending { split, path, lock } = self.requests.take(id);
         let now = context.now();
         if !split.request.is_flush() {
             self.paths[path].record(now - split.request.arrival);
@@ -194,8 +197,8 @@ impl Component for Tiers {
         if request.is_flush() {
             return self.flush(request, context);
         }
-        if self.migration.is_on() {
-            self.migration.note_use(context);
+        if self.migration.is_enabled() {
+            self.migration.record_use(context);
             if request.op == Op::Write {
                 self.migration.lock_write(request, payload, self.extents_of(&request));
                 return self.grant(context);
@@ -208,22 +211,21 @@ impl Component for Tiers {
         let answer = context.read_payload(child, completion);
         let part = self.parts.take(completion.request.id);
         match part {
-            Part::Read { whole, first, .. } => {
-                self.read_over(&part);
-                let block_bytes = self.block_bytes;
-                self.requests[whole].split.store_read(first, &answer, block_bytes);
-                self.part(whole, completion, context);
+            Part::Read { request, first, .. } => {
+                self.read_completed(&part);
+                self.requests[request].split.store_read(first, &answer, self.block_bytes);
+                self.complete_part(request, completion, context);
             }
-            Part::Write { whole } => self.part(whole, completion, context),
-            Part::Move => self.moved(completion, answer, context),
+            Part::Write { request } => self.complete_part(request, completion, context),
+            Part::Move => self.move_access_completed(completion, answer, context),
         }
-        if self.migration.is_on() {
-            self.move_on(context);
+        if self.migration.is_enabled() {
+            self.continue_moves(context);
         }
     }
 
     fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.move_on(context);
+        self.continue_moves(context);
     }
 
     fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
@@ -258,8 +260,8 @@ impl Instrumentation for Tiers {
         if at_rest && (requests + parts > 0 || !self.migration.is_at_rest()) || requests > parts {
             return Err(format!("{requests} requests in {parts} accesses of children, at rest: {at_rest}"));
         }
-        if !self.map.is_sound(self.slots) {
-            return Err("the map of extents does not agree with its slots".to_owned());
+        if !self.map.is_consistent(self.slots) {
+            return Err("inconsistent: the map of extents or its counts".to_owned());
         }
         Ok(())
     }
@@ -267,11 +269,11 @@ impl Instrumentation for Tiers {
     fn details(&self, _now: Time) -> Option<Details> {
         let all: u64 = self.paths.iter().map(|path| path.count).sum();
         let mut counts = vec![
-            Count::of("fast_extents", self.map.on[FAST]),
-            Count::of("slow_extents", self.map.on[SLOW]),
+            Count::of("fast_extents", self.map.extents_on[FAST]),
+            Count::of("slow_extents", self.map.extents_on[SLOW]),
             Count::share("fast_hits", self.paths[FAST].count, all),
         ];
-        counts.extend(self.migration.counts(self.extent_bytes()));
+        counts.extend(self.migration.details(self.extent_bytes()));
         Some(Details { kind: "tiers", counts, paths: self.paths.to_vec() })
     }
 
@@ -285,24 +287,23 @@ impl Instrumentation for Tiers {
 mod tests {
     use super::*;
 
-    /// Each part that goes wrong, and a word of what is said of it.
     #[test]
-    fn whatever_is_not_in_order_is_told() {
-        type Act = fn(&mut Tiers);
-        let acts: [(&str, Act); 3] = [
+    fn inconsistent_parts_are_named() {
+        type Damage = fn(&mut Tiers);
+        let cases: [(&str, Damage); 3] = [
             ("0 requests in 1 accesses of children", |tiers| _ = tiers.parts.insert(Part::Move)),
-            ("the map of extents", |tiers| tiers.map.on[SLOW] = 3),
+            ("the map of extents", |tiers| tiers.map.extents_on[SLOW] = 3),
             ("the map of extents", |tiers| tiers.map.spare = Some(Place { tier: FAST, slot: 1 })),
         ];
-        for (word, act) in acts {
+        for (expected, damage) in cases {
             let child = |id| Child { id: ComponentId(id), capacity_blocks: 100, block_bytes: 512 };
             let spec = TiersSpec { extent_bytes: 5120, ..TiersSpec::default() };
-            let mut tiers = Tiers::new(&spec, child(0), child(1)).expect("they fit");
-            tiers.map.touch(4, true, Time::ZERO);
+            let mut tiers = Tiers::new(&spec, child(0), child(1)).expect("the default fits");
+            tiers.map.record_use(4, true, Time::ZERO);
             assert_eq!(tiers.check_invariants(true), Ok(()));
-            act(&mut tiers);
-            let told = tiers.check_invariants(true).expect_err(word);
-            assert!(told.contains(word), "{word}: {told}");
+            damage(&mut tiers);
+            let error = tiers.check_invariants(true).expect_err(expected);
+            assert!(error.contains(expected), "{expected}: {error}");
         }
     }
 }

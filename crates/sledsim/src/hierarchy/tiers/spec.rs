@@ -1,4 +1,4 @@
-//! What a scenario says of tiers: how large their extents are, where each is first put, and when one moves.
+//! The parameters of tiers: the size of extents, their first places and their moves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,17 +121,27 @@ impl Default for TierMigrationSpec {
     }
 }
 
+/// Sizes that follow from the parameters and the children.
+pub(super) struct TierSizes {
+    pub(super) extent_blocks: u64,
+    /// Number of extents that fit on each child.
+    pub(super) slots: [u64; 2],
+}
+
 impl TiersSpec {
-    /// Blocks of an extent, and how many extents either child has room for.
-    pub(super) fn sizes(&self, fast: Child, slow: Child) -> Result<(u64, [u64; 2]), Fault> {
+    /// The sizes on these children.
+    ///
+    /// # Errors
+    /// The blocks of the children differ, or an extent does not fit on a child.
+    pub(super) fn sizes(&self, fast: Child, slow: Child) -> Result<TierSizes, Fault> {
         if fast.block_bytes != slow.block_bytes {
             return Err(Fault::at(Kind::Misfit, "slow")
                 .says(format!(" has blocks of {} B, ", slow.block_bytes))
                 .key("fast")
-                .says(format!(" of {} B: what they make up needs equal blocks", fast.block_bytes)));
+                .says(format!(" of {} B: they must be equal", fast.block_bytes)));
         }
-        let blocks = whole_blocks("extent_bytes", self.extent_bytes, fast.block_bytes)?;
-        let slots = [fast, slow].map(|child| child.capacity_blocks / blocks);
+        let extent_blocks = whole_blocks("extent_bytes", self.extent_bytes, fast.block_bytes)?;
+        let slots = [fast, slow].map(|child| child.capacity_blocks / extent_blocks);
         for (key, child, slots) in [("fast", fast, slots[0]), ("slow", slow, slots[1])] {
             if slots == 0 {
                 return Err(Fault::misfit("extent_bytes", self.extent_bytes)
@@ -140,12 +150,16 @@ impl TiersSpec {
                     .says(format!(" has {} in all", shown_bytes(child.bytes()))));
             }
         }
-        Ok((blocks, slots))
+        Ok(TierSizes { extent_blocks, slots })
     }
 }
 
 impl TierPlacementSpec {
-    /// The extents that are pinned, in order, of `extents` of so many blocks each, of which `room` fit the fast one.
+    /// The pinned extents in increasing order. There are `extents` extents of `extent_blocks` blocks, of which `room` fit on the fast
+    /// child.
+    ///
+    /// # Errors
+    /// A range reaches beyond the last extent, or the pinned extents do not fit on the fast child.
     pub(super) fn pinned(
         &self,
         block_bytes: u32,
@@ -183,7 +197,7 @@ impl TierPlacementSpec {
         Ok(pinned)
     }
 
-    /// Whether what a request is the first to use belongs on the fast one.
+    /// Returns true if extents that `request` is the first to use belong on the fast child.
     pub(super) fn is_fast(&self, request: &Request, block_bytes: u32) -> bool {
         let bytes = u64::from(request.blocks) * u64::from(block_bytes);
         self.metadata && request.flags.contains(Flags::METADATA)

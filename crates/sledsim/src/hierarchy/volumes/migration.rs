@@ -1,10 +1,10 @@
-//! Moving a volume while requests go on.
+//! Moves of volumes while requests continue.
 //!
-//! A chunk at a time is read from the old place and written to the new one. Until the whole volume is there the old place has
-//! all that is newest, and serves reads; a write that touches what has been copied is made at both places, durably at the new
-//! one, and completes when both have it. Writes that overlap follow each other, and wait for a chunk that is being copied.
-//! Between two writes the volume then changes its place. So a move that fails costs nothing but time, and one that a power
-//! cut interrupts begins anew; which volumes have been moved outlives it.
+//! Chunk by chunk, a volume is read from the old place and written to the new one. Until all chunks are copied, the old place has
+//! the newest data and serves reads. A write of blocks that have been copied goes to both places, is durable at the new one, and
+//! completes when both have it. Overlapping writes are made one after the other, and wait while their chunk is copied. After the
+//! last chunk the volume changes its place between two writes. A move that fails loses no data. A move that a power cut interrupts
+//! starts again; finished moves survive the cut.
 
 use std::collections::VecDeque;
 
@@ -17,22 +17,22 @@ use crate::hierarchy::common::{Alarm, BlockRange, Lock, LockQueue};
 use crate::request::{Flags, Op, Padding, Request};
 use crate::time::{ns_to_s, s_to_ns, Time};
 
-/// Moves that are still to come, and the one under way.
+/// The planned moves and the current one.
 #[derive(Clone, Debug)]
 pub(super) struct Migration {
-    /// Whether there have ever been any to come.
+    /// True if the run has moves.
     is_planned: bool,
     moves: VecDeque<Move>,
     current: Option<MoveState>,
     /// Locks on blocks of the concatenation of all volumes.
     locks: LockQueue<LockAction>,
     alarm: Alarm,
-    /// Whether it has looked what to do since power came.
-    awake: bool,
-    tally: Tally,
+    /// True once the moves have been started since power came.
+    is_started: bool,
+    counts: Counts,
 }
 
-/// A move to be made.
+/// A planned move.
 #[derive(Clone, Debug)]
 struct Move {
     volume: usize,
@@ -42,21 +42,21 @@ struct Move {
     ns_per_block: f64,
 }
 
-/// A move under way.
+/// The current move.
 #[derive(Clone, Debug)]
 struct MoveState {
-    what: Move,
-    /// Where the volume will begin.
+    plan: Move,
+    /// First block of the volume at its new place.
     first_block: u64,
-    /// So many blocks have been copied.
+    /// Number of blocks that have been copied.
     copied: u64,
     phase: Phase,
-    /// Neither the next chunk nor the change comes before.
+    /// Earliest time of the next chunk or of the switch.
     next_at: Time,
-    /// Accesses under way that are part of the move.
+    /// Accesses of the move under way.
     accesses: u64,
-    /// Reads of the place that was left.
-    lingering: u64,
+    /// Reads of the old place under way after the switch.
+    old_reads: u64,
 }
 
 impl MoveState {
@@ -71,14 +71,21 @@ impl MoveState {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The next chunk may begin in time.
+    /// The next chunk waits for its time.
     Pacing,
     /// The move waits for a lock on a chunk, or on the volume.
     Locking(Lock),
     /// A chunk is being copied.
     Copying(Lock),
-    /// Something is under way still at the place that is free from now on.
+    /// The move has ended, but accesses of the freed place are under way.
     Emptying,
+}
+
+/// A block of a member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub member: usize,
+    pub lbn: u64,
 }
 
 /// The action to take once a lock is granted.
@@ -89,11 +96,11 @@ pub(super) enum LockAction {
     /// Copy a chunk.
     Chunk,
     /// Switch the volume to its new place.
-    Change,
+    Switch,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+struct Counts {
     done: u64,
     failed: u64,
     copied_blocks: u64,
@@ -105,7 +112,7 @@ struct Tally {
 }
 
 impl Migration {
-    /// The moves of `volumes`.
+    /// The planned moves, of the volumes `volumes`.
     pub(super) fn new(moves: &[MoveSpec], volumes: &[usize], block_bytes: u32) -> Self {
         let each = |(spec, &volume): (&MoveSpec, &usize)| Move {
             volume,
@@ -120,16 +127,14 @@ impl Migration {
             current: None,
             locks: LockQueue::default(),
             alarm: Alarm::default(),
-            awake: false,
-            tally: Tally::default(),
+            is_started: false,
+            counts: Counts::default(),
         }
     }
 
     /// The move under way.
     fn current_move(&mut self) -> &mut MoveState {
-        self.current
-            .as_mut()
-            .expect("a move ends when no lock, access or read of the place that was left is part of it")
+        self.current.as_mut().expect("a move ends after its locks, accesses and reads of the old place")
     }
 
     /// Requests a lock; [`Volumes::grant`] takes the action once the lock is granted.
@@ -138,7 +143,7 @@ impl Migration {
         // Without a move, writes may overlap.
         let is_exclusive = self.current.is_some() || !is_write;
         let requested = self.locks.lock(action, range, is_exclusive);
-        self.tally.waits += u64::from(is_write && !requested.is_granted);
+        self.counts.waits += u64::from(is_write && !requested.is_granted);
         requested.lock
     }
 
@@ -147,61 +152,61 @@ impl Migration {
         self.locks.release(lock);
     }
 
-    /// Whether writes need locks: until the last move is over.
+    /// Returns true if writes need locks, which is until the last move has ended.
     pub(super) fn is_pending(&self) -> bool {
         self.current.is_some() || !self.moves.is_empty()
     }
 
-    /// Hears of a request from above.
-    pub(super) fn note_request(&mut self) {
-        self.tally.requests += u64::from(self.current.is_some());
+    /// Counts a host request.
+    pub(super) fn count_request(&mut self) {
+        self.counts.requests += u64::from(self.current.is_some());
     }
 
-    /// Where else a write of a volume that begins with block `inside` has to be made, for what it touches has been copied: member
-    /// and block.
-    pub(super) fn double(&mut self, volume: usize, inside: u64) -> Option<(usize, u64)> {
+    /// The second place of a write that begins with block `block` of a volume, if that block has been copied.
+    pub(super) fn second_place(&mut self, volume: usize, block: u64) -> Option<Place> {
         let current = self.current.as_mut().filter(|current| current.phase != Phase::Emptying)?;
-        if current.what.volume != volume || inside >= current.copied {
+        if current.plan.volume != volume || block >= current.copied {
             return None;
         }
         current.accesses += 1;
-        self.tally.doubled += 1;
-        Some((current.what.to, current.first_block + inside))
+        self.counts.doubled += 1;
+        Some(Place { member: current.plan.to, lbn: current.first_block + block })
     }
 
+    /// Resets the counters at the start of the measurement window.
     pub(super) fn start_measuring(&mut self) {
-        let Tally { began, ended, .. } = self.tally;
-        self.tally = Tally { began, ended, ..Tally::default() };
+        let Counts { began, ended, .. } = self.counts;
+        self.counts = Counts { began, ended, ..Counts::default() };
     }
 
-    /// What it counted; when the latest move began and ended. Nothing where none was to come.
-    pub(super) fn counts(&self, block_bytes: u32) -> Vec<Count> {
+    /// The counters, and the start and end of the latest move. Empty if the run has no moves.
+    pub(super) fn details(&self, block_bytes: u32) -> Vec<Count> {
         if !self.is_planned {
             return Vec::new();
         }
-        let tally = &self.tally;
-        let bytes = tally.copied_blocks as f64 * f64::from(block_bytes);
+        let counted = &self.counts;
+        let bytes = counted.copied_blocks as f64 * f64::from(block_bytes);
         let mut counts = vec![
-            Count::of("moves", tally.done),
-            Count::of("failed_moves", tally.failed),
+            Count::of("moves", counted.done),
+            Count::of("failed_moves", counted.failed),
             Count { name: "moved_bytes", unit: "B", value: bytes },
-            Count::of("requests_during_moves", tally.requests),
-            Count::of("doubled_writes", tally.doubled),
-            Count::of("write_waits", tally.waits),
+            Count::of("requests_during_moves", counted.requests),
+            Count::of("doubled_writes", counted.doubled),
+            Count::of("write_waits", counted.waits),
         ];
-        let times = [("move_began", tally.began), ("move_ended", tally.ended)];
+        let times = [("move_began", counted.began), ("move_ended", counted.ended)];
         let known = times.into_iter().filter_map(|(name, at)| Some((name, at?)));
         counts.extend(known.map(|(name, at)| Count { name, unit: "s", value: ns_to_s(at.ns()) }));
         counts
     }
 
-    /// Power is gone: what has been copied of a volume counts for nothing, unless all of it had been.
+    /// Drops the locks and accesses. A volume that has not switched is copied again.
     pub(super) fn power_cut(&mut self) {
         self.locks.clear();
         self.alarm.clear();
-        self.awake = false;
+        self.is_started = false;
         if let Some(current) = &mut self.current {
-            (current.accesses, current.lingering, current.next_at) = (0, 0, Time::ZERO);
+            (current.accesses, current.old_reads, current.next_at) = (0, 0, Time::ZERO);
             if current.phase != Phase::Emptying {
                 (current.phase, current.copied) = (Phase::Pacing, 0);
             }
@@ -210,29 +215,29 @@ impl Migration {
 }
 
 impl Volumes {
-    /// Sees to the moves when something happens for the first time.
-    pub(super) fn wake(&mut self, context: &mut Context<'_>) {
-        if !std::mem::replace(&mut self.migration.awake, true) {
-            self.move_on(context);
+    /// Starts the moves at the first event after power came.
+    pub(super) fn start_moves(&mut self, context: &mut Context<'_>) {
+        if !std::mem::replace(&mut self.migration.is_started, true) {
+            self.continue_moves(context);
         }
     }
 
     /// Takes the actions of granted locks.
     pub(super) fn grant(&mut self, context: &mut Context<'_>) {
-        // A move that has failed meanwhile has cancelled its lock, see [`Volumes::give_up`].
+        // A move that has failed has cancelled its lock, see [`Volumes::fail_move`].
         while let Some((id, action)) = self.migration.locks.next_granted() {
             match action {
                 LockAction::Write(request, payload, position) => {
                     self.begin(request, &payload, position, Some(id), context);
                 }
                 LockAction::Chunk => self.read_chunk(context),
-                LockAction::Change => self.change_place(),
+                LockAction::Switch => self.switch(),
             }
         }
     }
 
-    /// Does whatever can be done for the moves now.
-    pub(super) fn move_on(&mut self, context: &mut Context<'_>) {
+    /// Continues the moves as far as possible.
+    pub(super) fn continue_moves(&mut self, context: &mut Context<'_>) {
         loop {
             self.grant(context);
             let (now, migration) = (context.now(), &mut self.migration);
@@ -243,14 +248,14 @@ impl Volumes {
                         migration.alarm.set(at, context);
                         return;
                     }
-                    Some(_) => self.set_out(now),
+                    Some(_) => self.begin_move(now),
                 }
                 continue;
             };
             match current.phase {
-                Phase::Emptying if current.accesses + current.lingering == 0 => {
+                Phase::Emptying if current.accesses + current.old_reads == 0 => {
                     migration.current = None;
-                    migration.tally.ended = Some(now);
+                    migration.counts.ended = Some(now);
                 }
                 Phase::Pacing if now < current.next_at => {
                     let at = current.next_at;
@@ -258,12 +263,12 @@ impl Volumes {
                     return;
                 }
                 Phase::Pacing => {
-                    let (volume, start) = (current.what.volume, self.starts[current.what.volume]);
+                    let (volume, start) = (current.plan.volume, self.starts[current.plan.volume]);
                     let blocks = self.extents[volume].blocks;
-                    let (from, to) = (current.copied, blocks.min(current.copied + current.what.chunk_blocks));
+                    let (from, to) = (current.copied, blocks.min(current.copied + current.plan.chunk_blocks));
                     let (action, range) = match from < blocks {
                         true => (LockAction::Chunk, BlockRange::new(start + from, start + to)),
-                        false => (LockAction::Change, BlockRange::new(start, start + blocks)),
+                        false => (LockAction::Switch, BlockRange::new(start, start + blocks)),
                     };
                     let lock = migration.lock(action, range);
                     migration.current_move().phase = Phase::Locking(lock);
@@ -276,37 +281,40 @@ impl Volumes {
         }
     }
 
-    /// The next move begins, if there is room for it.
-    fn set_out(&mut self, now: Time) {
+    /// Begins the next move, unless its target has no free range of this size.
+    fn begin_move(&mut self, now: Time) {
         let migration = &mut self.migration;
-        let what = migration.moves.pop_front().expect("a move whose time has come");
-        let blocks = self.extents[what.volume].blocks;
-        // Moves that failed may have left no room.
-        let Ok(first_block) = first_free(&self.extents, None, what.to, self.capacities[what.to], blocks) else {
-            migration.tally.failed += 1;
+        let plan = migration.moves.pop_front().expect("a move is due");
+        let blocks = self.extents[plan.volume].blocks;
+        // Earlier moves that failed may still take the space.
+        let Ok(first_block) = first_free(&self.extents, None, plan.to, self.capacities[plan.to], blocks) else {
+            migration.counts.failed += 1;
             return;
         };
-        (migration.tally.began, migration.tally.ended) = (Some(now), None);
+        (migration.counts.began, migration.counts.ended) = (Some(now), None);
         let (phase, next_at) = (Phase::Pacing, now);
-        migration.current = Some(MoveState { what, first_block, copied: 0, phase, next_at, accesses: 0, lingering: 0 });
+        migration.current = Some(MoveState { plan, first_block, copied: 0, phase, next_at, accesses: 0, old_reads: 0 });
     }
 
+    /// Reads the next chunk, which is locked.
     fn read_chunk(&mut self, context: &mut Context<'_>) {
         let now = context.now();
         let current = self.migration.current_move();
         let lock = current.granted_lock();
         let blocks = lock.range.blocks();
         current.phase = Phase::Copying(lock);
-        current.next_at = now + trunc_to_u64((blocks as f64 * current.what.ns_per_block).ceil());
-        let extent = &self.extents[current.what.volume];
+        current.next_at = now + trunc_to_u64((blocks as f64 * current.plan.ns_per_block).ceil());
+        let extent = &self.extents[current.plan.volume];
         let (member, lbn) = (self.members[extent.member], extent.first_block + current.copied);
-        self.copy(member, (lbn, blocks), Op::Read, Flags::BACKGROUND, Payload::NONE, context);
+        let range = BlockRange::new(lbn, lbn + blocks);
+        self.copy(member, range, Op::Read, Flags::BACKGROUND, Payload::NONE, context);
     }
 
+    /// Sends an access of the move.
     fn copy(
         &mut self,
         member: ComponentId,
-        (lbn, blocks): (u64, u64),
+        range: BlockRange,
         op: Op,
         flags: Flags,
         payload: Payload,
@@ -314,84 +322,84 @@ impl Volumes {
     ) {
         self.migration.current_move().accesses += 1;
         let (id, arrival) = (self.parts.insert(Part::Chunk), context.now());
-        let request =
-            Request { id, arrival, lbn, blocks: to_u32(blocks), op, flags, origin: 0, padding: Padding::NONE };
+        let (lbn, blocks) = (range.from, to_u32(range.blocks()));
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE };
         context.submit_with(member, request, payload);
     }
 
-    /// An access of the move itself is over.
-    pub(super) fn chunk_over(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
+    /// Handles a completed read or write of a chunk.
+    pub(super) fn chunk_completed(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
         let current = self.migration.current_move();
         current.accesses -= 1;
         let Phase::Copying(lock) = current.phase else {
-            // A write that had to be made at both places failed meanwhile, and the move with it.
+            // The move has failed with a write at the second place.
             debug_assert_eq!(current.phase, Phase::Emptying);
             return;
         };
-        let (member, lbn) = (self.members[current.what.to], current.first_block + current.copied);
+        let (member, lbn) = (self.members[current.plan.to], current.first_block + current.copied);
         let blocks = lock.range.blocks();
         if !completion.is_served() {
-            self.give_up();
+            self.fail_move();
         } else if completion.request.op == Op::Read {
             let flags = Flags::BACKGROUND.with(Flags::DURABLE);
-            self.copy(member, (lbn, blocks), Op::Write, flags, answer, context);
+            self.copy(member, BlockRange::new(lbn, lbn + blocks), Op::Write, flags, answer, context);
         } else {
             current.copied += blocks;
             current.phase = Phase::Pacing;
-            self.migration.tally.copied_blocks += blocks;
+            self.migration.counts.copied_blocks += blocks;
             self.migration.release(lock);
         }
     }
 
-    /// The second of two writes of the same is over.
-    pub(super) fn doubled(&mut self, completion: &Completion) {
+    /// Handles a completed write at the second place.
+    pub(super) fn second_write_completed(&mut self, completion: &Completion) {
         self.migration.current_move().accesses -= 1;
         if !completion.is_served() {
-            self.give_up();
+            self.fail_move();
         }
     }
 
-    /// The move can't be made: the volume stays where it is.
-    fn give_up(&mut self) {
+    /// Ends the move without success: the volume keeps its place.
+    fn fail_move(&mut self) {
         let phase = std::mem::replace(&mut self.migration.current_move().phase, Phase::Emptying);
         if let Phase::Locking(lock) | Phase::Copying(lock) = phase {
             self.migration.locks.cancel(lock);
         }
-        self.migration.tally.failed += u64::from(phase != Phase::Emptying);
+        self.migration.counts.failed += u64::from(phase != Phase::Emptying);
     }
 
-    /// Everything is at the new place, and nobody is writing.
-    fn change_place(&mut self) {
+    /// Switches the volume to its new place. All blocks are there, and the lock excludes writes.
+    fn switch(&mut self) {
         let current = self.migration.current_move();
         let lock = current.granted_lock();
-        let volume = current.what.volume;
-        debug_assert_eq!((current.copied, current.accesses), (self.extents[volume].blocks, 0), "all of it is there");
-        (self.extents[volume].member, self.extents[volume].first_block) = (current.what.to, current.first_block);
-        self.places[volume] += 1;
-        current.lingering = std::mem::take(&mut self.reads[volume]);
+        let volume = current.plan.volume;
+        debug_assert_eq!((current.copied, current.accesses), (self.extents[volume].blocks, 0), "all blocks are copied");
+        (self.extents[volume].member, self.extents[volume].first_block) = (current.plan.to, current.first_block);
+        self.switches[volume] += 1;
+        current.old_reads = std::mem::take(&mut self.reads[volume]);
         current.phase = Phase::Emptying;
-        self.migration.tally.done += 1;
+        self.migration.counts.done += 1;
         self.migration.release(lock);
     }
 
-    /// A read of a volume is over, of the place that it had then.
-    pub(super) fn read_over(&mut self, volume: usize, place: u32) {
-        if self.places[volume] == place {
+    /// Handles a completed read of a volume that began after `switches` switches of it.
+    pub(super) fn read_completed(&mut self, volume: usize, switches: u32) {
+        if self.switches[volume] == switches {
             self.reads[volume] -= 1;
         } else {
-            self.migration.current_move().lingering -= 1;
+            self.migration.current_move().old_reads -= 1;
         }
     }
 
-    /// Whether volumes lie beside each other in their members, and beside the place that one moves to.
-    pub(super) fn is_sound(&self) -> bool {
+    /// Returns true if no two volumes, and no volume and the target of the current move, overlap.
+    pub(super) fn is_consistent(&self) -> bool {
         let of = |extent: &Extent| (extent.member, extent.first_block, extent.first_block + extent.blocks);
         let mut places: Vec<(usize, u64, u64)> = self.extents.iter().map(of).collect();
-        let comes = |current: &&MoveState| current.phase != Phase::Emptying;
-        let target = |MoveState { what, first_block, .. }: &MoveState| {
-            (what.to, *first_block, first_block + self.extents[what.volume].blocks)
+        let is_target = |current: &&MoveState| current.phase != Phase::Emptying;
+        let target = |MoveState { plan, first_block, .. }: &MoveState| {
+            (plan.to, *first_block, first_block + self.extents[plan.volume].blocks)
         };
-        places.extend(self.migration.current.as_ref().filter(comes).map(target));
+        places.extend(self.migration.current.as_ref().filter(is_target).map(target));
         places.sort_unstable();
         places.windows(2).all(|two| two[0].0 < two[1].0 || two[0].2 <= two[1].1)
             && places.iter().all(|&(member, _, end)| end <= self.capacities[member])

@@ -49,26 +49,26 @@ impl ComponentSpec for VolumesSpec {
     }
 }
 
-/// What an access to a member is.
+/// The purpose of an access of a member.
 #[derive(Clone)]
 enum Part {
-    /// A part of a write or of a flush: of which one.
-    Write { whole: u64 },
-    /// A part of a read: of which one, with which block of it it begins, from which volume, and which of the places that it
-    /// has had.
-    Read { whole: u64, first: u64, volume: usize, place: u32 },
-    /// A write that is made where the volume moves to.
-    Double { whole: u64 },
-    /// An access of a move.
+    /// Part of a write or flush.
+    Write { request: u64 },
+    /// Part of a read, from its block `first` on. It began after `switches` switches of the volume.
+    Read { request: u64, first: u64, volume: usize, switches: u32 },
+    /// Part of a write, at the place that the volume moves to.
+    SecondWrite { request: u64 },
+    /// Access of the current move.
     Chunk,
 }
 
-/// A request under way, and the volume in which it begins.
+/// A request under way.
 #[derive(Clone)]
 struct Pending {
     split: SplitRequest,
+    /// The volume in which it begins.
     volume: usize,
-    /// Its lock.
+    /// The lock of a write.
     lock: Option<Lock>,
 }
 
@@ -80,27 +80,35 @@ struct Position {
     block: u64,
 }
 
-/// Serves each volume by the member that it is on.
+/// The volume of an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct OriginVolume {
+    origin: u32,
+    volume: usize,
+}
+
+/// Passes requests to the members of their volumes.
 #[derive(Clone)]
 pub struct Volumes {
     members: Vec<ComponentId>,
-    /// Blocks of each member.
+    /// Capacity of each member, blocks.
     capacities: Vec<u64>,
     extents: Vec<Extent>,
-    /// With which block of the one space each volume begins.
+    /// First block of each volume in the concatenation of all volumes.
     starts: Vec<u64>,
-    /// Origins in order, with the volume of each; `None` where volumes follow each other.
-    origins: Option<Vec<(u32, usize)>>,
+    /// The volumes by increasing origin, if requests address the volume of their origin.
+    origins: Option<Vec<OriginVolume>>,
     capacity_blocks: u64,
     block_bytes: u32,
     requests: Outstanding<Pending>,
     parts: Outstanding<Part>,
     paths: Vec<ServicePath>,
+    /// Number of requests with blocks of several volumes.
     split_count: u64,
-    /// Moves during the run.
     migration: Migration,
-    /// How often each volume has changed its place, and the reads under way at its present one.
-    places: Vec<u32>,
+    /// Number of times that each volume has switched its place.
+    switches: Vec<u32>,
+    /// Reads under way at the current place of each volume.
     reads: Vec<u64>,
 }
 
@@ -108,14 +116,14 @@ impl Volumes {
     /// Volumes on `members`.
     ///
     /// # Errors
-    /// Volumes that do not fit their members, or contradict each other: names both.
+    /// Volumes that do not fit on their members or contradict each other.
     pub fn new(spec: &VolumesSpec, members: &[Child]) -> Result<Self, Fault> {
         let block_bytes = members.first().ok_or_else(|| Fault::missing("members.0"))?.block_bytes;
         if let Some(other) = members.iter().position(|member| member.block_bytes != block_bytes) {
             return Err(Fault::at(Kind::Misfit, fault::Path::from("members").step(other))
                 .says(format!(" has blocks of {} B, ", members[other].block_bytes))
                 .key("members.0")
-                .says(format!(" of {block_bytes} B: what they make up needs equal blocks")));
+                .says(format!(" of {block_bytes} B: they must be equal")));
         }
         let capacities: Vec<u64> = members.iter().map(|member| member.capacity_blocks).collect();
         let extents = spec.place(&capacities, block_bytes)?;
@@ -126,7 +134,7 @@ impl Volumes {
             starts.push(total);
             total = total
                 .checked_add(extent.blocks)
-                .ok_or_else(|| Fault::at(Kind::OutOfRange, "volumes").says(": more blocks than can be counted"))?;
+                .ok_or_else(|| Fault::at(Kind::OutOfRange, "volumes").says(": more than 2^64 blocks"))?;
         }
         let origins = spec.by_origin.then(|| origins(&extents)).transpose()?;
         let largest = extents.iter().map(|extent| extent.blocks).max().unwrap_or(0);
@@ -142,18 +150,18 @@ impl Volumes {
             paths: vec![ServicePath::new("volume"); extents.len()],
             split_count: 0,
             migration: Migration::new(&spec.moves, &moves, block_bytes),
-            places: vec![0; extents.len()],
+            switches: vec![0; extents.len()],
             reads: vec![0; extents.len()],
             extents,
         })
     }
 
-    /// The position at which a request begins; `None` if it does not fit.
+    /// The position at which a request begins; `None` if its volume is unknown or too small.
     fn find(&self, request: &Request) -> Option<Position> {
         match &self.origins {
             Some(origins) => {
-                let found = origins.binary_search_by_key(&request.origin, |&(origin, _)| origin).ok()?;
-                let volume = origins[found].1;
+                let found = origins.binary_search_by_key(&request.origin, |entry| entry.origin).ok()?;
+                let volume = origins[found].volume;
                 request.fits(self.extents[volume].blocks).then_some(Position { volume, block: request.lbn })
             }
             None => {
@@ -168,13 +176,13 @@ impl Volumes {
         self.starts[position.volume] + position.block
     }
 
-    /// Blocks from a position on, in the concatenation of all volumes.
+    /// The range of `blocks` blocks from a position on, in the concatenation of all volumes.
     fn range_of(&self, position: Position, blocks: u32) -> BlockRange {
         let from = self.absolute(position);
         BlockRange::new(from, from + u64::from(blocks))
     }
 
-    /// Sends a request to the members that have its blocks.
+    /// Sends the parts of a request to the members of their volumes.
     fn begin(
         &mut self,
         request: Request,
@@ -186,7 +194,7 @@ impl Volumes {
         let range = self.range_of(position, request.blocks);
         let lock = lock.map(|id| Lock { id, range });
         let Position { volume, block: mut inside } = position;
-        let whole = self.requests.insert(Pending { split: SplitRequest::new(request), volume, lock });
+        let id = self.requests.insert(Pending { split: SplitRequest::new(request), volume, lock });
         let block_bytes = u64::from(self.block_bytes);
         let needed = request.needed(self.block_bytes);
         let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
@@ -204,17 +212,18 @@ impl Volumes {
             let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
             if request.op == Op::Read {
                 self.reads[volume] += 1;
-                let place = self.places[volume];
-                let id = self.parts.insert(Part::Read { whole, first, volume, place });
-                context.submit(member, Request { id, ..part });
+                let switches = self.switches[volume];
+                let part_id = self.parts.insert(Part::Read { request: id, first, volume, switches });
+                context.submit(member, Request { id: part_id, ..part });
             } else {
                 let data = payload.slice(first, blocks, self.block_bytes);
-                let id = self.parts.insert(Part::Write { whole });
-                context.submit_with(member, Request { id, ..part }, data.clone());
-                if let Some((to, lbn)) = self.migration.double(volume, inside) {
-                    let id = self.parts.insert(Part::Double { whole });
-                    let flags = request.flags.with(Flags::DURABLE);
-                    context.submit_with(self.members[to], Request { id, lbn, flags, ..part }, data);
+                let part_id = self.parts.insert(Part::Write { request: id });
+                context.submit_with(member, Request { id: part_id, ..part }, data.clone());
+                if let Some(second) = self.migration.second_place(volume, inside) {
+                    let part_id = self.parts.insert(Part::SecondWrite { request: id });
+                    let (lbn, flags) = (second.lbn, request.flags.with(Flags::DURABLE));
+                    let member = self.members[second.member];
+                    context.submit_with(member, Request { id: part_id, lbn, flags, ..part }, data);
                     parts += 1;
                 }
             }
@@ -224,30 +233,26 @@ impl Volumes {
                 break;
             }
         }
-        self.pending(whole).split.add_parts(parts);
+        self.requests[id].split.add_parts(parts);
     }
 
-    /// Sends a flush to every member: volumes may have blocks anywhere, and a move leaves none behind that it has not made last.
+    /// Sends a flush to every member.
     fn flush(&mut self, request: Request, context: &mut Context<'_>) {
         let mut split = SplitRequest::new(request);
         split.add_parts(to_u32(self.members.len()));
-        let whole = self.requests.insert(Pending { split, volume: 0, lock: None });
+        let request_id = self.requests.insert(Pending { split, volume: 0, lock: None });
         for &member in &self.members {
-            let id = self.parts.insert(Part::Write { whole });
+            let id = self.parts.insert(Part::Write { request: request_id });
             context.submit(member, Request { id, arrival: context.now(), ..request });
         }
     }
 
-    fn pending(&mut self, whole: u64) -> &mut Pending {
-        self.requests.get_mut(whole).expect("a request is under way as long as one of its parts is")
-    }
-
-    /// A part of a request is over; the last one completes it.
-    fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
-        if !self.pending(whole).split.complete_part(completion) {
+    /// Completes a part of a request, and the request with its last part.
+    fn complete_part(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
+        if !self.requests[id].split.complete_part(completion) {
             return;
         }
-        let Pending { split, volume, lock } = self.requests.remove(whole).expect("it was there just now");
+        let Pending { split, volume, lock } = self.requests.take(id);
         let now = context.now();
         if !split.request.is_flush() {
             self.paths[volume].record(now - split.request.arrival);
@@ -260,18 +265,16 @@ impl Volumes {
     }
 }
 
-/// Origins in order, with the volume of each.
-fn origins(extents: &[Extent]) -> Result<Vec<(u32, usize)>, Fault> {
-    let mut origins: Vec<(u32, usize)> = extents.iter().map(|extent| extent.origin).zip(0..).collect();
+/// The volumes by increasing origin.
+fn origins(extents: &[Extent]) -> Result<Vec<OriginVolume>, Fault> {
+    let volumes = extents.iter().enumerate().map(|(volume, extent)| OriginVolume { origin: extent.origin, volume });
+    let mut origins: Vec<OriginVolume> = volumes.collect();
     origins.sort_unstable();
-    match origins.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => {
-            let (first, second) = (&pair[0], &pair[1]);
-            Err(Fault::at(Kind::Conflict, format!("volumes.{}", first.1))
-                .says(" and ")
-                .key(format!("volumes.{}", second.1))
-                .says(format!(" have the same origin, {}", first.0)))
-        }
+    match origins.windows(2).find(|pair| pair[0].origin == pair[1].origin) {
+        Some(pair) => Err(Fault::at(Kind::Conflict, format!("volumes.{}", pair[0].volume))
+            .says(" and ")
+            .key(format!("volumes.{}", pair[1].volume))
+            .says(format!(" have the same origin, {}", pair[0].origin))),
         None => Ok(origins),
     }
 }
@@ -294,9 +297,9 @@ impl Component for Volumes {
             context.complete(&Completion::refused(&request, context.now()));
             return;
         };
-        self.wake(context);
+        self.start_moves(context);
         if self.migration.is_pending() {
-            self.migration.note_request();
+            self.migration.count_request();
             if request.op == Op::Write {
                 let range = self.range_of(position, request.blocks);
                 self.migration.lock(LockAction::Write(request, payload, position), range);
@@ -309,23 +312,22 @@ impl Component for Volumes {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.read_payload(child, completion);
-        match self.parts.remove(completion.request.id).expect("what comes back was sent, and comes back once") {
-            Part::Write { whole } => self.part(whole, completion, context),
-            Part::Read { whole, first, volume, place } => {
-                self.read_over(volume, place);
-                let block_bytes = self.block_bytes;
-                self.pending(whole).split.store_read(first, &answer, block_bytes);
-                self.part(whole, completion, context);
+        match self.parts.take(completion.request.id) {
+            Part::Write { request } => self.complete_part(request, completion, context),
+            Part::Read { request, first, volume, switches } => {
+                self.read_completed(volume, switches);
+                self.requests[request].split.store_read(first, &answer, self.block_bytes);
+                self.complete_part(request, completion, context);
             }
-            Part::Double { whole } => {
-                self.doubled(completion);
-                // The old place decides what came of it.
-                self.part(whole, &Completion { status: Status::Served, ..*completion }, context);
+            Part::SecondWrite { request } => {
+                self.second_write_completed(completion);
+                // The status of the request is that of the old place.
+                self.complete_part(request, &Completion { status: Status::Served, ..*completion }, context);
             }
-            Part::Chunk => self.chunk_over(completion, answer, context),
+            Part::Chunk => self.chunk_completed(completion, answer, context),
         }
-        self.move_on(context);
-        debug_assert!(self.is_sound(), "no two volumes share a place");
+        self.continue_moves(context);
+        debug_assert!(self.is_consistent(), "volumes do not overlap");
     }
 
     fn reach_ns(&self, now: Time, request: &Request, below: &Descendants<'_>) -> Option<u64> {
@@ -336,7 +338,7 @@ impl Component for Volumes {
     }
 
     fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.move_on(context);
+        self.continue_moves(context);
     }
 }
 
@@ -353,7 +355,7 @@ impl PowerLoss for Volumes {
     }
 
     fn restart(&mut self, context: &mut Context<'_>) {
-        self.wake(context);
+        self.start_moves(context);
     }
 }
 
@@ -364,15 +366,15 @@ impl Instrumentation for Volumes {
         if at_rest && (requests + parts > 0 || reads > 0) || requests > parts {
             return Err(format!("{requests} requests in {parts} parts, {reads} of them reads, at rest: {at_rest}"));
         }
-        if !self.is_sound() {
-            return Err("two volumes share a place, or one has none".to_owned());
+        if !self.is_consistent() {
+            return Err("inconsistent: two volumes overlap, or one exceeds its member".to_owned());
         }
         Ok(())
     }
 
-    /// A path for each volume, in their order.
+    /// The paths are the volumes, in their order.
     fn details(&self, _now: Time) -> Option<Details> {
-        let moves = self.migration.counts(self.block_bytes);
+        let moves = self.migration.details(self.block_bytes);
         let counts = [Count::of("split_requests", self.split_count)].into_iter().chain(moves).collect();
         Some(Details { kind: "volumes", counts, paths: self.paths.clone() })
     }
@@ -388,25 +390,24 @@ impl Instrumentation for Volumes {
 mod tests {
     use super::*;
 
-    /// Each part that goes wrong, and a word of what is said of it.
     #[test]
-    fn whatever_is_not_in_order_is_told() {
-        type Act = fn(&mut Volumes);
-        let acts: [(&str, Act); 3] = [
-            ("share a place", |volumes| volumes.extents[1].first_block = 3),
-            ("share a place", |volumes| volumes.extents[1].first_block = 99),
+    fn inconsistent_parts_are_named() {
+        type Damage = fn(&mut Volumes);
+        let cases: [(&str, Damage); 3] = [
+            ("two volumes overlap", |volumes| volumes.extents[1].first_block = 3),
+            ("two volumes overlap", |volumes| volumes.extents[1].first_block = 99),
             ("1 of them reads", |volumes| volumes.reads[0] = 1),
         ];
         let volume = |name: &str| serde_json::json!({ "name": name, "bytes": 5120 });
         let spec = serde_json::json!({ "volumes": [volume("a"), volume("b")] });
         let spec: VolumesSpec = serde_json::from_value(spec).expect("a spec");
-        for (word, act) in acts {
+        for (expected, damage) in cases {
             let member = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
             let mut volumes = Volumes::new(&spec, &[member]).expect("they fit");
             assert_eq!(volumes.check_invariants(true), Ok(()));
-            act(&mut volumes);
-            let told = volumes.check_invariants(true).expect_err(word);
-            assert!(told.contains(word), "{word}: {told}");
+            damage(&mut volumes);
+            let error = volumes.check_invariants(true).expect_err(expected);
+            assert!(error.contains(expected), "{expected}: {error}");
         }
     }
 }

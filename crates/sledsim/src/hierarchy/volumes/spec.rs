@@ -1,4 +1,4 @@
-//! What a scenario says of volumes, and where that puts them.
+//! The parameters of volumes, and the places that follow from them.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ const fn mebibyte() -> u64 {
     1 << 20
 }
 
-/// Where a volume lies.
+/// The place of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) member: usize,
@@ -92,8 +92,10 @@ impl Extent {
     }
 }
 
-/// First block of the first range of so many blocks on a member of `capacity` that no extent takes but `leaving`; the longest
-/// free one where all are shorter.
+/// First block of the first free range of `blocks` blocks on a member of `capacity` blocks. The extent `leaving` counts as free.
+///
+/// # Errors
+/// The length of the longest free range, if it is shorter.
 pub(super) fn first_free(
     extents: &[Extent],
     leaving: Option<usize>,
@@ -119,7 +121,7 @@ pub(super) fn first_free(
 }
 
 impl VolumesSpec {
-    /// Names of the volumes on so many members.
+    /// Names of the volumes on `members` members.
     #[must_use]
     pub fn names(&self, members: usize) -> Vec<String> {
         match self.volumes.as_slice() {
@@ -128,7 +130,7 @@ impl VolumesSpec {
         }
     }
 
-    /// Where each volume lies on members of these capacities.
+    /// The place of each volume on members of these capacities, in blocks.
     pub(super) fn place(&self, capacities: &[u64], block_bytes: u32) -> Result<Vec<Extent>, Fault> {
         self.check_names()?;
         let mut extents: Vec<Extent> = Vec::new();
@@ -173,7 +175,7 @@ impl VolumesSpec {
         Ok(extents)
     }
 
-    /// Which volume each move is about, checked to find a place if none of them fails.
+    /// The volume of each move. Checks that each finds a place if no move fails.
     pub(super) fn check_moves(
         &self,
         extents: &[Extent],
@@ -190,7 +192,7 @@ impl VolumesSpec {
                 .position(|name| name == volume)
                 .ok_or_else(|| Fault::unknown_name(key.step("volume"), volume, names.iter().map(String::as_str)))?;
             whole_blocks(key.step("chunk_bytes"), *chunk_bytes, block_bytes)?;
-            // What it leaves is free only when it has left.
+            // The old place is free only after the move.
             relocate(&mut extents, number, None, *to as usize, capacities, block_bytes, &key.step("to"))?;
             volumes.push(number);
         }
@@ -199,16 +201,16 @@ impl VolumesSpec {
 
     fn check_names(&self) -> Result<(), Fault> {
         for (number, volume) in self.volumes.iter().enumerate() {
-            let own = Path::from("volumes").step(number);
+            let key = Path::from("volumes").step(number);
             if let Some(other) = self.volumes[..number].iter().position(|other| other.name == volume.name) {
-                return Err(Fault::conflict(own.step("name"), volume.name.as_str())
+                return Err(Fault::conflict(key.step("name"), volume.name.as_str())
                     .says(" is the name of ")
                     .key(Path::from("volumes").step(other))
                     .says(" too"));
             }
             if let (Some(origin), false) = (volume.origin, self.by_origin) {
-                return Err(Fault::conflict(own.step("origin"), origin)
-                    .says(" says nothing without ")
+                return Err(Fault::conflict(key.step("origin"), origin)
+                    .says(" has no effect without ")
                     .key_is("by_origin", true));
             }
         }
@@ -220,7 +222,7 @@ impl VolumesSpec {
     }
 }
 
-/// The member of that number, all of them counted.
+/// The key of a member.
 fn member_path(member: usize) -> Path {
     Path::from("members").step(member)
 }
@@ -233,7 +235,7 @@ fn capacity_of(key: &Path, member: usize, capacities: &[u64]) -> Result<u64, Fau
     })
 }
 
-/// Puts a volume into the first free range of another member, where `key` wants it.
+/// Moves a volume to the first free range of a member, as `key` demands.
 fn relocate(
     extents: &mut [Extent],
     volume: usize,
@@ -278,7 +280,7 @@ mod tests {
     fn volumes_follow_each_other_on_their_members_unless_moved() {
         let placed = spec().place(&[100, 80], 512);
         assert_eq!(placed, Ok(vec![extent(0, 0, 40, 0), extent(0, 40, 60, 1), extent(1, 0, 30, 2)]));
-        // c takes the room that a leaves, if a leaves first.
+        // Volume c takes the space that a leaves.
         let mut moved = spec();
         moved.moved = [("a".to_owned(), 1), ("c".to_owned(), 0)].into();
         assert_eq!(
@@ -290,8 +292,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_both_sides() {
-        let refused = |change: &dyn Fn(&mut VolumesSpec), problem: &str| {
+    fn volumes_that_do_not_fit_are_rejected_with_both_keys() {
+        let rejected = |change: &dyn Fn(&mut VolumesSpec), problem: &str| {
             let mut spec = spec();
             change(&mut spec);
             let member = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
@@ -299,15 +301,18 @@ mod tests {
             let error = made.map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         };
-        refused(&|spec| spec.volumes[1].bytes += 512, "volumes.1.bytes = 31232: members.0 has 30 KiB from block 40 on");
-        refused(&|spec| spec.volumes[1].first_block = Some(39), "volumes.1 and volumes.0 overlap on members.0");
-        refused(&|spec| spec.volumes[2].member = 2, "volumes.2.member = 2: members has 2 in all");
-        refused(&|spec| spec.volumes[2].bytes = 700, "volumes.2.bytes = 700 is no multiple of the 512 B blocks");
-        refused(&|spec| spec.volumes[2].name = "a".into(), "volumes.2.name = \"a\" is the name of volumes.0 too");
-        refused(&|spec| spec.volumes[2].origin = Some(4), "volumes.2.origin = 4 says nothing without by_origin");
-        refused(&|spec| spec.moved = [("x".into(), 1)].into(), "unknown key moved.x (known: a, b, c)");
-        refused(&|spec| spec.moved = [("a".into(), 9)].into(), "moved.a = 9: members has 2 in all");
-        refused(
+        rejected(
+            &|spec| spec.volumes[1].bytes += 512,
+            "volumes.1.bytes = 31232: members.0 has 30 KiB from block 40 on",
+        );
+        rejected(&|spec| spec.volumes[1].first_block = Some(39), "volumes.1 and volumes.0 overlap on members.0");
+        rejected(&|spec| spec.volumes[2].member = 2, "volumes.2.member = 2: members has 2 in all");
+        rejected(&|spec| spec.volumes[2].bytes = 700, "volumes.2.bytes = 700 is no multiple of the 512 B blocks");
+        rejected(&|spec| spec.volumes[2].name = "a".into(), "volumes.2.name = \"a\" is the name of volumes.0 too");
+        rejected(&|spec| spec.volumes[2].origin = Some(4), "volumes.2.origin = 4 has no effect without by_origin");
+        rejected(&|spec| spec.moved = [("x".into(), 1)].into(), "unknown key moved.x (known: a, b, c)");
+        rejected(&|spec| spec.moved = [("a".into(), 9)].into(), "moved.a = 9: members has 2 in all");
+        rejected(
             &|spec| spec.moved = [("b".into(), 1)].into(),
             "moved.b = 1: the volume has 30 KiB, members.1 at most 25 KiB free in one piece",
         );
@@ -315,16 +320,19 @@ mod tests {
             let (volume, mb_per_s) = (volume.to_owned(), None);
             vec![MoveSpec { volume, to, at_s: 0.0, chunk_bytes, mb_per_s }]
         };
-        refused(&|spec| spec.moves = step("x", 1, 512), "moves.0.volume = \"x\" is not known (known: a, b, c)");
-        refused(&|spec| spec.moves = step("a", 2, 512), "moves.0.to = 2: members has 2 in all");
-        refused(&|spec| spec.moves = step("a", 1, 700), "moves.0.chunk_bytes = 700 is no multiple of the 512 B blocks");
-        refused(
+        rejected(&|spec| spec.moves = step("x", 1, 512), "moves.0.volume = \"x\" is not known (known: a, b, c)");
+        rejected(&|spec| spec.moves = step("a", 2, 512), "moves.0.to = 2: members has 2 in all");
+        rejected(
+            &|spec| spec.moves = step("a", 1, 700),
+            "moves.0.chunk_bytes = 700 is no multiple of the 512 B blocks",
+        );
+        rejected(
             &|spec| spec.moves = step("b", 1, 512),
             "moves.0.to = 1: the volume has 30 KiB, members.1 at most 25 KiB free in one piece",
         );
-        // Its own place is free only when it has left that.
-        refused(&|spec| spec.moves = step("b", 0, 512), "members.0 at most 0 B free in one piece");
+        // Its old place is not free during the move.
+        rejected(&|spec| spec.moves = step("b", 0, 512), "members.0 at most 0 B free in one piece");
         let same = |spec: &mut VolumesSpec| (spec.by_origin, spec.volumes[2].origin) = (true, Some(1));
-        refused(&same, "volumes.1 and volumes.2 have the same origin, 1");
+        rejected(&same, "volumes.1 and volumes.2 have the same origin, 1");
     }
 }

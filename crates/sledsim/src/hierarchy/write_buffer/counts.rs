@@ -1,44 +1,46 @@
-//! What a write buffer counts.
+//! Counters of a write buffer and the paths of its requests.
 
 use crate::engine::{Count, Details, ServicePath};
 use crate::time::Time;
 
-/// The ways that requests take.
+/// The path of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// All of it is in the log.
+pub(super) enum RequestPath {
+    /// All blocks are in the log.
     ReadMems,
-    /// None of it is.
+    /// No block is in the log.
     ReadDisk,
-    /// Some of it is.
+    /// Some blocks are in the log.
     ReadBoth,
-    /// Into the log.
     Write,
-    /// The same, but it had to wait for a free log.
+    /// A write that waited for a free log.
     WriteStalled,
 }
 
+/// Events in the measurement window.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
-    /// Records that have been appended, and the data blocks in them.
-    pub(super) records: u64,
-    pub(super) appended_blocks: u64,
-    /// Blocks of the log that a newer copy has outdated.
-    pub(super) overwritten_blocks: u64,
-    /// Reads of the log for cleaning.
-    pub(super) log_reads: u64,
-    pub(super) cleaned_logs: u64,
-    /// Writes to the disk, and the blocks in them.
-    pub(super) disk_writes: u64,
-    pub(super) disk_blocks: u64,
-    /// Writes that had to wait for a free log, and how long somebody did.
-    pub(super) stalls: u64,
-    pub(super) stall_ns: u64,
-    /// Since when somebody has been waiting for one.
-    pub(super) stalled_since: Option<Time>,
-    /// How long it took to read the log back.
-    pub(super) recovery_ns: u64,
-    pub(super) paths: [ServicePath; 5],
+    /// Records that were appended.
+    pub records: u64,
+    /// Data blocks of these records.
+    pub appended_blocks: u64,
+    /// Blocks of the log that were outdated by a newer copy.
+    pub overwritten_blocks: u64,
+    /// Reads of logs for cleaning.
+    pub log_reads: u64,
+    pub cleaned_logs: u64,
+    /// Writes to the disk.
+    pub disk_writes: u64,
+    /// Blocks of these writes.
+    pub disk_blocks: u64,
+    /// Writes that waited for a free log.
+    pub stalls: u64,
+    /// Time in which at least one write waited for a free log.
+    pub stall_ns: u64,
+    /// Start of the current stall.
+    pub stalled_since: Option<Time>,
+    pub recovery_ns: u64,
+    paths: [ServicePath; 5],
 }
 
 impl Default for Counts {
@@ -61,22 +63,28 @@ impl Default for Counts {
 }
 
 impl Counts {
-    pub(super) fn record(&mut self, way: Way, response_ns: u64) {
-        self.paths[way as usize].record(response_ns);
+    /// Resets all counters. A current stall counts from `now` on.
+    pub fn restart(&mut self, now: Time) {
+        *self = Self { stalled_since: self.stalled_since.map(|_| now), ..Self::default() };
     }
 
-    /// From `now` on nobody waits for a free log.
-    pub(super) fn flows(&mut self, now: Time) {
+    /// Adds a completed request.
+    pub fn record(&mut self, path: RequestPath, response_ns: u64) {
+        self.paths[path as usize].record(response_ns);
+    }
+
+    /// Ends the current stall, if there is one.
+    pub fn end_stall(&mut self, now: Time) {
         if let Some(since) = self.stalled_since.take() {
             self.stall_ns += now - since;
         }
     }
 
-    /// What they say at `now`; `filled` of `logs` logs hold something, each of `log_blocks`.
-    pub(super) fn details(&self, now: Time, filled: u32, logs: u32, log_blocks: u32) -> Details {
+    /// All counters and paths at `now`. `filled` of `logs` logs of `log_blocks` blocks are not empty.
+    pub fn details(&self, now: Time, filled: u32, logs: u32, log_blocks: u32) -> Details {
         let stall_ns = self.stall_ns + self.stalled_since.map_or(0, |since| now - since);
         let ms = |name, ns: u64| Count { name, unit: "ms", value: ns as f64 / 1e6 };
-        let mean = |whole: u64, parts: u64| if parts == 0 { 0.0 } else { whole as f64 / parts as f64 };
+        let mean = |sum: u64, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
         let per_write = mean(self.disk_blocks, self.disk_writes);
         Details {
             kind: "mwb",

@@ -1,190 +1,218 @@
 //! A MEMS device as a write buffer of a disk: hong2006, section 4.1.1.
 //!
-//! Writes are appended to a log on the MEMS device, one access at a time: whatever comes while one is under way goes into the
-//! next record together. A record is one contiguous write of a header, see [`header`], and the data. It never reaches beyond
-//! the end of a log, so that a write longer than the rest of a log takes two accesses or more.
+//! Writes are appended to a log on the MEMS device, one access at a time: all writes that arrive during an access go into the
+//! next record together. A record is one contiguous write of a header, see [`header`], and the data. It never reaches beyond the
+//! end of a log, so that a write longer than the rest of a log takes two accesses or more.
 //!
-//! A write is in the table, and complete, when its last record is on the MEMS device; until then reads find what was there
-//! before. A read is cut where the newest copies of its blocks lie: blocks in the log are read there, records that follow each
-//! other with the header between them in one access; of the disk one access reads from the first to the last block that the log
-//! has not.
+//! A write is in the map, and complete, when its last record is on the MEMS device; until then reads find the older blocks. A
+//! read is split by the places of the newest copies of its blocks. Blocks in the log are read there; records that follow each
+//! other with only a header between them are read in one access. One access of the disk reads from the first to the last block
+//! that is not in the log.
 //!
-//! The logs are a ring. A log is used again only when all its blocks have been written to the disk or outdated by newer copies,
-//! and only after all older ones, so that what is in the log is newer than what is on the disk, and what is newer than something
-//! in the log is in the log too. That is why the table can be made from the headers alone after a power cut, and why no pointer
-//! to the head has to be kept: the head is where the sequence numbers end.
+//! The logs form a ring. A log is reused when all its blocks have been written to the disk or outdated by newer copies, and only
+//! after all older logs. So blocks in the log are newer than those on the disk, and blocks newer than one in the log are in the
+//! log, too. Therefore the map can be rebuilt from the headers alone after a power cut, and no pointer to the head has to be kept:
+//! the head is where the sequence numbers end.
 //!
-//! It takes 16 bytes for each block of the log, see [`table`], and 8 for each log.
+//! Memory: 16 bytes for each block of the log, see [`block_map`], and 8 for each log.
 
-mod append;
-mod clean;
+mod appender;
+mod block_map;
+mod children;
+mod cleaner;
 mod counts;
 mod header;
-mod read;
-mod recover;
-mod ring;
+mod log;
+mod reads;
+mod recovery;
 mod spec;
-mod table;
 
-use std::collections::VecDeque;
-
-use self::append::{Record, Write};
-use self::clean::Cleaner;
+use self::appender::Appender;
+use self::children::{Children, Job};
+use self::cleaner::{CleanStep, Cleaner};
 use self::counts::Counts;
-use self::read::{Part, Piece, Read};
-use self::recover::Recovery;
-use self::ring::Ring;
-use super::common::{Child, Outstanding};
+use self::log::Log;
+use self::reads::Reads;
+use self::recovery::Recovery;
+use super::common::Child;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss, Status,
 };
 use crate::fault::{Fault, Kind};
-use crate::request::{Flags, Op, Padding, Request};
+use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::Time;
 
 pub use header::MAGIC;
 pub use spec::{WriteBufferCleanSpec, WriteBufferSpec, KIND};
 
-/// Most blocks of a log of which it is checked after every completion that its table is right.
-const MOST_CHECKED: u32 = 256;
+/// The consistency of the log is checked after every completion in debug builds, up to this number of blocks.
+const MAX_CHECKED_BLOCKS: u32 = 256;
 
-/// What a request to a child is for.
-#[derive(Clone, Debug)]
-enum Job {
-    /// Part of a read; `pin` is a block of the log that is read.
-    Read { read: u64, pieces: Vec<Piece>, pin: Option<u32> },
-    /// The record under way.
-    Append,
-    /// Valid blocks of a log that is cleaned.
-    CleanRead,
-    /// Blocks of the pass under way, from one to another.
-    CleanWrite { from: usize, to: usize },
-    /// A whole log, after a power cut.
-    Recover,
-}
-
-/// A MEMS device before a disk, as a write buffer. It offers the blocks of the disk.
+/// A MEMS device that buffers the writes of a disk. It has the blocks of the disk.
 #[derive(Clone, Debug)]
 pub struct WriteBuffer {
-    mems: Child,
-    disk: Child,
-    ring: Ring,
-    /// Number of the next record.
-    sequence: u64,
-    jobs: Outstanding<Job>,
-    reads: Outstanding<Read>,
-    writes: Outstanding<Write>,
-    /// Writes of which something is still to be appended, oldest first.
-    pending: VecDeque<u64>,
-    record: Record,
+    children: Children,
+    log: Log,
+    reads: Reads,
+    appender: Appender,
     cleaner: Cleaner,
     recovery: Option<Recovery>,
-    /// Requests that wait until it has recovered.
-    waiting: Vec<(Request, Payload)>,
-    /// Why nothing can be served: the log could not be read back.
+    /// The status of all requests, if the log could not be read back.
     lost: Option<Status>,
     counts: Counts,
-    /// Parts of the read that is being cut; kept for its room.
-    parts: Vec<Part>,
 }
 
 impl WriteBuffer {
     /// A write buffer for `disk` on `mems`.
     ///
     /// # Errors
-    /// Sizes that do not fit each other: names both.
+    /// Sizes that contradict each other.
     pub fn new(spec: &WriteBufferSpec, mems: Child, disk: Child) -> Result<Self, Fault> {
-        if mems.block_bytes != disk.block_bytes {
-            let (ours, theirs) = (mems.block_bytes, disk.block_bytes);
+        let block_bytes = mems.block_bytes;
+        if block_bytes != disk.block_bytes {
             return Err(Fault::at(Kind::Misfit, "mems")
-                .says(format!(" has blocks of {ours} B, "))
+                .says(format!(" has blocks of {block_bytes} B, "))
                 .key("disk")
-                .says(format!(" of {theirs} B: they must be equal")));
+                .says(format!(" of {} B: they must be equal", disk.block_bytes)));
         }
-        if header::most_runs(mems.block_bytes) == 0 {
-            let few = format!(" has blocks of {} B, too few for a header", mems.block_bytes);
+        if header::max_runs(block_bytes) == 0 {
+            let few = format!(" has blocks of {block_bytes} B, too few for a header");
             return Err(Fault::at(Kind::Misfit, "mems").says(few));
         }
-        let (logs, log_blocks) = spec.logs(mems.bytes(), disk.bytes(), mems.block_bytes)?;
+        let (logs, log_blocks) = spec.logs(mems.bytes(), disk.bytes(), block_bytes)?;
         Ok(Self {
-            mems,
-            disk,
-            ring: Ring::new(logs, log_blocks)?,
-            sequence: 0,
-            jobs: Outstanding::default(),
-            reads: Outstanding::default(),
-            writes: Outstanding::default(),
-            pending: VecDeque::new(),
-            record: Record::default(),
-            cleaner: Cleaner::new(spec, logs, mems.block_bytes),
+            children: Children::new(mems, disk),
+            log: Log::new(logs, log_blocks)?,
+            reads: Reads::new(block_bytes),
+            appender: Appender::default(),
+            cleaner: Cleaner::new(spec, logs, block_bytes),
             recovery: None,
-            waiting: Vec::new(),
             lost: None,
             counts: Counts::default(),
-            parts: Vec::new(),
         })
     }
 
-    /// A request on its own account.
-    fn own(&mut self, job: Job, op: Op, lbn: u64, blocks: u32, now: Time) -> Request {
-        let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
-        Request { id: self.jobs.insert(job), arrival: now, lbn, blocks, op, flags, origin: 0, padding: Padding::NONE }
-    }
-
-    /// Begins with a request that fits.
+    /// Begins a host request.
     fn begin(&mut self, request: Request, payload: Payload, context: &mut Context<'_>) {
         match (self.lost, request.op) {
-            (Some(status), _) => context.complete(&unserved(request, status, context.now())),
-            (None, Op::Read) => self.read(request, context),
-            (None, Op::Write | Op::Flush) => self.write(request, payload, context),
+            (Some(status), _) => {
+                let now = context.now();
+                let service = Service { start: now, end: now, free: now, ..Service::default() };
+                context.complete(&Completion { request, service, status });
+            }
+            (None, Op::Read) => {
+                self.reads.begin(request, &mut self.log, &mut self.cleaner, &mut self.children, context);
+            }
+            (None, Op::Write | Op::Flush) => {
+                self.appender.add(request, payload, &mut self.counts);
+                self.append(context);
+                self.clean(context);
+            }
         }
     }
-}
 
-/// A request that comes back at `now`, not served.
-fn unserved(request: Request, status: Status, now: Time) -> Completion {
-    let service = Service { start: now, end: now, free: now, ..Service::default() };
-    Completion { request, service, status }
+    /// Appends pending writes to the log as far as possible.
+    fn append(&mut self, context: &mut Context<'_>) {
+        let failure = self.cleaner.failure;
+        self.appender.append(&mut self.log, &mut self.children, failure, &mut self.counts, context);
+    }
+
+    /// Cleans logs as far as possible.
+    fn clean(&mut self, context: &mut Context<'_>) {
+        loop {
+            match self.cleaner.step(&mut self.log, &mut self.children, &mut self.counts, context) {
+                CleanStep::Waits => return,
+                CleanStep::BeganPass => {}
+                CleanStep::EndedPass => {
+                    self.log.free_oldest();
+                    self.append(context);
+                }
+            }
+        }
+    }
+
+    /// Ends the recovery and begins the requests that have waited. `completion` is its last read.
+    fn end_recovery(&mut self, completion: &Completion, context: &mut Context<'_>) {
+        let recovery = self.recovery.take().expect("a recovery is under way");
+        self.lost = (!completion.is_served()).then_some(completion.status);
+        if context.holds_data() {
+            self.appender.sequence = recovery.next_sequence;
+            recovery.replay(&mut self.log);
+        }
+        self.log.free_oldest();
+        self.counts.recovery_ns += context.now() - recovery.began;
+        for (request, payload) in recovery.waiting {
+            self.begin(request, payload, context);
+        }
+        self.clean(context);
+    }
 }
 
 impl Component for WriteBuffer {
     fn capacity_blocks(&self) -> u64 {
-        self.disk.capacity_blocks
+        self.children.disk.capacity_blocks
     }
 
     fn block_bytes(&self) -> u32 {
-        self.disk.block_bytes
+        self.children.disk.block_bytes
     }
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
-        if self.recovery.is_some() {
-            self.waiting.push((request, payload));
-        } else {
-            self.begin(request, payload, context);
+        match &mut self.recovery {
+            Some(recovery) => recovery.waiting.push((request, payload)),
+            None => self.begin(request, payload, context),
         }
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.read_payload(child, completion);
-        match self.jobs.remove(completion.request.id).expect("what comes back was sent, and comes back once") {
-            Job::Read { read, pieces, pin } => self.read_part(read, &pieces, pin, completion, &answer, context),
-            Job::Append => self.appended(completion, context),
-            Job::CleanRead => self.log_read(completion, &answer, context),
-            Job::CleanWrite { from, to } => self.written_back(from, to, completion, context),
-            Job::Recover => self.recovered(completion, &answer, context),
+        match self.children.complete(completion) {
+            Job::Read { read, pieces, pin } => {
+                match pin {
+                    Some(at) => {
+                        self.log.unpin(at);
+                        self.log.free_oldest();
+                    }
+                    None => self.cleaner.disk_read_ended(context.now()),
+                }
+                self.reads.part_completed(read, &pieces, completion, &answer, &mut self.counts, context);
+                self.append(context);
+                self.clean(context);
+            }
+            Job::Append => {
+                self.appender.record_written(completion, &mut self.log, &mut self.counts, context);
+                self.append(context);
+                self.clean(context);
+            }
+            Job::CleanRead => {
+                self.cleaner.log_read(completion, &answer);
+                self.clean(context);
+                self.append(context);
+            }
+            Job::CleanWrite { from, to } => {
+                self.cleaner.blocks_written(from, to, completion, &mut self.log);
+                self.clean(context);
+                self.append(context);
+            }
+            Job::Recover => {
+                let recovery = self.recovery.as_mut().expect("a recovery ends after its last read");
+                if recovery.log_read(completion, &answer, &self.log, &mut self.children, context) {
+                    self.end_recovery(completion, context);
+                }
+            }
         }
-        debug_assert!(self.ring.table.len() > MOST_CHECKED || self.ring.is_sound(), "the log and its table agree");
+        debug_assert!(self.log.map.len() > MAX_CHECKED_BLOCKS || self.log.is_consistent(), "the log and its map agree");
     }
 
     fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.cleaner.timer = false;
+        self.cleaner.timer_fired();
         self.clean(context);
     }
 
     fn part_blocks(&self) -> Option<u64> {
-        Some(u64::from(self.ring.slot_blocks))
+        Some(u64::from(self.log.log_blocks))
     }
 }
 
@@ -195,21 +223,23 @@ impl PowerLoss for WriteBuffer {
     }
 
     fn power_cut(&mut self, now: Time) {
-        self.jobs.clear();
+        self.children.clear();
         self.reads.clear();
-        self.writes.clear();
-        self.pending.clear();
-        self.waiting.clear();
-        self.record.clear();
-        self.ring.unpin_all();
-        self.cleaner.forget(now);
-        self.counts.flows(now);
+        self.appender.clear();
+        self.log.unpin_all();
+        self.cleaner.clear(now);
+        self.counts.end_stall(now);
         self.recovery = None;
         self.lost = None;
     }
 
+    /// Begins to read the log. Runs without data keep the map, because nothing can be read back; the reads only take their time.
     fn restart(&mut self, context: &mut Context<'_>) {
-        self.recover(context);
+        if context.holds_data() {
+            self.log.restart(0, 1, 0);
+            self.appender.sequence = 0;
+        }
+        self.recovery = Some(Recovery::begin(&self.log, &mut self.children, context));
     }
 
     fn is_recovering(&self) -> bool {
@@ -219,29 +249,28 @@ impl PowerLoss for WriteBuffer {
 
 impl Instrumentation for WriteBuffer {
     fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
-        let (reads, writes, accesses) = (self.reads.len(), self.writes.len(), self.jobs.len());
-        let waiting = self.pending.len() + self.waiting.len();
+        let (reads, writes, accesses) = (self.reads.len(), self.appender.len(), self.children.len());
+        let pending = self.appender.pending();
+        let waiting = pending + self.recovery.as_ref().map_or(0, |recovery| recovery.waiting.len());
         if at_rest && reads + writes + accesses + waiting > 0 {
             return Err(format!("at rest with {reads} reads, {writes} writes, {accesses} accesses, {waiting} waiting"));
         }
-        if self.pending.len() > writes {
-            return Err(format!("{} of {writes} writes are still to be appended", self.pending.len()));
+        if pending > writes {
+            return Err(format!("{pending} of {writes} writes are pending"));
         }
-        // The table is made anew from the log before it has recovered.
-        if self.recovery.is_none() && !self.ring.is_sound() {
-            return Err("the log, its table and what is counted of both do not agree".to_owned());
+        // The map is empty until the recovery ends.
+        if self.recovery.is_none() && !self.log.is_consistent() {
+            return Err("inconsistent: the log, its map or their counts".to_owned());
         }
         Ok(())
     }
 
     fn details(&self, now: Time) -> Option<Details> {
-        let (filled, logs) = (self.ring.filled(), self.ring.slots());
-        Some(self.counts.details(now, filled, logs, self.ring.slot_blocks))
+        Some(self.counts.details(now, self.log.filled(), self.log.logs(), self.log.log_blocks))
     }
 
     fn start_measuring(&mut self, now: Time) {
-        let stalled_since = self.counts.stalled_since.map(|_| now);
-        self.counts = Counts { stalled_since, ..Counts::default() };
+        self.counts.restart(now);
     }
 }
 
@@ -249,25 +278,24 @@ impl Instrumentation for WriteBuffer {
 mod tests {
     use super::*;
 
-    /// Each part that goes wrong, and a word of what is said of it.
     #[test]
-    fn whatever_is_not_in_order_is_told() {
-        type Act = fn(&mut WriteBuffer);
-        let acts: [(&str, bool, Act); 5] = [
-            ("the log, its table", true, |buffer| _ = buffer.ring.table.put(9, 5)),
-            ("the log, its table", true, |buffer| buffer.ring.pin(buffer.ring.slot_blocks * 2)),
-            ("at rest with 0 reads, 0 writes, 1 accesses", true, |buffer| _ = buffer.jobs.insert(Job::Append)),
-            ("at rest with 0 reads, 0 writes, 0 accesses, 1 waiting", true, |buffer| buffer.pending.push_back(4)),
-            ("1 of 0 writes are still to be appended", false, |buffer| buffer.pending.push_back(4)),
+    fn inconsistent_parts_are_named() {
+        type Damage = fn(&mut WriteBuffer);
+        let cases: [(&str, bool, Damage); 5] = [
+            ("the log, its map", true, |buffer| _ = buffer.log.map.insert(9, 5)),
+            ("the log, its map", true, |buffer| buffer.log.pin(buffer.log.log_blocks * 2)),
+            ("at rest with 0 reads, 0 writes, 1 accesses", true, |buffer| buffer.children.insert(Job::Append)),
+            ("at rest with 0 reads, 0 writes, 0 accesses, 1 waiting", true, |buffer| buffer.appender.insert_pending(4)),
+            ("1 of 0 writes are pending", false, |buffer| buffer.appender.insert_pending(4)),
         ];
-        for (word, at_rest, act) in acts {
+        for (expected, at_rest, damage) in cases {
             let child = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
-            let mut buffer =
-                WriteBuffer::new(&WriteBufferSpec::default(), child(0, 50_000), child(1, 1_000_000)).expect("they fit");
+            let mut buffer = WriteBuffer::new(&WriteBufferSpec::default(), child(0, 50_000), child(1, 1_000_000))
+                .expect("the default fits");
             assert_eq!(buffer.check_invariants(true), Ok(()));
-            act(&mut buffer);
-            let told = buffer.check_invariants(at_rest).expect_err(word);
-            assert!(told.contains(word), "{word}: {told}");
+            damage(&mut buffer);
+            let error = buffer.check_invariants(at_rest).expect_err(expected);
+            assert!(error.contains(expected), "{expected}: {error}");
         }
     }
 }

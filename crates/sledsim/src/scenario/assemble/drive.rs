@@ -9,7 +9,7 @@ use crate::engine::{Component, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::{FaultSpec, Faulty};
-use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::hierarchy::{Child, Drive, Spread, SpreadLayout};
 use crate::limits::CYLINDERS;
 use crate::plugin::{Choice, CustomDevice, Factory, PluginSpec, SpinDownAdaptor};
 use crate::power::SpinDownSpec;
@@ -301,9 +301,8 @@ fn fail_sleds(
     let at_once = FaultSpec { fails_at_s: Some(0.0), ..FaultSpec::default() };
     for (entry, &number) in parameters.failed_sleds.iter().enumerate() {
         let Some(sled) = sleds.get_mut(number as usize) else { return Err(no_sled(parameters, entry)) };
-        let size = (system.component(*sled).capacity_blocks(), system.component(*sled).block_bytes());
-        // Nothing about it is random.
-        let faulty = Faulty::new(*sled, size, &at_once, &mut Stream::new(0, "a sled that has failed"))?;
+        // The stream is not used.
+        let faulty = Faulty::new(Child::of(system, *sled), &at_once, &mut Stream::new(0, "a sled that has failed"))?;
         *sled = system.add(Box::new(faulty), &[*sled]);
     }
     Ok(sleds)

@@ -278,9 +278,9 @@ impl<'a> Builder<'a, '_> {
                 found.push(Fault::misfit(key.step("latent_per_gb"), fault.latent_per_gb).says(says));
                 continue;
             }
-            // A stream for each: what befalls one member leaves the others as they were.
+            // A stream for each member, so that the faults of one do not change those of others.
             let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
-            let faulty = Faulty::new(id, (capacity_blocks, block_bytes), fault, &mut stream);
+            let faulty = Faulty::new(Child { id, capacity_blocks, block_bytes }, fault, &mut stream);
             match faulty {
                 Ok(faulty) => {
                     let id = self.system.add(Box::new(faulty), &[id]);

@@ -1,38 +1,38 @@
-//! What a cache says of itself.
+//! Counters of a RAM cache and the paths of its requests.
 
 use super::lines::Lines;
 use crate::engine::{Count, Details, ServicePath};
 use crate::metrics::TimeAverage;
 use crate::time::Time;
 
-/// The way of a request through a cache.
+/// The path of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Way {
-    /// A read all of which was there.
+pub(super) enum RequestPath {
+    /// A read of blocks in the cache.
     ReadHit,
     /// A read that waited for the child.
     ReadMiss,
-    /// A write that the cache took.
+    /// A write into the cache.
     Write,
-    /// The same, after it waited for a line that could be evicted.
+    /// A write into the cache that waited for a line that could be evicted.
     WriteStalled,
-    /// A write that the child took, and with it the cache.
+    /// A write to the child, and into the cache.
     WriteThrough,
-    /// A read too large for the cache, by the child.
+    /// A read that the child serves, because it is too large for the cache or its lines are not admitted.
     ReadAround,
 }
 
-/// Names of the ways, in the order of [`Way`].
-const WAYS: [&str; 6] = ["read-hit", "read-miss", "write", "write-stalled", "write-through", "read-around"];
+/// Names of the paths, in the order of [`RequestPath`].
+const PATH_NAMES: [&str; 6] = ["read-hit", "read-miss", "write", "write-stalled", "write-through", "read-around"];
 
-/// What a cache counts over the measurement window.
+/// Events in the measurement window.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
-    paths: [ServicePath; WAYS.len()],
-    /// Lines of which a read found all that it asked for.
+    paths: [ServicePath; PATH_NAMES.len()],
+    /// Lines of which a read found all blocks.
     pub read_hits: u64,
-    /// Lines of which a read lacked something.
+    /// Lines of which a read lacked blocks.
     pub read_misses: u64,
     /// Lines that a write found in the cache.
     pub write_hits: u64,
@@ -40,32 +40,32 @@ pub(super) struct Counts {
     pub write_misses: u64,
     /// Blocks read from the child.
     pub fetched_blocks: u64,
-    /// Accesses in which they were read.
+    /// Reads of the child for the cache.
     pub fetches: u64,
-    /// Blocks of them that nobody had asked for.
+    /// Blocks that were read ahead.
     pub ahead_blocks: u64,
-    /// Blocks read ahead that somebody asked for later.
+    /// Blocks read ahead that a request used later.
     pub ahead_used_blocks: u64,
-    /// Blocks read ahead that were evicted or written before anybody asked for them.
+    /// Blocks read ahead that were evicted or written before a request used them.
     pub ahead_wasted_blocks: u64,
-    /// Dirty blocks written to the child while nobody waited for that.
+    /// Dirty blocks that were destaged.
     pub destaged_blocks: u64,
-    /// Accesses in which they were written.
+    /// Writes of the child that destaged them.
     pub destages: u64,
-    /// Blocks that the child failed to take, and that are lost.
+    /// Blocks that are lost because the child could not write them.
     pub lost_blocks: u64,
-    /// Times that a request waited for a line that could be evicted.
+    /// Number of waits for a line that can be evicted.
     pub stalls: u64,
-    /// How long they waited, ns.
+    /// Sum of these waits, ns.
     pub stall_ns: u128,
-    /// Dirty lines.
+    /// Number of dirty lines.
     pub dirty: TimeAverage,
 }
 
 impl Default for Counts {
     fn default() -> Self {
         Self {
-            paths: WAYS.map(ServicePath::new),
+            paths: PATH_NAMES.map(ServicePath::new),
             read_hits: 0,
             read_misses: 0,
             write_hits: 0,
@@ -86,19 +86,19 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// A request came back after `response_ns`.
-    pub fn record(&mut self, way: Way, response_ns: u64) {
-        self.paths[way as usize].record(response_ns);
+    /// Adds a completed request.
+    pub fn record(&mut self, path: RequestPath, response_ns: u64) {
+        self.paths[path as usize].record(response_ns);
     }
 
-    /// Begins to count anew.
-    pub fn begin(&mut self, now: Time) {
+    /// Resets all counters at the start of the measurement window.
+    pub fn restart(&mut self, now: Time) {
         let mut dirty = std::mem::take(&mut self.dirty);
         dirty.begin(now);
         *self = Self { dirty, ..Self::default() };
     }
 
-    /// All of it, of a cache with those lines.
+    /// All counters and paths at `now`.
     pub fn details(&self, now: Time, lines: &Lines) -> Details {
         let hits = self.read_hits + self.write_hits;
         let of = Count::of;

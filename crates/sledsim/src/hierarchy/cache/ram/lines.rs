@@ -1,28 +1,28 @@
-//! The lines of a cache: which there are, what is true of their blocks, and who may not leave.
+//! The lines of a RAM cache: the properties and data of their blocks, and the lines that cannot be evicted.
 
 use std::collections::BTreeSet;
 
-use super::cells::{Cell, Cells};
+use super::block_bits::{Bits, BlockBits};
 use crate::engine::{Context, Memory, Payload};
 use crate::hierarchy::cache::replacement::{PolicyFailure, Replacement, Slot};
-use crate::hierarchy::common::{BlockSet, SameCapacity};
+use crate::hierarchy::common::{BlockRange, BlockSet, SameCapacity};
 use crate::plugin::ReplacementChoice;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
-const DIRTY_BYTES: usize = 24;
+/// Upper bound of the bytes that the set of dirty lines takes for each: nodes of a B-tree are at least five elevenths full.
+const DIRTY_LINE_BYTES: usize = 24;
 
 /// Blocks of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Number of the line.
+    /// Index of the line.
     pub line: u64,
-    /// First block within the line.
+    /// First block in the line.
     pub from: u64,
-    /// Block behind the last, within the line.
+    /// The block after the last in the line.
     pub to: u64,
-    /// First block.
+    /// Address of the first block.
     pub lbn: u64,
 }
 
@@ -31,10 +31,16 @@ impl Piece {
     pub const fn blocks(&self) -> u64 {
         self.to - self.from
     }
+
+    /// Range of addresses.
+    pub const fn range(&self) -> BlockRange {
+        BlockRange::new(self.lbn, self.lbn + self.blocks())
+    }
 }
 
-/// The pieces of blocks `lbn` to `end`.
-pub(super) fn pieces(lbn: u64, end: u64, line_blocks: u64) -> impl Iterator<Item = Piece> {
+/// The pieces of a range, one for each line.
+pub(super) fn pieces(range: BlockRange, line_blocks: u64) -> impl Iterator<Item = Piece> {
+    let BlockRange { from: lbn, to: end } = range;
     let lines = lbn / line_blocks..end.div_ceil(line_blocks);
     lines.map(move |line| {
         let start = line * line_blocks;
@@ -43,24 +49,32 @@ pub(super) fn pieces(lbn: u64, end: u64, line_blocks: u64) -> impl Iterator<Item
     })
 }
 
+/// The slot of a line that was admitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AdmittedLine {
+    pub slot: Slot,
+    /// Blocks of the evicted line that were read ahead and never used.
+    pub wasted_blocks: u64,
+}
+
 /// The lines of a cache.
 #[derive(Clone)]
 pub(super) struct Lines {
     spec: ReplacementChoice,
     policy: Box<dyn Replacement>,
-    cells: Cells,
-    /// By slot: how many reasons there are not to evict it. To be dirty is one.
+    bits: BlockBits,
+    /// Number of pins by slot. A line with pins cannot be evicted. A dirty line has one pin for that.
     pins: SameCapacity<Vec<u32>>,
-    /// Slots with a reason.
+    /// Number of slots with pins.
     pinned: u32,
     /// Lines with dirty blocks.
     dirty: BTreeSet<u64>,
-    /// What blocks hold, in runs that hold data.
+    /// The data of blocks, in runs that hold data.
     memory: Memory,
-    /// Blocks of a line.
+    /// Size of a line, blocks.
     pub line_blocks: u64,
     block_bytes: u32,
-    /// Whether bytes are kept.
+    /// True if the run holds data.
     holds_data: bool,
 }
 
@@ -72,7 +86,7 @@ impl Lines {
         Self {
             spec: spec.clone(),
             policy,
-            cells: Cells::new(line_blocks),
+            bits: BlockBits::new(line_blocks),
             pins: SameCapacity::default(),
             pinned: 0,
             dirty: BTreeSet::new(),
@@ -83,13 +97,13 @@ impl Lines {
         }
     }
 
-    /// Where the run is from now on, and with which request: what the policy is asked then can be placed.
+    /// Records the time and request that the next policy calls belong to.
     #[inline]
-    pub fn at(&mut self, now: Time, request: Option<u64>) {
+    pub fn set_context(&mut self, now: Time, request: Option<u64>) {
         self.policy.set_context(now, request);
     }
 
-    /// Number of lines that there may be.
+    /// Number of slots.
     pub fn capacity(&self) -> u32 {
         self.policy.capacity()
     }
@@ -99,84 +113,83 @@ impl Lines {
         self.dirty.len() as u64
     }
 
-    /// Bytes allocated for tables and lists; of the set of dirty lines the most that it can be.
+    /// Bytes allocated for tables and lists; an upper bound for the set of dirty lines.
     pub fn memory_bytes(&self) -> usize {
         let pins = self.pins.capacity() * size_of::<u32>();
-        self.policy.memory_bytes() + self.cells.memory_bytes() + pins + self.dirty.len() * DIRTY_BYTES
+        self.policy.memory_bytes() + self.bits.memory_bytes() + pins + self.dirty.len() * DIRTY_LINE_BYTES
     }
 
-    /// Whether a line can be admitted.
-    pub fn has_room(&self) -> bool {
+    /// Returns true if a line can be admitted.
+    pub fn can_admit(&self) -> bool {
         self.policy.len() < self.policy.capacity() || self.pinned < self.policy.len()
     }
 
-    /// The slot of a line that is in the cache.
+    /// The slot of a line; `None` if the line is not in the cache.
     pub fn find(&self, line: u64) -> Option<Slot> {
         self.policy.find(line)
     }
 
-    /// The slot of a line that can't have left, because it is pinned.
+    /// The slot of a pinned line.
     ///
     /// # Panics
-    /// If it is not there.
-    pub fn held(&self, line: u64) -> Slot {
-        self.find(line).unwrap_or_else(|| panic!("line {line} has left, though something is under way with it"))
+    /// The line is not in the cache.
+    pub fn pinned_slot(&self, line: u64) -> Slot {
+        self.find(line).unwrap_or_else(|| panic!("line {line} is pinned but not in the cache"))
     }
 
-    /// Somebody uses a line.
+    /// Reports a hit of a slot to the replacement policy.
     pub fn hit(&mut self, slot: Slot) {
         self.policy.hit(slot);
     }
 
-    /// Whether every line of blocks `lbn` to `end` that is not there is to come in.
+    /// Returns true if the policy admits all lines of a range that are not in the cache.
     #[inline]
-    pub fn admits(&mut self, lbn: u64, end: u64) -> bool {
-        let mut lines = pieces(lbn, end, self.line_blocks).map(|piece| piece.line);
+    pub fn admits(&mut self, range: BlockRange) -> bool {
+        let mut lines = pieces(range, self.line_blocks).map(|piece| piece.line);
         !self.policy.chooses_admissions()
             || lines.all(|line| self.policy.find(line).is_some() || self.policy.admits(line))
     }
 
-    /// Whether every line of a request that has just come is there or is to come in.
-    pub fn takes(&mut self, request: &Request, now: Time) -> bool {
-        self.at(now, Some(request.id));
-        self.admits(request.lbn, request.end_lbn())
+    /// Returns true if all lines of a new request are in the cache or admitted by the policy.
+    pub fn admits_request(&mut self, request: &Request, now: Time) -> bool {
+        self.set_context(now, Some(request.id));
+        self.admits(BlockRange::new(request.lbn, request.end_lbn()))
     }
 
     /// Stops the run if a custom policy failed, and returns true if so. `request` is the one that the policy was called for.
-    pub fn halts(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
+    pub fn stop_if_policy_failed(&self, request: Option<&Request>, context: &mut Context<'_>) -> bool {
         let Some(PolicyFailure { stop, key }) = self.policy.failure() else { return false };
         context.stop(stop.located_at_key(context.now(), "line", *key, request));
         true
     }
 
-    /// Brings in a line that is not there, empty; `None` where no other may leave. Tells how many blocks left that were read
-    /// ahead for nothing.
-    pub fn admit(&mut self, line: u64) -> Option<(Slot, u64)> {
-        if !self.has_room() {
+    /// Adds an empty line; `None` if no slot is free and no line can be evicted.
+    pub fn admit(&mut self, line: u64) -> Option<AdmittedLine> {
+        if !self.can_admit() {
             return None;
         }
         let pins = &self.pins;
         let admission = self.policy.admit(line, &mut |slot| pins[slot as usize] == 0)?;
         let (slot, capacity) = (admission.slot, self.policy.capacity());
-        self.cells.reach(slot, capacity);
+        self.bits.grow_to(slot, capacity);
         if slot as usize >= self.pins.len() {
             let wanted = (2 * self.pins.len()).max(16).min(capacity as usize).max(slot as usize + 1);
             let more = wanted - self.pins.len();
             self.pins.reserve_exact(more);
             self.pins.resize(wanted, 0);
         }
-        let mut wasted = 0;
+        let mut wasted_blocks = 0;
         if let Some(evicted) = admission.evicted {
-            wasted = self.cells.count(slot, 0, self.line_blocks, |cell| cell.ahead);
-            self.cells.change(slot, 0, self.line_blocks, |cell, _| *cell = Cell::default());
+            wasted_blocks = self.bits.count(slot, 0, self.line_blocks, |word| word.ahead);
+            self.bits.change(slot, 0, self.line_blocks, |word, _| *word = Bits::default());
             if self.holds_data {
                 self.memory.erase(evicted * self.line_blocks, self.line_blocks);
             }
         }
-        Some((slot, wasted))
+        Some(AdmittedLine { slot, wasted_blocks })
     }
 
-    /// Keeps a line from leaving.
+    /// Prevents the eviction of a line until [`Lines::unpin`].
     pub fn pin(&mut self, slot: Slot) {
         let pins = &mut self.pins[slot as usize];
         self.pinned += u32::from(*pins == 0);
@@ -193,119 +206,118 @@ impl Lines {
         }
     }
 
-    /// How many blocks of a piece have a property.
-    pub fn count(&self, slot: Slot, piece: &Piece, has: impl Fn(&Cell) -> u64) -> u64 {
-        self.cells.count(slot, piece.from, piece.to, has)
+    /// Number of blocks of a piece that have a property.
+    pub fn count(&self, slot: Slot, piece: &Piece, has: impl Fn(&Bits) -> u64) -> u64 {
+        self.bits.count(slot, piece.from, piece.to, has)
     }
 
-    /// Blocks of a line, from the first to the last of `from` to `to`, that are neither there nor on their way.
-    pub fn missing(&self, slot: Slot, from: u64, to: u64) -> Option<(u64, u64)> {
-        self.cells.span(slot, from, to, |cell| !(cell.valid | cell.filling))
+    /// From the first to the last block from `from` up to but not including `to` of a line that is neither valid nor being read.
+    pub fn missing(&self, slot: Slot, from: u64, to: u64) -> Option<BlockRange> {
+        self.bits.span(slot, from, to, |word| !(word.valid | word.filling))
     }
 
-    /// Somebody asks for blocks: of those that were read ahead, how many there are.
-    pub fn ask(&mut self, slot: Slot, piece: &Piece) -> u64 {
-        let asked = self.cells.count(slot, piece.from, piece.to, |cell| cell.ahead);
-        if asked > 0 {
-            self.cells.change(slot, piece.from, piece.to, |cell, mask| cell.ahead &= !mask);
+    /// Records that a request uses blocks. Returns the number of them that were read ahead.
+    pub fn record_use(&mut self, slot: Slot, piece: &Piece) -> u64 {
+        let used = self.bits.count(slot, piece.from, piece.to, |word| word.ahead);
+        if used > 0 {
+            self.bits.change(slot, piece.from, piece.to, |word, mask| word.ahead &= !mask);
         }
-        asked
+        used
     }
 
-    /// Puts new data into blocks, which are dirty then.
+    /// Writes data to blocks and marks them as dirty.
     pub fn write(&mut self, slot: Slot, piece: &Piece, data: &Payload) {
         self.store(piece.lbn, data);
-        self.cells.change(slot, piece.from, piece.to, |cell, mask| {
-            cell.valid |= mask;
-            cell.dirty |= mask;
+        self.bits.change(slot, piece.from, piece.to, |word, mask| {
+            word.valid |= mask;
+            word.dirty |= mask;
         });
         if self.dirty.insert(piece.line) {
             self.pin(slot);
         }
     }
 
-    /// Blocks, which are valid, go to the child as they are now.
-    pub fn clean(&mut self, slot: Slot, piece: &Piece) {
-        self.cells.change(slot, piece.from, piece.to, |cell, mask| {
-            cell.dirty &= !mask;
-            cell.cleaning |= mask;
+    /// Marks valid blocks as being written to the child.
+    pub fn begin_write(&mut self, slot: Slot, piece: &Piece) {
+        self.bits.change(slot, piece.from, piece.to, |word, mask| {
+            word.dirty &= !mask;
+            word.cleaning |= mask;
         });
         self.pin(slot);
-        self.settle_dirty(slot, piece.line);
+        self.update_dirty(slot, piece.line);
     }
 
-    /// Puts new data into blocks that go to the child at once.
+    /// Writes data to blocks and marks them as being written to the child.
     pub fn write_through(&mut self, slot: Slot, piece: &Piece, data: &Payload) {
         self.store(piece.lbn, data);
-        self.cells.change(slot, piece.from, piece.to, |cell, mask| cell.valid |= mask);
-        self.clean(slot, piece);
+        self.bits.change(slot, piece.from, piece.to, |word, mask| word.valid |= mask);
+        self.begin_write(slot, piece);
     }
 
-    /// The child has blocks as they were when they were cleaned; or it could not take them, and what was not written anew
-    /// since is lost: tells how many.
-    pub fn cleaned(&mut self, slot: Slot, piece: &Piece, is_written: bool) -> u64 {
+    /// Ends a write of blocks to the child. If it failed, blocks that have not changed since are lost; returns their number.
+    pub fn end_write(&mut self, slot: Slot, piece: &Piece, is_written: bool) -> u64 {
         let mut lost = 0;
-        self.cells.change(slot, piece.from, piece.to, |cell, mask| {
-            let stale = if is_written { 0 } else { cell.cleaning & !cell.dirty & mask };
+        self.bits.change(slot, piece.from, piece.to, |word, mask| {
+            let stale = if is_written { 0 } else { word.cleaning & !word.dirty & mask };
             lost += u64::from(stale.count_ones());
-            cell.valid &= !stale;
-            cell.cleaning &= !mask;
+            word.valid &= !stale;
+            word.cleaning &= !mask;
         });
         self.unpin(slot);
         lost
     }
 
-    /// Blocks are being read.
-    pub fn fill(&mut self, slot: Slot, piece: &Piece) {
-        self.cells.change(slot, piece.from, piece.to, |cell, mask| cell.filling |= mask & !cell.valid);
+    /// Marks blocks as being read from the child.
+    pub fn begin_fill(&mut self, slot: Slot, piece: &Piece) {
+        self.bits.change(slot, piece.from, piece.to, |word, mask| word.filling |= mask & !word.valid);
         self.pin(slot);
     }
 
-    /// Blocks have been read, or could not be (no data and not `is_read`). Those outside `asked` were read ahead: tells how
-    /// many of them there are. What has been written since stays.
-    pub fn filled(&mut self, slot: Slot, piece: &Piece, asked: (u64, u64), is_read: bool, data: &Payload) -> u64 {
+    /// Ends a read of blocks from the child, which has failed unless `is_read`. Blocks that have been written since keep their data.
+    /// Blocks outside `requested` were read ahead; returns their number.
+    pub fn end_fill(&mut self, slot: Slot, piece: &Piece, requested: BlockRange, is_read: bool, data: &Payload) -> u64 {
         let start = piece.line * self.line_blocks;
         if is_read {
             for (at, lbn) in (piece.lbn..piece.lbn + piece.blocks()).enumerate().filter(|_| data.is_some()) {
-                if self.cells.count(slot, lbn - start, lbn - start + 1, |cell| !cell.valid) > 0 {
+                if self.bits.count(slot, lbn - start, lbn - start + 1, |word| !word.valid) > 0 {
                     self.store(lbn, &data.slice(at as u64, 1, self.block_bytes));
                 }
             }
         }
         let mut ahead = 0;
-        let mut settle = |from: u64, to: u64, is_ahead: bool| {
+        let mut mark = |from: u64, to: u64, is_ahead: bool| {
             if from < to {
-                self.cells.change(slot, from, to, |cell, mask| {
-                    let new = if is_read { mask & !cell.valid } else { 0 };
-                    cell.valid |= new;
+                self.bits.change(slot, from, to, |word, mask| {
+                    let new = if is_read { mask & !word.valid } else { 0 };
+                    word.valid |= new;
                     if is_ahead {
-                        cell.ahead |= new;
+                        word.ahead |= new;
                         ahead += u64::from(new.count_ones());
                     }
-                    cell.filling &= !mask;
+                    word.filling &= !mask;
                 });
             }
         };
         let (from, to) = (piece.from, piece.to);
-        let first = asked.0.saturating_sub(start).clamp(from, to);
-        let end = asked.1.saturating_sub(start).clamp(first, to);
-        settle(from, first, true);
-        settle(first, end, false);
-        settle(end, to, true);
+        let first = requested.from.saturating_sub(start).clamp(from, to);
+        let end = requested.to.saturating_sub(start).clamp(first, to);
+        mark(from, first, true);
+        mark(first, end, false);
+        mark(end, to, true);
         self.unpin(slot);
         ahead
     }
 
-    /// Dirty blocks that follow each other and are not being written, from `lbn` on: the first, and how many, at most `most`.
-    pub fn dirty_run(&self, lbn: u64, most: u64) -> Option<(u64, u64)> {
-        let waits = |cell: &Cell| cell.dirty & !cell.cleaning;
+    /// The first run of at most `limit` dirty blocks from `lbn` on that are not being written.
+    pub fn dirty_run(&self, lbn: u64, limit: u64) -> Option<BlockRange> {
+        let waits = |word: &Bits| word.dirty & !word.cleaning;
         let blocks = self.line_blocks;
         for &line in self.dirty.range(lbn / blocks..) {
             let from = if line == lbn / blocks { lbn % blocks } else { 0 };
-            let slot = self.held(line);
-            if let Some(at) = self.cells.first(slot, from, blocks, waits) {
+            let slot = self.pinned_slot(line);
+            if let Some(at) = self.bits.first(slot, from, blocks, waits) {
                 let start = line * blocks + at;
-                return Some((start, (self.run_end(start) - start).min(most)));
+                return Some(BlockRange::new(start, self.run_end(start).min(start + limit)));
             }
         }
         None
@@ -315,18 +327,18 @@ impl Lines {
     pub fn dirty_blocks(&self) -> BlockSet {
         let (mut all, blocks) = (BlockSet::default(), self.line_blocks);
         for &line in &self.dirty {
-            let (slot, start) = (self.held(line), line * blocks);
+            let (slot, start) = (self.pinned_slot(line), line * blocks);
             let mut at = 0;
             while at < blocks {
-                let Some(from) = self.cells.first(slot, at, blocks, |cell| cell.dirty) else { break };
-                at = self.cells.first(slot, from, blocks, |cell| !cell.dirty).unwrap_or(blocks);
+                let Some(from) = self.bits.first(slot, at, blocks, |word| word.dirty) else { break };
+                at = self.bits.first(slot, from, blocks, |word| !word.dirty).unwrap_or(blocks);
                 all.insert(start + from, start + at);
             }
         }
         all
     }
 
-    /// Where the dirty blocks end that begin at `start`.
+    /// The end of the run of dirty blocks that begins at `start`.
     fn run_end(&self, start: u64) -> u64 {
         let blocks = self.line_blocks;
         let (mut line, mut from) = (start / blocks, start % blocks);
@@ -334,37 +346,38 @@ impl Lines {
             if !self.dirty.contains(&line) {
                 return line * blocks;
             }
-            let slot = self.held(line);
-            if let Some(end) = self.cells.first(slot, from, blocks, |cell| !(cell.dirty & !cell.cleaning)) {
+            let slot = self.pinned_slot(line);
+            if let Some(end) = self.bits.first(slot, from, blocks, |word| !(word.dirty & !word.cleaning)) {
                 return line * blocks + end;
             }
             (line, from) = (line + 1, 0);
         }
     }
 
-    /// Takes a line off the dirty ones if none of its blocks is dirty.
-    fn settle_dirty(&mut self, slot: Slot, line: u64) {
-        let is_clean = self.cells.first(slot, 0, self.line_blocks, |cell| cell.dirty).is_none();
+    /// Removes a line from the set of dirty lines if none of its blocks is dirty.
+    fn update_dirty(&mut self, slot: Slot, line: u64) {
+        let is_clean = self.bits.first(slot, 0, self.line_blocks, |word| word.dirty).is_none();
         if is_clean && self.dirty.remove(&line) {
             self.unpin(slot);
         }
     }
 
+    /// Stores the data of blocks.
     fn store(&mut self, lbn: u64, data: &Payload) {
         self.holds_data |= data.is_some();
         self.memory.write(lbn, data, self.block_bytes);
     }
 
-    /// What blocks hold, in a run that holds data.
+    /// The data of blocks, in runs that hold data.
     pub fn data(&self, lbn: u64, blocks: u64) -> Payload {
         self.memory.read(lbn, blocks, self.block_bytes)
     }
 
-    /// What blocks hold, where they are valid, and what `below` says of the others.
+    /// The data of blocks of a piece: those of the cache for valid blocks, `below` for others.
     pub fn overlay(&self, slot: Slot, piece: &Piece, below: &Payload) -> Payload {
         let blocks = (0..piece.blocks()).map(|block| {
             let at = piece.from + block;
-            if self.cells.count(slot, at, at + 1, |cell| cell.valid) > 0 {
+            if self.bits.count(slot, at, at + 1, |word| word.valid) > 0 {
                 self.memory.read(piece.lbn + block, 1, self.block_bytes)
             } else {
                 below.slice(block, 1, self.block_bytes)
@@ -373,54 +386,57 @@ impl Lines {
         Payload::join(&blocks.collect::<Vec<_>>())
     }
 
-    /// Whether what is counted of the lines is so; at rest nothing but being dirty pins one.
+    /// Checks the counts and the set of dirty lines. `at_rest` states that lines have no pins except for being dirty.
     ///
     /// # Errors
-    /// What is not.
+    /// The first inconsistency.
     pub fn check(&self, at_rest: bool) -> Result<(), String> {
         let pinned = self.pins.iter().filter(|&&pins| pins > 0).count();
         if pinned != self.pinned as usize || self.policy.len() > self.policy.capacity() {
-            let (held, room) = (self.policy.len(), self.policy.capacity());
-            return Err(format!("{} of {held} lines in {room} slots are counted as pinned, {pinned} are", self.pinned));
+            let (lines, slots) = (self.policy.len(), self.policy.capacity());
+            return Err(format!(
+                "{} of {lines} lines in {slots} slots are counted as pinned, {pinned} are",
+                self.pinned
+            ));
         }
         let pins: u64 = self.pins.iter().map(|&pins| u64::from(pins)).sum();
         if at_rest && pins != self.dirty_lines() {
-            return Err(format!("at rest {pins} reasons keep lines, {} of which are dirty", self.dirty_lines()));
+            return Err(format!("at rest there are {pins} pins, but {} dirty lines", self.dirty_lines()));
         }
         let is_dirty = |line: u64| {
-            let first = |slot| self.cells.first(slot, 0, self.line_blocks, |cell| cell.dirty & cell.valid);
+            let first = |slot| self.bits.first(slot, 0, self.line_blocks, |word| word.dirty & word.valid);
             self.find(line).is_some_and(|slot| self.pins[slot as usize] > 0 && first(slot).is_some())
         };
         match self.dirty.iter().find(|&&line| !is_dirty(line)) {
-            Some(line) => Err(format!("line {line} is taken for dirty, and is not, or may leave")),
+            Some(line) => Err(format!("line {line} is listed as dirty, but has no dirty block or no pin")),
             None => Ok(()),
         }
     }
 
-    /// Forgets everything.
-    pub fn forget(&mut self) {
+    /// Removes all lines.
+    pub fn clear(&mut self) {
         *self = Self::new(&self.spec, self.capacity(), self.line_blocks, self.block_bytes);
     }
 
-    /// Power was cut, but lines outlive that: what was being written is dirty, and nothing is being read.
-    pub fn survive(&mut self, now: Time) {
-        self.at(now, None);
-        let mut held: Vec<(Slot, u64)> = Vec::new();
+    /// Handles a power cut of a non-volatile cache: blocks that were being written are dirty, and no block is being read.
+    pub fn recover(&mut self, now: Time) {
+        self.set_context(now, None);
+        let mut lines: Vec<(Slot, u64)> = Vec::new();
         let policy = &self.policy;
         policy.in_eviction_order(&mut |slot| {
-            held.push((slot, policy.key(slot)));
+            lines.push((slot, policy.key(slot)));
             true
         });
         self.dirty.clear();
         self.pins.fill(0);
         self.pinned = 0;
         self.policy.expect_releases();
-        for (slot, line) in held {
+        for (slot, line) in lines {
             let mut dirty = 0;
-            self.cells.change(slot, 0, self.line_blocks, |cell, _| {
-                cell.dirty |= cell.cleaning;
-                (cell.cleaning, cell.filling) = (0, 0);
-                dirty |= cell.dirty;
+            self.bits.change(slot, 0, self.line_blocks, |word, _| {
+                word.dirty |= word.cleaning;
+                (word.cleaning, word.filling) = (0, 0);
+                dirty |= word.dirty;
             });
             if dirty != 0 {
                 self.dirty.insert(line);
@@ -433,14 +449,17 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hierarchy::cache::ram::CELL_BYTES;
+    use crate::hierarchy::cache::ram::BITS_BYTES;
     use crate::hierarchy::cache::replacement::{ReplacementSpec, MAX_SLOTS, POLICIES};
 
-    /// As many lines as are given, used, and written if dirty; then as many again for policies that remember.
+    /// A cache in which `lines` lines were admitted and used, and written if `is_dirty`.
     fn filled(spec: ReplacementSpec, slots: u32, lines: u64, line_blocks: u64, is_dirty: bool) -> Lines {
         let mut cache = Lines::new(&spec.into(), slots, line_blocks, 512);
         for line in 0..lines {
-            let slot = cache.find(line).or_else(|| cache.admit(line).map(|(slot, _)| slot)).expect("nothing is pinned");
+            let slot = cache
+                .find(line)
+                .or_else(|| cache.admit(line).map(|admitted| admitted.slot))
+                .expect("nothing is pinned");
             cache.hit(slot);
             if is_dirty {
                 cache.write(slot, &Piece { line, from: 0, to: 1, lbn: line * line_blocks }, &Payload::NONE);
@@ -450,52 +469,51 @@ mod tests {
     }
 
     #[test]
-    fn a_full_cache_takes_what_is_stated_for_each_line() {
+    fn a_full_cache_takes_the_documented_memory() {
         for policy in POLICIES {
-            for (line_blocks, cells) in [(1, 1), (8, 1), (64, 1), (65, 2), (512, 8)] {
+            for (line_blocks, words) in [(1, 1), (8, 1), (64, 1), (65, 2), (512, 8)] {
                 let slots = 1000;
-                let own = f64::from(slots) * (cells * CELL_BYTES + size_of::<u32>()) as f64;
+                let tables = f64::from(slots) * (words * BITS_BYTES + size_of::<u32>()) as f64;
                 let clean =
                     filled(policy.default, slots, 8 * u64::from(slots), line_blocks, false).memory_bytes() as f64;
-                let stated = policy.bytes_per_slot * f64::from(slots) + own;
+                let documented = policy.bytes_per_slot * f64::from(slots) + tables;
                 // Two tables of a policy have 16 buckets of 8 bytes at least.
-                assert!(clean <= stated + 256.0, "{}: {clean} bytes, stated {stated}", policy.name);
-                assert!(clean >= own, "{}: {clean} bytes", policy.name);
+                assert!(clean <= documented + 256.0, "{}: {clean} bytes, documented {documented}", policy.name);
+                assert!(clean >= tables, "{}: {clean} bytes", policy.name);
                 let dirty = filled(policy.default, slots, u64::from(slots), line_blocks, true).memory_bytes() as f64;
-                assert!(dirty <= stated + f64::from(slots) * 24.0 + 256.0, "{}: {dirty} bytes dirty", policy.name);
+                assert!(dirty <= documented + f64::from(slots) * 24.0 + 256.0, "{}: {dirty} bytes dirty", policy.name);
             }
         }
-        assert_eq!(CELL_BYTES, 40);
+        assert_eq!(BITS_BYTES, 40);
     }
 
     #[test]
-    fn a_cache_that_holds_little_takes_little() {
+    fn memory_grows_with_the_number_of_lines() {
         for policy in POLICIES {
             let bytes = filled(policy.default, MAX_SLOTS, 100, 8, false).memory_bytes() as f64;
             // Arrays and tables double when they are full.
-            let most = 2.0 * 100.0 * (policy.bytes_per_slot + (CELL_BYTES + size_of::<u32>()) as f64) + 1024.0;
-            assert!(bytes <= most, "{}: {bytes} bytes", policy.name);
+            let limit = 2.0 * 100.0 * (policy.bytes_per_slot + (BITS_BYTES + size_of::<u32>()) as f64) + 1024.0;
+            assert!(bytes <= limit, "{}: {bytes} bytes", policy.name);
         }
     }
 
-    /// Each part that goes wrong, and a word of what is said of it.
     #[test]
-    fn whatever_is_not_in_order_is_told() {
-        type Act = fn(&mut Lines);
-        let acts: [(&str, Act); 3] = [
+    fn inconsistencies_are_named() {
+        type Damage = fn(&mut Lines);
+        let cases: [(&str, Damage); 3] = [
             ("are counted as pinned", |lines| lines.pinned += 1),
-            ("reasons keep lines", |lines| lines.pins[0] += 1),
-            ("is taken for dirty", |lines| {
+            ("pins, but", |lines| lines.pins[0] += 1),
+            ("is listed as dirty", |lines| {
                 lines.dirty.remove(&0);
                 lines.dirty.insert(9);
             }),
         ];
-        for (word, act) in acts {
+        for (expected, damage) in cases {
             let mut lines = filled(POLICIES[0].default, 4, 2, 8, true);
             assert_eq!(lines.check(true), Ok(()));
-            act(&mut lines);
-            let told = lines.check(true).expect_err(word);
-            assert!(told.contains(word), "{word}: {told}");
+            damage(&mut lines);
+            let error = lines.check(true).expect_err(expected);
+            assert!(error.contains(expected), "{expected}: {error}");
         }
     }
 }

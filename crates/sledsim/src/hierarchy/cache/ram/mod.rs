@@ -1,32 +1,32 @@
 //! A controller's cache in RAM, over any component.
 //!
-//! It consists of lines, each of which holds some or all of its blocks. What a read lacks is fetched; a write needs no fetch,
-//! since each block is valid or not by itself. Written back, a write is complete when the cache has it, and its blocks are
-//! dirty until they are flushed; written through, it is complete when the child has it. A child may do what is under way
-//! there in any order: of two that overlap and one of which writes, the cache sends one only when the other is done.
+//! It consists of lines, each of which holds some or all of its blocks. Blocks that a read lacks are read from the child. A write
+//! needs no read of the child, because each block is valid or not by itself. With write-back, a write completes when the cache has
+//! it, and its blocks are dirty until they are destaged; with write-through, it completes when the child has it. The child may
+//! reorder accesses, so the cache does not send an access that overlaps one under way if either is a write.
 //!
-//! Power cuts: a volatile cache forgets all; it writes through what has to be durable, and for a flush what is dirty, then has the
-//! child flush. One that keeps its tables and data has promised what it took; what it flushes has to be durable below.
+//! Power cuts: a volatile cache loses all lines. It writes durable requests through, and for a host flush it destages the dirty
+//! blocks and then flushes the child. A non-volatile cache keeps its tables and data; its destages are durable.
 //!
-//! Memory for each line: what the replacement policy takes, [`CELL_BYTES`] for each 64 blocks, 4 bytes, and at most 24 more
-//! while it is dirty.
+//! Memory for each line: that of the replacement policy, [`BITS_BYTES`] for each 64 blocks, 4 bytes, and at most 24 more while it
+//! is dirty.
 
-mod cells;
+mod block_bits;
 mod counts;
-mod flush;
+mod destage_policy;
+mod host_flush;
 mod lines;
-mod promises;
 mod read_ahead;
-mod reading;
+mod reads;
 mod spec;
-mod writing;
+mod writes;
 
 use std::collections::VecDeque;
 
-use counts::{Counts, Way};
-use flush::Flush;
-use lines::{Lines, Piece};
-use promises::Promise;
+use counts::{Counts, RequestPath};
+use destage_policy::DestagePolicy;
+use host_flush::HostFlush;
+use lines::{AdmittedLine, Lines, Piece};
 use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy, KIND};
 
@@ -34,60 +34,68 @@ use crate::convert::{to_u32, trunc_to_u64};
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss};
 use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::Slot;
-use crate::hierarchy::common::{Outstanding, SplitRequest};
+use crate::hierarchy::common::{BlockRange, Outstanding, SplitRequest};
 use crate::limits::PARTS_OF_A_REQUEST;
 use crate::request::{Flags, Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
 
-/// Bytes for what is true of 64 blocks of a line.
-pub const CELL_BYTES: usize = size_of::<cells::Cell>();
+/// Bytes for the properties of 64 blocks of a line.
+pub const BITS_BYTES: usize = size_of::<block_bits::Bits>();
 
-/// Tags of timers that are no job.
+/// Timer tag: the time without host requests may be long enough. Other tags are jobs.
 const IDLE: u64 = u64::MAX;
+/// Timer tag: all dirty blocks have to be destaged.
 const PERIOD: u64 = u64::MAX - 1;
 
-/// A request from above.
+/// A host request under way.
 #[derive(Clone)]
 struct Job {
     split: SplitRequest,
-    /// What is to be written.
+    /// The data to write.
     payload: Payload,
-    way: Way,
+    path: RequestPath,
     arrived: Time,
-    /// What it waits for: accesses of the child, lines, others.
-    left: u32,
-    /// Whether the child has served part of it.
-    has_parts: bool,
-    /// Whether it reads no more than it asks for, since more could not be read.
-    is_narrow: bool,
-    /// Whether no line comes in for it: it touches too many, or the policy wants one of them not.
-    passes: bool,
+    /// Number of accesses and lines that it waits for, plus one while it is being served.
+    waits: u32,
+    /// True if the child has served a part of it.
+    used_child: bool,
+    /// True if it reads only requested blocks, because a read of more failed.
+    reads_exactly: bool,
+    /// True if it adds no line: it has too many, or the policy does not admit one of them.
+    bypasses: bool,
 }
 
-/// Blocks of a job that can't be had yet.
+/// Blocks of a job that are to be served.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct JobBlocks {
     job: u64,
-    lbn: u64,
-    end: u64,
+    range: BlockRange,
+    /// The start of their wait.
     since: Time,
-    /// Whether its lines have been counted as hits or misses.
+    /// True if their lines have been counted as hits or misses.
     is_counted: bool,
 }
 
-/// An access of the child.
+/// A job that waits for accesses of a line to end.
+#[derive(Clone, Copy, Debug)]
+struct LineWait {
+    line: u64,
+    blocks: JobBlocks,
+}
+
+/// The purpose of an access of the child.
 #[derive(Clone)]
 enum Part {
-    /// Blocks are read into lines, for a job or for nobody.
-    Fill { job: Option<u64>, lbn: u64, end: u64 },
-    /// Dirty blocks are written.
-    Destage { lbn: u64, end: u64 },
-    /// A job's write.
-    Through { job: u64 },
-    /// A read too large for the cache; the lines that it keeps from leaving.
-    Around { job: u64, held: Vec<Slot> },
-    /// A flush is kept by the child, too.
+    /// Read of blocks into lines, for a job or ahead.
+    Fill { job: Option<u64>, range: BlockRange },
+    /// Write of dirty blocks.
+    Destage { range: BlockRange },
+    /// Write-through of a job.
+    WriteThrough { job: u64 },
+    /// Read of a job past the cache, and the lines that it has pinned.
+    ReadAround { job: u64, pinned: Vec<Slot> },
+    /// Flush for a host flush.
     Flush,
 }
 
@@ -101,21 +109,22 @@ pub struct RamCache {
     is_volatile: bool,
     access_ns: u64,
     ns_per_block: f64,
-    /// Whether the rest of a line is read, too.
+    /// True if the rest of a line is read with the requested blocks.
     fills_lines: bool,
     lines: Lines,
-    flush: Flush,
+    destage_policy: DestagePolicy,
     streams: Option<Streams>,
     jobs: Outstanding<Job>,
-    /// Flushes under way.
-    promises: Vec<Promise>,
+    /// Host flushes under way.
+    host_flushes: Vec<HostFlush>,
+    /// Accesses of the child under way.
     parts: Outstanding<Part>,
-    /// Those that wait for a line that can be evicted.
-    stalled: VecDeque<Held>,
-    /// Those that wait for a line's blocks to be read or written.
-    waiting: Vec<(u64, Held)>,
-    /// Blocks that jobs are writing to the child without having all of their lines here: such a line can't come in.
-    around: Vec<(u64, u64)>,
+    /// Jobs that wait for a line that can be evicted.
+    stalled: VecDeque<JobBlocks>,
+    /// Jobs that wait for blocks of a line to be read or written.
+    waiting: Vec<LineWait>,
+    /// Write-throughs under way some of whose lines are not in the cache. Such lines cannot be admitted.
+    writes_around: Vec<BlockRange>,
     counts: Counts,
 }
 
@@ -123,7 +132,7 @@ impl RamCache {
     /// A cache over `child`, which has `capacity_blocks` blocks of `block_bytes`.
     ///
     /// # Errors
-    /// All values that do not fit each other, see [`RamCacheSpec::validate`].
+    /// All values that contradict each other, see [`RamCacheSpec::validate`].
     pub fn new(
         spec: &RamCacheSpec,
         child: ComponentId,
@@ -151,172 +160,169 @@ impl RamCache {
             ns_per_block: spec.mb_per_s.map_or(0.0, |rate| f64::from(block_bytes) * 1e3 / rate),
             fills_lines: matches!(spec.read_ahead, ReadAheadSpec::Line {}),
             lines: Lines::new(&spec.policy, slots, line_blocks, block_bytes),
-            flush: Flush::new(&spec.flush, slots, block_bytes),
+            destage_policy: DestagePolicy::new(&spec.flush, slots, block_bytes),
             streams,
             jobs: Outstanding::default(),
-            promises: Vec::new(),
+            host_flushes: Vec::new(),
             parts: Outstanding::default(),
             stalled: VecDeque::new(),
             waiting: Vec::new(),
-            around: Vec::new(),
+            writes_around: Vec::new(),
             counts: Counts::default(),
         })
     }
 
-    /// Whether a request touches more than half the lines.
+    /// Returns true if a request has blocks of more lines than half the cache.
     fn is_too_large(&self, request: &Request) -> bool {
         let blocks = self.lines.line_blocks;
         request.end_lbn().div_ceil(blocks) - request.lbn / blocks > u64::from(self.lines.capacity() / 2)
     }
 
-    /// The way of a request that the cache may take in, or that it `passes` on.
-    fn way_of(&self, request: &Request, passes: bool) -> Way {
-        let must_last = self.is_volatile && request.flags.contains(Flags::DURABLE);
-        match (request.op, passes) {
-            (Op::Read, false) => Way::ReadHit,
-            (Op::Read, true) => Way::ReadAround,
-            (Op::Write, false) if !self.writes_through && !must_last => Way::Write,
-            (Op::Write | Op::Flush, _) => Way::WriteThrough,
+    /// The first path of a request, which adds no lines if `bypasses`.
+    fn path_of(&self, request: &Request, bypasses: bool) -> RequestPath {
+        let must_be_durable = self.is_volatile && request.flags.contains(Flags::DURABLE);
+        match (request.op, bypasses) {
+            (Op::Read, false) => RequestPath::ReadHit,
+            (Op::Read, true) => RequestPath::ReadAround,
+            (Op::Write, false) if !self.writes_through && !must_be_durable => RequestPath::Write,
+            (Op::Write | Op::Flush, _) => RequestPath::WriteThrough,
         }
     }
 
-    /// Goes on with blocks of a job.
-    fn pursue(&mut self, held: Held, context: &mut Context<'_>) {
-        self.lines.at(context.now(), Some(self.jobs[held.job].split.request.id));
-        match self.jobs[held.job].way {
-            Way::ReadHit | Way::ReadMiss => self.read(held, context),
-            Way::Write | Way::WriteStalled => self.write(held, context),
-            Way::WriteThrough => self.write_through(held.job, context),
-            Way::ReadAround => self.read_around(held.job, context),
+    /// Serves blocks of a job, or queues it for a line.
+    fn serve(&mut self, blocks: JobBlocks, context: &mut Context<'_>) {
+        self.lines.set_context(context.now(), Some(self.jobs[blocks.job].split.request.id));
+        match self.jobs[blocks.job].path {
+            RequestPath::ReadHit | RequestPath::ReadMiss => self.read(blocks, context),
+            RequestPath::Write | RequestPath::WriteStalled => self.write(blocks, context),
+            RequestPath::WriteThrough => self.write_through(blocks.job, context),
+            RequestPath::ReadAround => self.read_around(blocks.job, context),
         }
-        self.release(held.job, context);
+        self.end_wait(blocks.job, context);
     }
 
-    /// A slot for a line that is not there; `None` where the job has to wait.
-    fn admit(&mut self, piece: &Piece, held: &Held, context: &Context<'_>) -> Option<Slot> {
-        let (start, end) = (piece.line * self.lines.line_blocks, (piece.line + 1) * self.lines.line_blocks);
-        if self.is_being_written(start, end) {
-            self.wait(piece.line, *held, context);
+    /// Adds the line of a piece; `None` if the job has to wait with `rest`.
+    fn admit(&mut self, piece: &Piece, rest: JobBlocks, context: &Context<'_>) -> Option<Slot> {
+        if self.is_written_around(piece.line) {
+            self.wait_for_line(piece.line, rest, context);
             return None;
         }
-        let Some((slot, wasted)) = self.lines.admit(piece.line) else {
-            self.stall(*held, context);
+        let Some(AdmittedLine { slot, wasted_blocks }) = self.lines.admit(piece.line) else {
+            self.stall(rest, context);
             return None;
         };
-        self.counts.ahead_wasted_blocks += wasted;
+        self.counts.ahead_wasted_blocks += wasted_blocks;
         Some(slot)
     }
 
-    /// Whether somebody is writing some of those blocks to the child without having them here.
-    fn is_being_written(&self, lbn: u64, end: u64) -> bool {
-        self.around.iter().any(|&(first, last)| first < end && lbn < last)
+    /// Returns true if a write-through that has no lines for all of its blocks writes blocks of a line.
+    fn is_written_around(&self, line: u64) -> bool {
+        let (from, to) = (line * self.lines.line_blocks, (line + 1) * self.lines.line_blocks);
+        self.writes_around.iter().any(|write| write.from < to && from < write.to)
     }
 
-    /// A job waits for what is under way with a line.
-    fn wait(&mut self, line: u64, held: Held, context: &Context<'_>) {
-        self.hold(held.job);
-        self.waiting.push((line, Held { since: context.now(), ..held }));
+    /// Queues blocks of a job until accesses of a line have ended.
+    fn wait_for_line(&mut self, line: u64, blocks: JobBlocks, context: &Context<'_>) {
+        self.jobs[blocks.job].waits += 1;
+        self.waiting.push(LineWait { line, blocks: JobBlocks { since: context.now(), ..blocks } });
     }
 
-    /// A job waits for a line that can be evicted.
-    fn stall(&mut self, held: Held, context: &Context<'_>) {
-        self.hold(held.job);
+    /// Queues blocks of a job until a line can be evicted.
+    fn stall(&mut self, blocks: JobBlocks, context: &Context<'_>) {
         self.counts.stalls += 1;
-        let job = &mut self.jobs[held.job];
-        if job.way == Way::Write {
-            job.way = Way::WriteStalled;
+        let job = &mut self.jobs[blocks.job];
+        job.waits += 1;
+        if job.path == RequestPath::Write {
+            job.path = RequestPath::WriteStalled;
         }
-        self.stalled.push_back(Held { since: context.now(), ..held });
+        self.stalled.push_back(JobBlocks { since: context.now(), ..blocks });
     }
 
-    fn hold(&mut self, job: u64) {
-        self.jobs[job].left += 1;
-    }
-
-    /// Something that a job waited for is there; answers when that was all.
-    fn release(&mut self, id: u64, context: &mut Context<'_>) {
-        self.lines.halts(Some(&self.jobs[id].split.request), context);
+    /// Ends one of the waits of a job, and completes it after the last.
+    fn end_wait(&mut self, id: u64, context: &mut Context<'_>) {
+        self.lines.stop_if_policy_failed(Some(&self.jobs[id].split.request), context);
         let job = &mut self.jobs[id];
-        job.left -= 1;
-        if job.left > 0 {
+        job.waits -= 1;
+        if job.waits > 0 {
             return;
         }
         let now = context.now();
-        if !job.has_parts {
+        if !job.used_child {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             job.split.add_parts(1);
             job.split.complete_part(&Completion::of(job.split.request, service));
         }
-        let (way, blocks) = (job.way, job.split.request.blocks);
-        let delay_ns = self.own_ns(way, blocks);
+        let (path, blocks) = (job.path, job.split.request.blocks);
+        let delay_ns = self.cache_ns(path, blocks);
         if delay_ns == 0 {
-            self.answer(id, context);
+            self.complete(id, context);
         } else {
             context.timer(now + delay_ns, id);
         }
     }
 
-    /// From when the cache has what a request needs until it answers, ns.
-    fn own_ns(&self, way: Way, blocks: u32) -> u64 {
-        match way {
-            Way::WriteThrough | Way::ReadAround => 0,
+    /// Time of the cache itself for a request, ns.
+    fn cache_ns(&self, path: RequestPath, blocks: u32) -> u64 {
+        match path {
+            RequestPath::WriteThrough | RequestPath::ReadAround => 0,
             _ => self.access_ns + trunc_to_u64(self.ns_per_block * f64::from(blocks) + 0.5),
         }
     }
 
-    fn answer(&mut self, id: u64, context: &mut Context<'_>) {
+    fn complete(&mut self, id: u64, context: &mut Context<'_>) {
         let job = self.jobs.take(id);
         let now = context.now();
         let (mut completion, payload) = job.split.finish(now);
-        // What the child's phases leave is waiting, and the cache's own time at the end.
+        // The background phase is the wait, plus the time of the cache itself at the end.
         let phases = &mut completion.service.phases;
-        let own_ns = self.own_ns(job.way, completion.request.blocks).min(phases.background_ns);
-        phases.background_ns -= own_ns;
-        phases.command_ns += own_ns;
-        self.counts.record(job.way, now - job.arrived);
-        self.flush.quieten(now);
+        let cache_ns = self.cache_ns(job.path, completion.request.blocks).min(phases.background_ns);
+        phases.background_ns -= cache_ns;
+        phases.command_ns += cache_ns;
+        self.counts.record(job.path, now - job.arrived);
+        self.destage_policy.request_ended(now);
         context.complete_with(&completion, payload);
     }
 
-    /// Wakes those that wait for lines of blocks `lbn` to `end`.
-    fn wake(&mut self, lbn: u64, end: u64, context: &mut Context<'_>) {
+    /// Serves jobs that wait for lines of a range.
+    fn resume(&mut self, range: BlockRange, context: &mut Context<'_>) {
         if self.waiting.is_empty() {
             return;
         }
         let blocks = self.lines.line_blocks;
-        let lines = lbn / blocks..end.div_ceil(blocks);
-        let (woken, left) = std::mem::take(&mut self.waiting).into_iter().partition(|(line, _)| lines.contains(line));
-        self.waiting = left;
-        let woken: Vec<(u64, Held)> = woken;
-        woken.into_iter().for_each(|(_, held)| self.pursue(held, context));
+        let lines = range.from / blocks..range.to.div_ceil(blocks);
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (resumed, waiting): (Vec<LineWait>, _) = waiting.partition(|wait| lines.contains(&wait.line));
+        self.waiting = waiting;
+        resumed.into_iter().for_each(|wait| self.serve(wait.blocks, context));
     }
 
-    /// What comes after everything, a request that has just come among it: stalled jobs go on, what is dirty is written, timers are set.
-    fn attend(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
+    /// Serves stalled jobs, destages dirty blocks and sets timers, as far as possible after an event. `request` is set if the event is
+    /// its arrival.
+    fn after_event(&mut self, request: Option<&Request>, context: &mut Context<'_>) {
         let now = context.now();
-        if self.lines.halts(request, context) {
+        if self.lines.stop_if_policy_failed(request, context) {
             return;
         }
-        while self.lines.has_room() {
-            let Some(held) = self.stalled.pop_front() else { break };
-            self.counts.stall_ns += u128::from(now - held.since);
+        while self.lines.can_admit() {
+            let Some(blocks) = self.stalled.pop_front() else { break };
+            self.counts.stall_ns += u128::from(now - blocks.since);
             let others = self.stalled.len();
-            self.pursue(held, context);
+            self.serve(blocks, context);
             if self.stalled.len() > others {
-                // It waits for more room, and keeps its place.
+                // It is stalled again and keeps its place.
                 self.stalled.rotate_right(1);
                 break;
             }
         }
-        while let Some((lbn, blocks)) = self.flush.next(&self.lines, &self.promises, !self.stalled.is_empty()) {
-            self.destage(lbn, blocks, context);
+        while let Some(run) = self.destage_policy.next(&self.lines, &self.host_flushes, !self.stalled.is_empty()) {
+            self.destage(run, context);
         }
         if self.lines.dirty_lines() > 0 {
-            if let Some(at) = self.flush.period_timer(now) {
+            if let Some(at) = self.destage_policy.set_period_timer(now) {
                 context.timer(at, PERIOD);
             }
-            if self.is_quiet() {
-                if let Some(at) = self.flush.idle_timer() {
+            if self.has_no_requests() {
+                if let Some(at) = self.destage_policy.set_idle_timer() {
                     context.timer(at.max(now), IDLE);
                 }
             }
@@ -324,34 +330,34 @@ impl RamCache {
         self.counts.dirty.set(now, self.lines.dirty_lines());
     }
 
-    /// Whether no request from above is under way.
-    fn is_quiet(&self) -> bool {
-        self.jobs.is_empty() && self.promises.is_empty()
+    /// Returns true if no host request is under way.
+    fn has_no_requests(&self) -> bool {
+        self.jobs.is_empty() && self.host_flushes.is_empty()
     }
 
-    /// Bytes of blocks of a job, in runs that hold data.
-    fn bring(&mut self, job: u64, lbn: u64, end: u64, context: &Context<'_>) {
+    /// Copies the data of blocks in the cache to a read, in runs that hold data.
+    fn copy_data(&mut self, job: u64, range: BlockRange, context: &Context<'_>) {
         if !context.holds_data() {
             return;
         }
         let split = &mut self.jobs[job].split;
-        let (from, to) = (lbn.max(split.request.lbn), end.min(split.request.end_lbn()));
+        let (from, to) = (range.from.max(split.request.lbn), range.to.min(split.request.end_lbn()));
         if from < to {
             let first = from - split.request.lbn;
             split.store_read(first, &self.lines.data(from, to - from), self.block_bytes);
         }
     }
 
-    /// A job hears of an access that was its own.
-    fn take_part(&mut self, job: u64, completion: &Completion) {
+    /// Adds the outcome of an access for a job.
+    fn complete_part(&mut self, job: u64, completion: &Completion) {
         let job = &mut self.jobs[job];
-        job.has_parts = true;
+        job.used_child = true;
         job.split.complete_part(completion);
     }
 
-    /// Sends a job's own access to the child; gives its id there.
+    /// Sends an access for a job to the child and returns its id.
     fn send(&mut self, job: u64, part: Part, request: Request, payload: Payload, context: &mut Context<'_>) -> u64 {
-        self.hold(job);
+        self.jobs[job].waits += 1;
         self.jobs[job].split.add_parts(1);
         let id = self.parts.insert(part);
         context.submit_with(self.child, Request { id, arrival: context.now(), ..request }, payload);
@@ -371,56 +377,58 @@ impl Component for RamCache {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         let payload = context.payload(&request);
-        self.flush.disturb(now);
+        self.destage_policy.request_arrived(now);
         if request.is_flush() {
-            self.promise(request, context);
-            self.attend(Some(&request), context);
+            self.begin_flush(request, context);
+            self.after_event(Some(&request), context);
             return;
         }
-        let passes = self.is_too_large(&request) || !self.lines.takes(&request, now);
-        let (way, split) = (self.way_of(&request, passes), SplitRequest::new(request));
-        let job = Job { split, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
-        let (job, end) = (self.jobs.insert(job), request.end_lbn());
-        let held = Held { job, lbn: request.lbn, end, since: now, is_counted: false };
-        self.pursue(held, context);
-        if way == Way::ReadHit {
-            self.read_ahead(request.lbn, request.end_lbn(), context);
+        let bypasses = self.is_too_large(&request) || !self.lines.admits_request(&request, now);
+        let (path, split) = (self.path_of(&request, bypasses), SplitRequest::new(request));
+        let (used_child, reads_exactly) = (false, false);
+        let job = Job { split, payload, path, arrived: now, waits: 1, used_child, reads_exactly, bypasses };
+        let (job, range) = (self.jobs.insert(job), BlockRange::new(request.lbn, request.end_lbn()));
+        self.serve(JobBlocks { job, range, since: now, is_counted: false }, context);
+        if path == RequestPath::ReadHit {
+            self.read_ahead(range, context);
         }
-        self.attend(Some(&request), context);
+        self.after_event(Some(&request), context);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let data = context.read_payload(child, completion);
         match self.parts.take(completion.request.id) {
-            Part::Fill { job, lbn, end } => self.filled(job, lbn, end, completion, &data, context),
-            Part::Destage { lbn, end } => {
-                self.flush.done();
-                self.cleaned(lbn, end, completion, context);
-                self.write_over(completion, context);
+            Part::Fill { job, range } => self.fill_completed(job, range, completion, &data, context),
+            Part::Destage { range } => {
+                self.destage_policy.destage_ended();
+                self.destage_completed(range, completion, context);
+                self.write_ended(completion, context);
             }
-            Part::Through { job } => {
-                self.written_through(job, completion, context);
-                self.write_over(completion, context);
+            Part::WriteThrough { job } => {
+                self.write_through_completed(job, completion, context);
+                self.write_ended(completion, context);
             }
-            Part::Flush => self.flushed(completion, context),
-            Part::Around { job, held } => self.read_by_child(job, &held, completion, &data, context),
+            Part::Flush => self.child_flushed(completion, context),
+            Part::ReadAround { job, pinned } => {
+                self.read_around_completed(job, &pinned, completion, &data, context);
+            }
         }
-        self.attend(None, context);
+        self.after_event(None, context);
     }
 
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
         match tag {
-            PERIOD => self.flush.begin_pass(),
-            IDLE => self.flush.look(context.now(), self.is_quiet()),
-            job => self.answer(job, context),
+            PERIOD => self.destage_policy.begin_pass(),
+            IDLE => self.destage_policy.idle_timer_fired(context.now(), self.has_no_requests()),
+            job => self.complete(job, context),
         }
-        self.attend(None, context);
+        self.after_event(None, context);
     }
 
     fn part_blocks(&self) -> Option<u64> {
-        // What touches more than half the lines goes around them whole.
-        let most_parts = u64::from(self.lines.capacity() / 2);
-        (most_parts > PARTS_OF_A_REQUEST.most).then_some(self.lines.line_blocks)
+        // Requests with more lines than half the cache are not split.
+        let max_parts = u64::from(self.lines.capacity() / 2);
+        (max_parts > PARTS_OF_A_REQUEST.most).then_some(self.lines.line_blocks)
     }
 }
 
@@ -431,36 +439,37 @@ impl PowerLoss for RamCache {
 
     fn power_cut(&mut self, now: Time) {
         self.jobs.clear();
-        self.promises.clear();
+        self.host_flushes.clear();
         self.parts.clear();
         self.stalled.clear();
         self.waiting.clear();
-        self.around.clear();
-        self.flush.forget(now);
-        self.streams.iter_mut().for_each(Streams::forget);
+        self.writes_around.clear();
+        self.destage_policy.power_cut(now);
+        self.streams.iter_mut().for_each(Streams::clear);
         if self.is_volatile {
-            self.lines.forget();
+            self.lines.clear();
         } else {
-            self.lines.survive(now);
+            self.lines.recover(now);
         }
         self.counts.dirty.set(now, self.lines.dirty_lines());
     }
 
-    /// What outlived the cut is there at once; what is dirty of it waits to be flushed as ever.
+    /// A non-volatile cache needs no recovery time. Its dirty blocks are destaged as usual.
     fn restart(&mut self, context: &mut Context<'_>) {
-        self.attend(None, context);
+        self.after_event(None, context);
     }
 }
 
 impl Instrumentation for RamCache {
     fn check_invariants(&self, at_rest: bool) -> Result<(), String> {
-        let (jobs, parts) = (self.jobs.len() + self.promises.len(), self.parts.len());
-        let waiting = self.stalled.len() + self.waiting.len() + self.around.len();
+        let (jobs, parts) = (self.jobs.len() + self.host_flushes.len(), self.parts.len());
+        let waiting = self.stalled.len() + self.waiting.len() + self.writes_around.len();
         if at_rest && jobs + parts + waiting > 0 {
             return Err(format!("at rest with {jobs} requests, {parts} accesses, {waiting} waiting"));
         }
-        if self.flush.under_way() as usize > parts {
-            return Err(format!("{} flushes under way, but {parts} accesses", self.flush.under_way()));
+        let destages = self.destage_policy.under_way();
+        if destages as usize > parts {
+            return Err(format!("{destages} destages under way, but {parts} accesses"));
         }
         self.lines.check(at_rest)
     }
@@ -470,7 +479,7 @@ impl Instrumentation for RamCache {
     }
 
     fn start_measuring(&mut self, now: Time) {
-        self.counts.begin(now);
+        self.counts.restart(now);
     }
 }
 
@@ -478,28 +487,29 @@ impl Instrumentation for RamCache {
 mod tests {
     use super::*;
 
-    /// Each part that goes wrong, and a word of what is said of it.
     #[test]
-    fn whatever_is_not_in_order_is_told() {
-        type Act = fn(&mut RamCache);
-        let acts: [(&str, bool, Act); 3] = [
-            ("at rest with 0 requests, 0 accesses, 1 waiting", true, |cache| cache.around.push((0, 8))),
-            ("1 flushes under way, but 0 accesses", false, |cache| {
-                let (slot, _) = cache.lines.admit(0).expect("there is room");
+    fn inconsistencies_are_named() {
+        type Damage = fn(&mut RamCache);
+        let cases: [(&str, bool, Damage); 3] = [
+            ("at rest with 0 requests, 0 accesses, 1 waiting", true, |cache| {
+                cache.writes_around.push(BlockRange::new(0, 8))
+            }),
+            ("1 destages under way, but 0 accesses", false, |cache| {
+                let AdmittedLine { slot, .. } = cache.lines.admit(0).expect("a slot is free");
                 cache.lines.write(slot, &Piece { line: 0, from: 0, to: 1, lbn: 0 }, &Payload::NONE);
-                cache.flush.next(&cache.lines, &[], true).expect("there is something to write");
+                cache.destage_policy.next(&cache.lines, &[], true).expect("there is something to write");
             }),
             ("at rest with 0 requests, 1 accesses", true, |cache| {
-                cache.parts.insert(Part::Destage { lbn: 0, end: 8 });
+                cache.parts.insert(Part::Destage { range: BlockRange::new(0, 8) });
             }),
         ];
         let spec: RamCacheSpec = serde_json::from_value(serde_json::json!({ "bytes": 1 << 20 })).expect("a spec");
-        for (word, at_rest, act) in acts {
+        for (expected, at_rest, damage) in cases {
             let mut cache = RamCache::new(&spec, ComponentId(0), 100_000, 512).expect("they fit");
             assert_eq!(cache.check_invariants(at_rest), Ok(()));
-            act(&mut cache);
-            let told = cache.check_invariants(at_rest).expect_err(word);
-            assert!(told.contains(word), "{word}: {told}");
+            damage(&mut cache);
+            let error = cache.check_invariants(at_rest).expect_err(expected);
+            assert!(error.contains(expected), "{expected}: {error}");
         }
     }
 }

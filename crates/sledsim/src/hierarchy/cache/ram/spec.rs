@@ -1,4 +1,4 @@
-//! What a scenario says of a RAM cache.
+//! The parameters of a RAM cache.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,10 +165,10 @@ impl ComponentSpec for RamCacheSpec {
 }
 
 impl RamCacheSpec {
-    /// Checks it against a child of `capacity_blocks` blocks of `block_bytes`.
+    /// Checks the parameters for a child of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
     /// # Errors
-    /// All values that do not fit each other.
+    /// All values that contradict each other or the child.
     pub fn validate(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), Faults> {
         Faults::of_all([
             self.check_size(capacity_blocks, block_bytes).map_err(Faults::from),

@@ -1,4 +1,4 @@
-//! ARC: recency and frequency share the cache, and ghosts of each move the border.
+//! ARC: recent and frequent entries share the cache, and hits on their ghosts shift the boundary.
 //!
 //! | here | Megiddo and Modha, Figure 4 |
 //! | --- | --- |
@@ -39,7 +39,7 @@ const FREQUENT: usize = 1;
 pub struct Arc {
     entries: Entries<2>,
     ghosts: Ghosts<2>,
-    /// What the recent ones should have, in slots.
+    /// Target number of slots of recent entries.
     target: f64,
 }
 
@@ -49,7 +49,7 @@ impl Arc {
         Self { entries: Entries::new(capacity), ghosts: Ghosts::new(capacity), target: 0.0 }
     }
 
-    /// The target after a reference to a key whose ghost is in that queue (cases II and III).
+    /// The target after a reference to a key whose ghost is in queue `ghost` (cases II and III).
     fn adapted(&self, ghost: Option<usize>) -> f64 {
         let (recent, frequent) = (f64::from(self.ghosts.len(RECENT)), f64::from(self.ghosts.len(FREQUENT)));
         match ghost {
@@ -59,7 +59,7 @@ impl Arc {
         }
     }
 
-    /// Whom `REPLACE` takes.
+    /// The slot that `REPLACE` evicts.
     fn victim(&mut self, target: f64, ghost: Option<usize>, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let entries = &mut self.entries;
         let recent = f64::from(entries.len_of(RECENT));
@@ -68,18 +68,18 @@ impl Arc {
         entries.victim(first, may_evict).or_else(|| entries.victim(second, may_evict))
     }
 
-    /// Makes room in the directory for a new key (case IV); says whether the key that leaves the cache has a place there.
+    /// Makes space in the directory for a new key (case IV). Returns true if the evicted key is to become a ghost.
     fn make_room(&mut self) -> bool {
         let (entries, capacity) = (&self.entries, self.capacity());
         let recent = entries.len_of(RECENT) + self.ghosts.len(RECENT);
         let frequent = entries.len_of(FREQUENT) + self.ghosts.len(FREQUENT);
         if recent == capacity {
             let has_ghosts = self.ghosts.len(RECENT) > 0;
-            self.ghosts.forget_oldest(RECENT);
+            self.ghosts.remove_oldest(RECENT);
             return has_ghosts;
         }
         if recent + frequent == 2 * capacity {
-            self.ghosts.forget_oldest(FREQUENT);
+            self.ghosts.remove_oldest(FREQUENT);
         }
         true
     }
@@ -100,13 +100,13 @@ impl Replacement for Arc {
         let target = self.adapted(ghost);
         let victim = if self.entries.is_full() { Some(self.victim(target, ghost, may_evict)?) } else { None };
         self.target = target;
-        let (list, remembers) = if ghost.is_some() {
+        let (list, keeps_ghost) = if ghost.is_some() {
             self.ghosts.remove(key);
             (FREQUENT, true)
         } else {
             (RECENT, self.make_room())
         };
-        if let (Some(slot), true) = (victim, remembers) {
+        if let (Some(slot), true) = (victim, keeps_ghost) {
             self.ghosts.push(self.entries.list_of(slot), self.entries.key(slot));
         }
         Some(self.entries.admit(list, key, victim))
@@ -114,7 +114,7 @@ impl Replacement for Arc {
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
         let entries = &self.entries;
-        // As many as there are above the target, which may lie between two whole numbers.
+        // The number of slots above the target, which may be fractional.
         let beyond = trunc_to_usize((f64::from(entries.len_of(RECENT)) - self.target).ceil().max(0.0));
         let (first, rest) = (entries.back_to_front(RECENT).take(beyond), entries.back_to_front(RECENT).skip(beyond));
         first.chain(entries.back_to_front(FREQUENT)).chain(rest).all(visit);

@@ -1,4 +1,4 @@
-//! CLOCK: first in, first out, with a second chance for what was referenced since the hand last passed.
+//! CLOCK: first in, first out, with a second chance for entries referenced since the hand last passed.
 
 use super::entries::{keeps_entries, Entries};
 use super::second_chance::{in_sweeping_order, sweep};
@@ -25,7 +25,7 @@ no_parameters! {
     }
 }
 
-/// From the place behind the hand, at the front, to that before it, at the back.
+/// The list of all entries; the hand is at the back.
 const RING: usize = 0;
 
 /// CLOCK.

@@ -1,4 +1,4 @@
-//! The keys of a cache, in doubly linked lists whose links are numbers of slots.
+//! The keys of a cache in doubly linked lists of slots.
 
 use super::index::NIL;
 use super::refusals::Refusals;
@@ -6,7 +6,7 @@ use super::slots::{resize_within, Slots};
 use super::{Admission, Slot};
 use crate::hierarchy::common::SameCapacity;
 
-/// Neighbours of a slot in its list: towards the front, and towards the back.
+/// The neighbours of a slot in its list, towards the front and towards the back.
 #[derive(Clone, Copy)]
 struct Links {
     ahead: Slot,
@@ -27,12 +27,12 @@ struct Ends {
 #[derive(Clone)]
 pub(super) struct Entries<const N: usize> {
     slots: Slots<Links>,
-    /// The list that a slot is in; empty where there is only one.
+    /// The list of each slot; empty if there is only one list.
     list: SameCapacity<Vec<u8>>,
     ends: [Ends; N],
-    /// Whether who may not leave is remembered: it is told when such a slot may again.
+    /// True if the owner reports when refused slots can be evicted again.
     expects_releases: bool,
-    /// What was refused, once anything was.
+    /// The refused slots, from the first refusal on.
     refusals: Option<Box<Refusals<N>>>,
 }
 
@@ -59,7 +59,7 @@ impl<const N: usize> Entries<N> {
         self.slots.len()
     }
 
-    /// Whether every slot holds a key.
+    /// Returns true if every slot has a key.
     pub const fn is_full(&self) -> bool {
         self.slots.is_full()
     }
@@ -88,7 +88,7 @@ impl<const N: usize> Entries<N> {
         self.ends[list].len
     }
 
-    /// The list that `slot` is in.
+    /// The list of `slot`.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> usize {
         if N == 1 {
@@ -98,7 +98,7 @@ impl<const N: usize> Entries<N> {
         }
     }
 
-    /// The slot at the back of a list: the one that came to its front longest ago.
+    /// The slot at the back of a list: the one that was moved to its front longest ago.
     #[inline]
     pub fn back(&self, list: usize) -> Option<Slot> {
         let back = self.ends[list].back;
@@ -108,7 +108,7 @@ impl<const N: usize> Entries<N> {
     /// The next slot towards the front.
     #[inline]
     pub fn ahead(&self, slot: Slot) -> Option<Slot> {
-        let ahead = self.slots.kept(slot).ahead;
+        let ahead = self.slots.value(slot).ahead;
         (ahead != NIL).then_some(ahead)
     }
 
@@ -117,12 +117,12 @@ impl<const N: usize> Entries<N> {
         std::iter::successors(self.back(list), |&slot| self.ahead(slot))
     }
 
-    /// From now on slots that are refused are not asked for again until they are [`Entries::released`]. Forgets who was.
+    /// Skips refused slots until they are [`Entries::released`]. Earlier refusals do not count.
     pub fn expect_releases(&mut self) {
         (self.expects_releases, self.refusals) = (true, None);
     }
 
-    /// A slot may be evicted again.
+    /// Records that a slot can be evicted again.
     #[inline]
     pub fn released(&mut self, slot: Slot) {
         let list = self.list_of(slot);
@@ -131,7 +131,7 @@ impl<const N: usize> Entries<N> {
         }
     }
 
-    /// The slot nearest to the back of a list that `may_evict` lets go, which is then given to another key.
+    /// The slot nearest to the back of a list for which `may_evict` returns true. The caller then replaces its key.
     #[inline]
     pub fn victim(&mut self, list: usize, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let back = self.back(list)?;
@@ -142,7 +142,7 @@ impl<const N: usize> Entries<N> {
             if !self.expects_releases {
                 return self.back_to_front(list).skip(1).find(|&slot| may_evict(slot));
             }
-            self.remember();
+            self.track_refusals();
         }
         let refusals = self.refusals.as_mut()?;
         while let Some(slot) = refusals.next_released(list) {
@@ -164,9 +164,9 @@ impl<const N: usize> Entries<N> {
         None
     }
 
-    /// Begins to remember who was refused.
+    /// Begins to track refused slots.
     #[cold]
-    fn remember(&mut self) {
+    fn track_refusals(&mut self) {
         let mut refusals = Refusals::new();
         for list in 0..N {
             self.back_to_front(list).for_each(|slot| refusals.listed(slot, self.slots.capacity()));
@@ -192,11 +192,11 @@ impl<const N: usize> Entries<N> {
             self.list[slot as usize] = list as u8;
         }
         let ends = &mut self.ends[list];
-        *self.slots.kept_mut(slot) = Links { ahead: NIL, behind: ends.front };
+        *self.slots.value_mut(slot) = Links { ahead: NIL, behind: ends.front };
         if ends.front == NIL {
             ends.back = slot;
         } else {
-            self.slots.kept_mut(ends.front).ahead = slot;
+            self.slots.value_mut(ends.front).ahead = slot;
         }
         ends.front = slot;
         ends.len += 1;
@@ -205,21 +205,21 @@ impl<const N: usize> Entries<N> {
         }
     }
 
-    /// Takes `slot` out of the list that it is in.
+    /// Removes `slot` from its list.
     #[inline]
     fn unlink(&mut self, slot: Slot) {
-        let Links { ahead, behind } = *self.slots.kept(slot);
+        let Links { ahead, behind } = *self.slots.value(slot);
         let list = self.list_of(slot);
         let ends = &mut self.ends[list];
         if ahead == NIL {
             ends.front = behind;
         } else {
-            self.slots.kept_mut(ahead).behind = behind;
+            self.slots.value_mut(ahead).behind = behind;
         }
         if behind == NIL {
             ends.back = ahead;
         } else {
-            self.slots.kept_mut(behind).ahead = ahead;
+            self.slots.value_mut(behind).ahead = ahead;
         }
         ends.len -= 1;
         if let Some(refusals) = &mut self.refusals {
@@ -227,11 +227,11 @@ impl<const N: usize> Entries<N> {
         }
     }
 
-    /// Puts `key`, which is in no slot, at the front of a list: into an empty slot, or into that of `victim`.
+    /// Adds `key`, which must be missing, at the front of a list: to a free slot, or in place of `victim`.
     #[inline]
     pub fn admit(&mut self, list: usize, key: u64, victim: Option<Slot>) -> Admission {
         if let Some(slot) = victim {
-            // Even if it is there already: whoever was refused in this slot, the new key was not.
+            // Also at the front of the same list: a refusal of the old key does not apply to the new one.
             self.unlink(slot);
             self.push_front(list, slot);
             return Admission { slot, evicted: Some(self.slots.replace(slot, key)) };
@@ -241,7 +241,7 @@ impl<const N: usize> Entries<N> {
         Admission { slot, evicted: None }
     }
 
-    /// Drops `key`.
+    /// Removes `key`.
     #[inline]
     pub fn remove(&mut self, key: u64) -> Option<Slot> {
         let slot = self.slots.remove(key)?;
@@ -250,7 +250,7 @@ impl<const N: usize> Entries<N> {
     }
 }
 
-/// What every policy whose keys are in `self.entries` does alike.
+/// Methods of a policy whose keys are in the field `entries`.
 macro_rules! keeps_entries {
     () => {
         $crate::hierarchy::cache::replacement::slots::keeps_keys!(entries);
@@ -262,7 +262,7 @@ macro_rules! keeps_entries {
 }
 pub(super) use keeps_entries;
 
-/// What every such policy does alike that takes all of its victims from [`Entries::victim`].
+/// Methods of such a policy whose victims all come from [`Entries::victim`].
 macro_rules! remembers_refusals {
     () => {
         fn expect_releases(&mut self) {

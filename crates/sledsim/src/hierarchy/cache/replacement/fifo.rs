@@ -1,4 +1,4 @@
-//! FIFO: the entry that came in longest ago leaves, however often it was referenced.
+//! FIFO: the entry that was admitted longest ago is evicted, regardless of references.
 
 use super::queue::Queue;
 use super::{PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec};

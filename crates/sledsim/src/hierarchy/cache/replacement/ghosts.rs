@@ -1,8 +1,8 @@
-//! Keys that were evicted and are remembered.
+//! Ghosts: evicted keys that a policy remembers.
 
 use super::entries::Entries;
 
-/// `N` queues of at most `capacity` keys together: 32 bytes per key, and 1 more where there are several queues.
+/// `N` queues of at most `capacity` keys together: 32 bytes per key, and 1 more if there are several queues.
 #[derive(Clone)]
 pub(super) struct Ghosts<const N: usize>(Entries<N>);
 
@@ -22,27 +22,27 @@ impl<const N: usize> Ghosts<N> {
         self.0.len_of(queue)
     }
 
-    /// The queue that `key` is in.
+    /// The queue of `key`.
     #[inline]
     pub fn queue_of(&self, key: u64) -> Option<usize> {
         self.0.find(key).map(|slot| self.0.list_of(slot))
     }
 
-    /// Forgets `key`; says whether it was remembered.
+    /// Removes `key`. Returns true if it was in a queue.
     #[inline]
     pub fn remove(&mut self, key: u64) -> bool {
         self.0.remove(key).is_some()
     }
 
-    /// Forgets the oldest key of a queue.
+    /// Removes the oldest key of a queue.
     #[inline]
-    pub fn forget_oldest(&mut self, queue: usize) {
+    pub fn remove_oldest(&mut self, queue: usize) {
         if let Some(slot) = self.0.back(queue) {
             self.0.remove(self.0.key(slot));
         }
     }
 
-    /// Remembers `key`, which is in no queue. Where there is no room the oldest of the same queue is forgotten for it.
+    /// Adds `key`, which is in no queue. If all places are taken, it replaces the oldest key of the same queue.
     #[inline]
     pub fn push(&mut self, queue: usize, key: u64) {
         if !self.0.is_full() {

@@ -3,12 +3,12 @@
 use super::Slot;
 use crate::convert::wide_product;
 
-/// No slot.
+/// The value for no slot.
 pub(super) const NIL: Slot = Slot::MAX;
-/// Buckets of the smallest table that holds anything.
-const FEWEST_BUCKETS: usize = 16;
+/// Number of buckets of the smallest table that is not empty.
+const MIN_BUCKETS: usize = 16;
 
-/// A bucket: the hash of a key and the slot that holds the key, [`NIL`] where the bucket is empty.
+/// The hash of a key and its slot; [`NIL`] in an empty bucket.
 #[derive(Clone, Copy)]
 struct Bucket {
     hash: u32,
@@ -17,18 +17,18 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { hash: 0, slot: NIL };
 
-/// Slots by the keys they hold. The keys themselves are kept by the owner.
+/// Slots by key. The keys themselves are kept by the owner.
 ///
-/// At most half of the buckets are used: 16 bytes per key when the table has its largest size, and searches of two buckets
-/// or three. A bucket's place follows from the hash alone, so growing and deleting look at no key.
+/// At most half of the buckets are used: 16 bytes per key at the largest size, and searches of two or three buckets. The position
+/// of a bucket depends on the hash alone, so growing and deleting need no keys.
 #[derive(Clone)]
 pub(super) struct Index {
     buckets: Vec<Bucket>,
     used: usize,
-    most_buckets: usize,
+    max_buckets: usize,
 }
 
-/// 32 bits that depend on all of `key`: the two halves of a product, folded (as wyhash does it).
+/// A 32-bit hash: the two halves of a product, folded as in wyhash.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
 fn hash_of(key: u64) -> u32 {
@@ -38,9 +38,9 @@ fn hash_of(key: u64) -> u32 {
 }
 
 impl Index {
-    /// An empty table that will never hold more than `most_keys`.
-    pub fn new(most_keys: u32) -> Self {
-        Self { buckets: Vec::new(), used: 0, most_buckets: most_keys as usize * 2 }
+    /// An empty table for at most `max_keys` keys.
+    pub fn new(max_keys: u32) -> Self {
+        Self { buckets: Vec::new(), used: 0, max_buckets: max_keys as usize * 2 }
     }
 
     /// Bytes allocated.
@@ -48,7 +48,7 @@ impl Index {
         self.buckets.capacity() * size_of::<Bucket>()
     }
 
-    /// The bucket where a search for `hash` begins. Fewer than 2^32 buckets: the product holds in 64 bits.
+    /// The bucket at which a search for `hash` begins. The product fits in 64 bits, because there are fewer than 2^32 buckets.
     #[inline]
     fn home(&self, hash: u32) -> usize {
         ((u64::from(hash) * self.buckets.len() as u64) >> 32) as usize
@@ -63,7 +63,7 @@ impl Index {
         }
     }
 
-    /// The slot of `key`: the one that `holds` it.
+    /// The slot of `key`, for which `holds` returns true.
     #[inline]
     pub fn find(&self, key: u64, holds: impl Fn(Slot) -> bool) -> Option<Slot> {
         if self.buckets.is_empty() {
@@ -83,7 +83,7 @@ impl Index {
         }
     }
 
-    /// Enters `key`, which is in no slot yet, at `slot`.
+    /// Adds `key`, which is not in the table, with `slot`.
     #[inline]
     pub fn insert(&mut self, key: u64, slot: Slot) {
         if (self.used + 1) * 2 > self.buckets.len() {
@@ -104,7 +104,7 @@ impl Index {
 
     #[cold]
     fn grow(&mut self) {
-        let wanted = (self.buckets.len() * 2).clamp(FEWEST_BUCKETS, self.most_buckets.max(FEWEST_BUCKETS));
+        let wanted = (self.buckets.len() * 2).clamp(MIN_BUCKETS, self.max_buckets.max(MIN_BUCKETS));
         let mut larger = Vec::new();
         larger.reserve_exact(wanted);
         larger.resize(wanted, EMPTY);
@@ -115,7 +115,7 @@ impl Index {
         }
     }
 
-    /// Takes out `key`, which is in the table at `slot`.
+    /// Removes `key`, whose slot is `slot`.
     #[inline]
     pub fn remove(&mut self, key: u64, slot: Slot) {
         let mut hole = self.home(hash_of(key));
@@ -123,8 +123,7 @@ impl Index {
             hole = self.after(hole);
         }
         self.used -= 1;
-        // Whatever stands behind the hole and was searched for across it moves into it, so that searches still end at
-        // the first empty bucket (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R).
+        // Later buckets whose search passes the hole move into it, so that searches still end at the first empty bucket (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R).
         let mut at = hole;
         loop {
             at = self.after(at);

@@ -1,10 +1,10 @@
-//! LFUDA: the least frequently used leaves, and what leaves makes all that comes after it count for more.
+//! LFUDA: the least frequently used entry is evicted, and its priority is added to those of later references.
 //!
 //! | here | Arlitt et al. |
 //! | --- | --- |
 //! | [`Rank::priority`] | K, = C F + L with costs C of 1 |
 //! | `frequency` | F |
-//! | `age` | L: the K of the entry that left last |
+//! | `age` | L: the K of the last evicted entry |
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,24 +35,24 @@ no_parameters! {
     }
 }
 
-/// What decides who leaves: the lowest does.
+/// The rank of an entry; the lowest is evicted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// References, plus the cache's age at the last of them.
     priority: u64,
-    /// Which reference of all was the last: no two entries have the same, so there are no ties.
-    used: u64,
+    /// Number of its last reference among all references, which is unique.
+    last_reference: u64,
 }
 
-const LOWEST: Rank = Rank { priority: 0, used: 0 };
+const LOWEST: Rank = Rank { priority: 0, last_reference: 0 };
 
-/// What is known of an entry.
+/// The use of an entry.
 #[derive(Clone, Copy)]
 struct Use {
     rank: Rank,
-    /// References since it came in.
+    /// Number of references since its admission.
     frequency: u32,
-    /// Where its slot is in the heap.
+    /// Index of its slot in the heap.
     position: u32,
 }
 
@@ -60,7 +60,7 @@ struct Use {
 #[derive(Clone)]
 pub struct Lfuda {
     slots: Slots<Use>,
-    /// A binary heap of slots: the lowest rank at its root.
+    /// A binary heap of slots with the lowest rank at its root.
     heap: SameCapacity<Vec<Slot>>,
     age: u64,
     references: u64,
@@ -74,19 +74,19 @@ impl Lfuda {
 
     #[inline]
     fn rank_at(&self, position: usize) -> Rank {
-        self.slots.kept(self.heap[position]).rank
+        self.slots.value(self.heap[position]).rank
     }
 
     #[inline]
     fn put(&mut self, position: usize, slot: Slot) {
         self.heap[position] = slot;
-        self.slots.kept_mut(slot).position = to_u32(position);
+        self.slots.value_mut(slot).position = to_u32(position);
     }
 
-    /// Restores the heap's order around `position`, whose slot has another rank than before.
+    /// Restores the order of the heap after the rank of the slot at `position` has changed.
     fn sift(&mut self, mut position: usize) {
         let slot = self.heap[position];
-        let rank = self.slots.kept(slot).rank;
+        let rank = self.slots.value(slot).rank;
         while position > 0 && rank < self.rank_at((position - 1) / 2) {
             self.put(position, self.heap[(position - 1) / 2]);
             position = (position - 1) / 2;
@@ -108,15 +108,15 @@ impl Lfuda {
     #[inline]
     fn count(&mut self, slot: Slot) {
         self.references += 1;
-        let entry = self.slots.kept_mut(slot);
-        // Four thousand million references to one page, with none to make it leave: it stays the last to.
+        let entry = self.slots.value_mut(slot);
+        // At 2^32 references the frequency stops rising.
         entry.frequency = entry.frequency.saturating_add(1);
-        entry.rank = Rank { priority: u64::from(entry.frequency) + self.age, used: self.references };
+        entry.rank = Rank { priority: u64::from(entry.frequency) + self.age, last_reference: self.references };
         let position = entry.position as usize;
         self.sift(position);
     }
 
-    /// The first in eviction order that `may_evict` lets go.
+    /// The first slot in eviction order for which `may_evict` returns true.
     fn victim(&self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let root = *self.heap.first()?;
         if may_evict(root) {
@@ -142,7 +142,7 @@ impl Replacement for Lfuda {
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
         let admission = if self.slots.is_full() {
             let slot = self.victim(may_evict)?;
-            let entry = self.slots.kept_mut(slot);
+            let entry = self.slots.value_mut(slot);
             self.age = entry.rank.priority;
             entry.frequency = 0;
             Admission { slot, evicted: Some(self.slots.replace(slot, key)) }
@@ -158,7 +158,7 @@ impl Replacement for Lfuda {
 
     fn remove(&mut self, key: u64) -> Option<Slot> {
         let slot = self.slots.remove(key)?;
-        let hole = self.slots.kept(slot).position as usize;
+        let hole = self.slots.value(slot).position as usize;
         let last = self.heap.pop()?;
         if hole < self.heap.len() {
             self.put(hole, last);

@@ -1,4 +1,4 @@
-//! LRU: the entry that was referenced longest ago leaves.
+//! LRU: the entry that was referenced longest ago is evicted.
 
 use super::queue::Queue;
 use super::{PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec};

@@ -1,13 +1,13 @@
 //! Replacement policies: one policy, one file, one line in the list.
 //!
-//! A policy has a fixed number of slots and says which key (the number of a block, page or segment) is in which of them;
-//! what else belongs to an entry its owner keeps in arrays indexed by slot. A key stays in its slot until it is evicted
-//! or removed. Lists of keys that were evicted (ghosts) are the policy's own affair.
+//! A policy maps keys (numbers of blocks, pages or segments) to a fixed number of slots. Its owner keeps other data of entries in
+//! arrays indexed by slot. A key stays in its slot until it is evicted or removed. Lists of evicted keys (ghosts) are internal to
+//! a policy.
 //!
-//! Memory grows with what is in the cache, not with its capacity, and never exceeds what a full cache takes:
-//! [`ReplacementPolicy::bytes_per_slot`]. Every operation but a walk over entries that may not be evicted takes constant
-//! time (amortised), with LFUDA logarithmic. Where a policy is told when entries that may not be evicted may again, FIFO, LRU,
-//! SLRU, 2Q and ARC don't walk over them either: they take at most 40 bytes more for each slot then, and logarithmic time.
+//! Memory grows with the number of entries and never exceeds that of a full cache, [`ReplacementPolicy::bytes_per_slot`]. Every
+//! operation takes amortised constant time, with LFUDA logarithmic time, except for the search past entries that cannot be evicted.
+//! If the owner reports when such entries can be evicted again, FIFO, LRU, SLRU, 2Q and ARC need no search: they take up to 40
+//! bytes more for each slot then, and logarithmic time.
 
 mod entries;
 mod ghosts;
@@ -24,7 +24,7 @@ use crate::engine::Stop;
 use crate::registry::registry;
 use crate::time::Time;
 
-/// Slots that a cache may have at most.
+/// The largest number of slots of a cache.
 pub const MAX_SLOTS: u32 = i32::MAX as u32;
 
 registry! {
@@ -53,9 +53,9 @@ pub struct ReplacementPolicy {
     pub name: &'static str,
     /// Name in the literature.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// A one-sentence description.
     pub description: &'static str,
-    /// Where it is defined.
+    /// The publication that defines it.
     pub source: &'static str,
     /// Bytes of memory per slot of a full cache, ghosts included, with default parameters.
     pub bytes_per_slot: f64,
@@ -65,26 +65,26 @@ pub struct ReplacementPolicy {
 
 /// Parameters of a policy.
 trait PolicySpec {
-    /// The policy that valid ones describe, empty and with `capacity` slots.
+    /// Builds the policy, empty and with `capacity` slots. The parameters are valid.
     fn build(&self, capacity: u32) -> Box<dyn Replacement>;
 }
 
-/// The policy that a valid `spec` describes, empty and with `capacity` slots, 1 to [`MAX_SLOTS`].
+/// Builds the policy of a valid `spec`, empty and with `capacity` slots, 1 to [`MAX_SLOTS`].
 #[must_use]
 pub fn build(spec: &ReplacementSpec, capacity: u32) -> Box<dyn Replacement> {
     assert!((1..=MAX_SLOTS).contains(&capacity), "a cache has from 1 to {MAX_SLOTS} slots");
     spec.parameters().build(capacity)
 }
 
-/// The place of an entry, from 0 to the capacity less 1.
+/// Index of an entry, below the capacity.
 pub type Slot = u32;
 
-/// Where a key was admitted.
+/// The result of an admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// The slot that the key has now.
+    /// The slot of the key.
     pub slot: Slot,
-    /// The key that had it before, if one had to leave.
+    /// The key that was evicted from this slot.
     pub evicted: Option<u64>,
 }
 
@@ -105,15 +105,15 @@ pub trait Replacement: DynClone + Send {
     /// Number of keys in the cache.
     fn len(&self) -> u32;
 
-    /// Whether no key is in the cache.
+    /// Returns true if no key is in the cache.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The slot of `key`, if it is in the cache. Changes nothing.
+    /// The slot of `key`; `None` if it is not in the cache. This is no reference.
     fn find(&self, key: u64) -> Option<Slot>;
 
-    /// The key in `slot`, which must hold one.
+    /// The key in `slot`, which must not be empty.
     fn key(&self, slot: Slot) -> u64;
 
     /// Sets the time and the request, if any, that the next calls belong to. Only a custom policy uses it.
@@ -121,42 +121,42 @@ pub trait Replacement: DynClone + Send {
         let _ = (now, request);
     }
 
-    /// Takes note of a reference to the key in `slot`.
+    /// Records a reference to the key in `slot`.
     fn hit(&mut self, slot: Slot);
 
-    /// Whether it is asked which keys come in at all.
+    /// Returns true if [`Replacement::admits`] may return false.
     fn chooses_admissions(&self) -> bool {
         false
     }
 
-    /// Whether `key`, which is referenced and not there, is to come in; to be asked once for each such reference.
+    /// Returns true if `key`, which is referenced and not in the cache, is to be admitted. Called once for each such reference.
     fn admits(&mut self, key: u64) -> bool {
         let _ = key;
         true
     }
 
-    /// Brings in `key`, which must not be in the cache. Where the cache is full, the policy's choice among the entries
-    /// that `may_evict` lets go leaves; `None`, and nothing is changed, where it lets none go. What `may_evict` says of a
-    /// slot must not change within a call.
+    /// Admits `key`, which must not be in the cache. In a full cache, the policy evicts one of the entries for which `may_evict`
+    /// returns true. Returns `None` and changes nothing if there is none. The result of `may_evict` for a slot must not change
+    /// within a call.
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission>;
 
-    /// From now on [`Replacement::released`] is called, so that a policy need not ask again for slots that `may_evict` refused.
+    /// States that the owner calls [`Replacement::released`], so that the policy can skip slots that `may_evict` has refused.
     /// Slots that were refused before count as released.
     fn expect_releases(&mut self) {}
 
-    /// A slot that `may_evict` may have refused may leave again.
+    /// Records that `may_evict` returns true again for a slot.
     fn released(&mut self, slot: Slot) {
         let _ = slot;
     }
 
-    /// Drops `key` and returns the slot that it had, if it was in the cache. No ghost list hears of it.
+    /// Removes `key`, without adding it to a ghost list. Returns its slot; `None` if it was not in the cache.
     fn remove(&mut self, key: u64) -> Option<Slot>;
 
-    /// Shows every slot in use, from that of the next victim on, in the order in which the policy would give them up if
-    /// nothing was pinned or referenced any more; `visit` answers whether to go on.
+    /// Visits the slots in use in eviction order: the order in which the policy would evict them without further references or
+    /// pins. Stops when `visit` returns false.
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool);
 
-    /// Bytes that its tables and lists have allocated.
+    /// Bytes allocated for tables and lists.
     fn memory_bytes(&self) -> usize;
 
     /// Returns why the run has to stop, if a custom policy failed. Nothing is admitted after that.
@@ -164,7 +164,7 @@ pub trait Replacement: DynClone + Send {
         None
     }
 
-    /// References `key` in a cache without pinned entries: says whether it was there, and admits it if not.
+    /// References `key` in a cache without pinned entries, and admits it if it is missing. Returns true if it was in the cache.
     #[inline]
     fn reference(&mut self, key: u64) -> bool {
         if let Some(slot) = self.find(key) {
@@ -177,8 +177,8 @@ pub trait Replacement: DynClone + Send {
         false
     }
 
-    /// References each of `keys` in turn, as [`Replacement::reference`]; returns how many were there. One call of a policy whose
-    /// type is not known serves them all: nothing stands between the loop and the policy.
+    /// References each of `keys` in turn, as [`Replacement::reference`] does. Returns the number of hits. A single dynamic call
+    /// serves them all.
     fn references(&mut self, keys: &[u64]) -> u64 {
         keys.iter().map(|&key| u64::from(self.reference(key))).sum()
     }
@@ -186,8 +186,8 @@ pub trait Replacement: DynClone + Send {
 
 dyn_clone::clone_trait_object!(Replacement);
 
-/// A share of `capacity` in slots, rounded down.
+/// A share of `capacity`, rounded down.
 fn share_of(capacity: u32, share: f64) -> u32 {
-    // A millionth of a slot makes up for binary fractions: 0.29 of 100 is 29.
+    // A millionth of a slot compensates rounding errors: 0.29 of 100 is 29.
     trunc_to_u32((f64::from(capacity) * share + 1e-6).floor())
 }

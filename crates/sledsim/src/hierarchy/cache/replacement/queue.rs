@@ -1,12 +1,12 @@
-//! Entries in one queue: FIFO, and LRU, where a hit brings an entry to the front again.
+//! One queue of entries: FIFO, and LRU, in which a hit moves an entry to the front.
 
 use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::{Admission, Replacement, Slot};
 
-/// By the time of coming in, or of the last reference.
+/// The list of all entries, by time of admission or of the last reference.
 const ORDER: usize = 0;
 
-/// A queue whose last entry leaves; a hit brings an entry to its front where it is `RENEWED` by one.
+/// A queue whose back entry is evicted. With `RENEWED`, a hit moves an entry to the front.
 #[derive(Clone)]
 pub(super) struct Queue<const RENEWED: bool> {
     entries: Entries<1>,

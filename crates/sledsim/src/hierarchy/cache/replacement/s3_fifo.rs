@@ -1,4 +1,4 @@
-//! S3-FIFO: a small queue lets one-time entries go quickly, a main queue gives those that were referenced another round.
+//! S3-FIFO: entries that are referenced once leave a small queue quickly; the main queue gives referenced entries another round.
 //!
 //! | here | Yang et al., Algorithm 1 |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | `ghosts` | G, as many keys as M has slots |
 //! | `references` | freq, two bits |
 //!
-//! The algorithm may evict several entries for one that comes in, when entries move from S to a full M. Here, as in the
-//! authors' simulator (libCacheSim), M may then exceed its share, and what leaves next comes from it. An entry that moves
-//! to M begins there with no references.
+//! The algorithm may evict several entries for one admission, when entries move from S to a full M. Here, as in the authors'
+//! simulator (libCacheSim), M may exceed its share instead, and the next victim comes from it. An entry that moves to M starts
+//! there without references.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,15 +80,15 @@ impl PolicySpec for Spec {
 const SMALL: usize = 0;
 const MAIN: usize = 1;
 const GHOST: usize = 0;
-/// Where the two bits of a counter end.
-const MOST_REFERENCES: u8 = 3;
+/// The largest value of a two-bit counter.
+const MAX_REFERENCES: u8 = 3;
 
 /// S3-FIFO.
 #[derive(Clone)]
 pub struct S3Fifo {
     entries: Entries<2>,
     ghosts: Ghosts<1>,
-    /// By slot.
+    /// The counter of each slot.
     references: SameCapacity<Vec<u8>>,
     main_slots: u32,
     promotion_references: u8,
@@ -108,7 +108,7 @@ impl S3Fifo {
         }
     }
 
-    /// Whom `EVICTS` takes; those that were referenced enough have moved to the main queue.
+    /// The slot that `EVICTS` takes from the small queue. Entries with enough references move to the main queue.
     fn victim_of_small(&mut self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let mut at = self.entries.back(SMALL);
         while let Some(slot) = at {
@@ -124,7 +124,7 @@ impl S3Fifo {
         None
     }
 
-    /// Whom `EVICT` takes.
+    /// The slot that `EVICT` takes.
     fn victim(&mut self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let is_main_first = self.entries.len_of(MAIN) > self.main_slots;
         if !is_main_first {
@@ -146,7 +146,7 @@ impl Replacement for S3Fifo {
     #[inline]
     fn hit(&mut self, slot: Slot) {
         let references = &mut self.references[slot as usize];
-        *references = (*references + 1).min(MOST_REFERENCES);
+        *references = (*references + 1).min(MAX_REFERENCES);
     }
 
     #[inline]
@@ -173,11 +173,11 @@ impl Replacement for S3Fifo {
         let main = |having, visit: &mut dyn FnMut(Slot) -> bool| {
             in_sweeping_order(&self.entries, MAIN, &self.references, having, visit)
         };
-        // What is promoted comes to the main queue without references.
+        // Promoted entries enter the main queue without references.
         let _ = if entries.len_of(MAIN) > self.main_slots {
-            main(0..=MOST_REFERENCES, visit) && small(false, visit) && small(true, visit)
+            main(0..=MAX_REFERENCES, visit) && small(false, visit) && small(true, visit)
         } else {
-            small(false, visit) && main(0..=0, visit) && small(true, visit) && main(1..=MOST_REFERENCES, visit)
+            small(false, visit) && main(0..=0, visit) && small(true, visit) && main(1..=MAX_REFERENCES, visit)
         };
     }
 

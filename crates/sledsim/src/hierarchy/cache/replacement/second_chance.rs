@@ -1,14 +1,14 @@
-//! The hand of a clock: what was referenced gets another round.
+//! The hand of a clock: referenced entries get another round.
 
 use std::ops::RangeInclusive;
 
 use super::entries::Entries;
 use super::Slot;
 
-/// The first slot from the back of `list` that has no references left and that `may_evict` lets go.
+/// The first slot from the back of `list` without references for which `may_evict` returns true.
 ///
-/// What the hand passes goes to the front. A slot that may go loses one of its `references`; one that may not keeps
-/// them. Where none may go the hand comes round once, and nothing has changed.
+/// Slots that the hand passes move to the front. A slot that can be evicted loses one of its `references`; another keeps them. If
+/// no slot can be evicted, the hand goes round once and nothing changes.
 pub(super) fn sweep<const N: usize>(
     entries: &mut Entries<N>,
     list: usize,
@@ -31,8 +31,8 @@ pub(super) fn sweep<const N: usize>(
     None
 }
 
-/// Shows those slots of `list` that have so many `references`, in the order in which the hand would take them if nothing
-/// was referenced any more: fewest references first, of equals those nearer to the back. Says whether `visit` wants more.
+/// Visits the slots of `list` whose number of `references` is in `having`, in the order in which the hand would take them without
+/// further references: by number of references, then from the back. Returns false once `visit` returns false.
 pub(super) fn in_sweeping_order<const N: usize>(
     entries: &Entries<N>,
     list: usize,

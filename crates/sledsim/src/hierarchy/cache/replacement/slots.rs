@@ -1,20 +1,19 @@
-//! Which key is in which slot.
+//! Keys in numbered slots.
 
 use super::index::{Index, NIL};
 use super::Slot;
 use crate::convert::to_u32;
 use crate::hierarchy::common::SameCapacity;
 
-/// What belongs to a slot, in one place of memory: whoever looks at the one soon needs the other.
+/// The key and the value of a slot, side by side in memory because they are used together.
 #[derive(Clone, Copy)]
 struct Node<T> {
-    /// The key that it holds; of a slot that was given back, the number of the next such slot.
+    /// The key of the slot; the number of the next free slot if this one is free.
     key: u64,
-    kept: T,
+    value: T,
 }
 
-/// Keys in numbered slots, and something kept for each: 24 bytes per slot when full, and that. Slots are given out from
-/// 0, those given back first.
+/// Keys in numbered slots, with a value for each: 24 bytes per slot when full, and the value. Freed slots are reused first.
 #[derive(Clone)]
 pub(crate) struct Slots<T> {
     index: Index,
@@ -40,12 +39,12 @@ impl<T: Copy> Slots<T> {
         self.len
     }
 
-    /// Slots below this one have held a key.
-    pub fn reach(&self) -> Slot {
+    /// The number of slots that have ever been used.
+    pub fn used_slots(&self) -> Slot {
         to_u32(self.nodes.len())
     }
 
-    /// Whether every slot holds a key.
+    /// Returns true if every slot has a key.
     pub const fn is_full(&self) -> bool {
         self.len == self.capacity
     }
@@ -67,23 +66,23 @@ impl<T: Copy> Slots<T> {
         self.nodes[slot as usize].key
     }
 
-    /// What is kept for `slot`.
+    /// The value of `slot`.
     #[inline]
-    pub fn kept(&self, slot: Slot) -> &T {
-        &self.nodes[slot as usize].kept
+    pub fn value(&self, slot: Slot) -> &T {
+        &self.nodes[slot as usize].value
     }
 
-    /// What is kept for `slot`, to be changed.
+    /// The value of `slot`.
     #[inline]
-    pub fn kept_mut(&mut self, slot: Slot) -> &mut T {
-        &mut self.nodes[slot as usize].kept
+    pub fn value_mut(&mut self, slot: Slot) -> &mut T {
+        &mut self.nodes[slot as usize].value
     }
 
-    /// Puts `key`, which is in no slot, into an empty one, of which there must be one, and keeps `kept` for it.
+    /// Adds `key`, which must be missing, to a free slot, of which there must be one.
     #[inline]
-    pub fn insert(&mut self, key: u64, kept: T) -> Slot {
+    pub fn insert(&mut self, key: u64, value: T) -> Slot {
         debug_assert!(!self.is_full(), "a slot is free");
-        let node = Node { key, kept };
+        let node = Node { key, value };
         let slot = if self.free == NIL {
             let slot = to_u32(self.nodes.len());
             resize_within(&mut self.nodes, slot, node, self.capacity);
@@ -99,7 +98,7 @@ impl<T: Copy> Slots<T> {
         slot
     }
 
-    /// Gives `slot` to `key`, which is in no slot; returns the key that had it.
+    /// Replaces the key of `slot` by `key`, which must be missing. Returns the old key.
     #[inline]
     pub fn replace(&mut self, slot: Slot, key: u64) -> u64 {
         let evicted = std::mem::replace(&mut self.nodes[slot as usize].key, key);
@@ -108,7 +107,7 @@ impl<T: Copy> Slots<T> {
         evicted
     }
 
-    /// Takes out `key`; its slot can be given to another.
+    /// Removes `key` and frees its slot.
     #[inline]
     pub fn remove(&mut self, key: u64) -> Option<Slot> {
         let slot = self.find(key)?;
@@ -120,7 +119,7 @@ impl<T: Copy> Slots<T> {
     }
 }
 
-/// Makes `values` reach to `slot`, where they do not yet; they double in length but never outgrow `capacity`.
+/// Grows `values` to contain `slot`, doubling the allocation up to `capacity`.
 #[inline]
 pub(super) fn resize_within<T: Copy>(values: &mut Vec<T>, slot: Slot, value: T, capacity: u32) {
     let wanted = slot as usize + 1;
@@ -134,7 +133,7 @@ pub(super) fn resize_within<T: Copy>(values: &mut Vec<T>, slot: Slot, value: T, 
     values.resize(wanted, value);
 }
 
-/// What every policy does alike whose field `$keys` knows which key is in which slot.
+/// Methods of a policy whose keys are in the field `$keys`.
 macro_rules! keeps_keys {
     ($keys:ident) => {
         fn capacity(&self) -> u32 {

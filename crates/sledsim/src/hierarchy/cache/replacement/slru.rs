@@ -1,4 +1,4 @@
-//! SLRU: what was referenced again is protected from what was referenced once.
+//! SLRU: entries that were referenced again are protected from those that were referenced once.
 //!
 //! | here | Karedla et al. |
 //! | --- | --- |

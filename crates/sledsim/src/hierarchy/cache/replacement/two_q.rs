@@ -1,4 +1,4 @@
-//! 2Q, full version: a page earns its place in the main queue by a reference after it has left the entrance queue.
+//! 2Q, full version: a page enters the main queue if it is referenced after it has left the entrance queue.
 //!
 //! | here | Johnson and Shasha, Figure 2 |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | `out` | A1out, of Kout keys |
 //! | [`MAIN`] | Am |
 //!
-//! The figure does not say when a page that comes back leaves A1out. Here it does so before another enters.
+//! The figure does not say when a page that is admitted again leaves A1out. Here it does so before another enters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ impl TwoQ {
         }
     }
 
-    /// Whom `reclaimfor` pages out.
+    /// The slot that `reclaimfor` evicts.
     fn victim(&mut self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let [first, second] = self.order(self.entries.len_of(IN));
         let entries = &mut self.entries;

@@ -1,4 +1,4 @@
-"""A document that is taken for one of another kind: told in one sentence, with the command that takes it."""
+"""The kind of a document, recognised by its keys."""
 
 from collections.abc import Collection
 
@@ -6,7 +6,7 @@ from sledsim._core import Fault, ScenarioError, error_of
 
 __all__ = ["kind_of", "not_a_scenario"]
 
-#: What a document is, the command that takes it, and keys at its top that only such a one has.
+#: Kinds of documents: name, the command that takes it, and keys at its top that no other kind has.
 KINDS = (
     ("a scenario", "run", ("workload", "system")),
     ("a sweep", "sweep run", ("axes",)),
@@ -22,30 +22,30 @@ SHARED = {"scenario", "overrides", "name", "seed", "replications", "device"}
 
 
 def kind_of(keys: Collection[str], known: Collection[str] = ()) -> tuple[str, str] | None:
-    """Return what a document is by its keys: the key that tells, and a sentence; nothing where they do not tell.
+    """Return the key that tells the kind of a document and a sentence that names it, or ``None``.
 
     Parameters
     ----------
     keys
         The keys at its top.
     known
-        Keys of what it is taken for, which tell nothing; one that no other kind has says that it is that.
+        Keys of the expected kind. A document with one of them that no other kind has is of the expected kind.
     """
     if any(key in known and key not in SHARED for key in keys):
         return None
-    for what, command, marks in KINDS:
+    for name, command, marks in KINDS:
         if all(mark in keys for mark in marks) and marks[0] not in known:
-            return marks[0], f": this is {what}, which `sledsim {command}` takes"
+            return marks[0], f": this is {name}, which `sledsim {command}` takes"
     return None
 
 
 def not_a_scenario(error: ScenarioError) -> ScenarioError:
-    """Say in one sentence what a document is that is no scenario; return the error itself where that can't be told.
+    """Return an error that names the kind of a document that was read as a scenario, or the error itself.
 
     Parameters
     ----------
     error
-        What is wrong with it as a scenario.
+        The error of the scenario.
     """
     wrong = [fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None]
     unknown = {fault.path: fault for fault in wrong if fault.path}
@@ -54,6 +54,6 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     if not found:
         return error
     key, says = found
-    place = unknown[key]
-    whole = f"{says}; a scenario has [workload] and [system]"
-    return error_of(ScenarioError, [Fault("unknown-key", whole, path=key, file=place.file, line=place.line)])
+    at = unknown[key]
+    sentence = f"{says}; a scenario has [workload] and [system]"
+    return error_of(ScenarioError, [Fault("unknown-key", sentence, path=key, file=at.file, line=at.line)])
