@@ -70,10 +70,10 @@ bench: $(STAMPS)/release $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim-testing
 	$(BIN)/python bench/run.py $(ARGS)
 
-#: make docs              the documentation's site, its tutorials run, into out/site (open out/site/index.html)
+#: make docs              the documentation's site, its tutorials run, into out/site (ARGS=--no-claims: without the tables of claims)
 .PHONY: docs
 docs: $(STAMPS)/release $(STAMPS)/dev
-	$(BIN)/python tools/site_build.py out/site
+	$(BIN)/python tools/site_build.py out/site $(ARGS)
 
 #: make machine           assemble what `sledsim machine` boots, from Debian's packages, into out/machine
 .PHONY: machine
@@ -137,7 +137,7 @@ generate: $(STAMPS)/release $(STAMPS)/dev
 reproduce: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/sledsim reproduce --report out/report $(ARGS)
 
-#: make claims            write docs/reference/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
+#: make claims            check every claim, record the outcomes and refresh docs/papers; needs SLEDSIM_REFERENCE
 .PHONY: claims
 claims: $(STAMPS)/release $(STAMPS)/dev
 	$(BIN)/python papers/tools/claims_page.py

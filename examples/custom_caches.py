@@ -1,7 +1,7 @@
 """Replacement policies written by hand: LRU and ARC, as classes.
 
     sledsim hit-ratio my-trace.gz --policy lru --policy custom_caches:Lru --policy custom_caches:Arc --pages 300
-    sledsim check-policy custom_caches:Arc
+    sledsim plugin-check custom_caches:Arc
 
 They decide as the built-in ones do, entry by entry.
 """

@@ -2,7 +2,7 @@
 
     sledsim run first.toml --set device.python=custom_mechanism:Sled
     sledsim run first.toml --set device=custom_mechanism:Sled --set device.acceleration_m_s2=400 --set scheduler=sptf
-    sledsim check-policy custom_mechanism:Sled
+    sledsim plugin-check custom_mechanism:Sled
 
 The first takes as long as the built-in one, request by request.
 """

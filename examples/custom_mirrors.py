@@ -1,7 +1,7 @@
 """Choices of a mirror's copy written by hand: those that are built in, as classes.
 
     sledsim run mirror.toml --set system.read=custom_mirrors:Nearest
-    sledsim check-policy custom_mirrors:Nearest
+    sledsim plugin-check custom_mirrors:Nearest
 
 They decide as the built-in ones do, read by read.
 """

@@ -1,7 +1,7 @@
 """Spin-down policies written by hand: those that are built in, as classes, but for hindsight, which nobody has.
 
     sledsim run power.toml --set spin_down=custom_spin_down:Adaptive
-    sledsim check-policy custom_spin_down:Adaptive
+    sledsim plugin-check custom_spin_down:Adaptive
 
 They decide as the built-in ones do, idle period by idle period.
 """

@@ -47,7 +47,7 @@ def main() -> int:
         default="error",
         help="what to do with requests beyond the device (default: stop with an error)",
     )
-    parser.add_argument("--scheduler", default="fcfs", help="see `sledsim schedulers` (default: fcfs)")
+    parser.add_argument("--scheduler", default="fcfs", help="see `sledsim list schedulers` (default: fcfs)")
     options = parser.parse_args()
     try:
         runs = {name: scenario(name, options.scheduler, options.trace, options.fit) for name in GENERATIONS}

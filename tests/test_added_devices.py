@@ -77,7 +77,7 @@ def test_what_is_wrong_with_a_device_names_file_and_remedy(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, text: str, words: list[str]
 ) -> None:
     (tmp_path / "mine.toml").write_text(text)
-    refused = sledsim_cli("devices", tmp_path / "mine.toml")
+    refused = sledsim_cli("device", tmp_path / "mine.toml")
     assert (refused.status, refused.out) == (2, "")
     told = " ".join(refused.err.split())
     assert told.startswith("error: ")
@@ -100,7 +100,7 @@ def test_a_device_file_that_is_run_or_not_there_is_told_so(
 def test_a_written_device_is_its_base_until_a_value_is_changed(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str
 ) -> None:
-    written = sledsim_cli("devices", name, "--toml").out
+    written = sledsim_cli("device", name, "--toml").out
     path = tmp_path / "mine.toml"
     base = sledsim.Device(name).parameters
     assert device(path, written).parameters == {**base, "name": str(path)}
@@ -163,10 +163,10 @@ def test_a_device_file_may_be_of_any_notation(folder: Path, tmp_path: Path, monk
 
 
 def test_only_one_device_is_written(sledsim_cli: Callable[..., Outcome]) -> None:
-    for arguments, remedy in ((["--toml"], "sledsim devices g2 --toml"), (["g2", "--toml", "--json"], "--json")):
-        refused = sledsim_cli("devices", *arguments)
+    for option in ("--json", "--seeks"):
+        refused = sledsim_cli("device", "g2", "--toml", option)
         assert refused.status == 2
-        assert remedy in refused.err
+        assert option in refused.err
 
 
 def test_a_typed_file_is_that_of_the_working_folder(
@@ -197,13 +197,13 @@ def test_a_folder_of_ones_own_is_part_of_the_catalogue(
     refused = sledsim_command(*asked)
     assert refused.status == 2
     assert "still" in refused.err
-    given = sledsim_command(*asked, "--catalog", folder)
+    given = sledsim_command("--catalog", folder, *asked)
     assert json.loads(given.out)["scenario"]["system"]["device"]["settle_constants"] == 0.0
     monkeypatch.setenv("SLEDSIM_CATALOG", str(folder))
     assert sledsim_command(*asked).out == given.out
-    listed = json.loads(sledsim_command("devices", "--json").out)
+    listed = json.loads(sledsim_command("list", "devices", "--json").out)
     assert sorted(listed) == sorted([*DEVICES, "still"])
-    assert "slow" in json.loads(sledsim_command("workloads", "--json").out)
+    assert "slow" in json.loads(sledsim_command("list", "workloads", "--json").out)
     assert sledsim_command("run", "-", given='workload = "slow"\nsystem = "still"').status == 0
     assert sledsim.workloads.catalog()["slow"].requests == 200
     assert sledsim.Device("still").parameters["settle_constants"] == 0.0
@@ -230,8 +230,8 @@ def test_a_workload_of_ones_own_stands_on_another(folder: Path, monkeypatch: pyt
 def test_a_folder_that_is_no_catalogue_is_refused(
     sledsim_command: Callable[..., Outcome], folder: Path, make: Callable[[Path], Path], words: list[str]
 ) -> None:
-    for command in (["devices"], ["seek", "g2"], ["workloads"]):
-        refused = sledsim_command(*command, "--catalog", make(folder))
+    for command in (["list", "devices"], ["device", "g2", "--seeks"]):
+        refused = sledsim_command("--catalog", make(folder), *command)
         assert (refused.status, refused.out) == (2, "")
         told = " ".join(refused.err.split())
         assert all(word in told for word in words), told

@@ -38,7 +38,7 @@ def assert_refused(found: Outcome, *words: str) -> None:
         ("run.requests=many", ["run.requests", "many", "number"]),
         (f"seed={'9' * 5_000}", ["seed = ", "999…", "out of range", "whole number"]),
         ("seed=1e40", ["seed = 1e+40 is out of range"]),
-        ("workload.arrival.rate_per_s=1e400", ['"1e400" is out of range']),
+        ("workload.arrival.rate_per_s=1e400", ["1e400 is not a finite number"]),
         ("device.overhead_ms=1e400 s", ['overhead_ms = "1e400 s" is out of range']),
         ("run.requests=1.5", ["run.requests", "1.5", "whole number"]),
         ("device.bidirectional=3", ["system.device.bidirectional", "true or false"]),
@@ -56,7 +56,7 @@ def assert_refused(found: Outcome, *words: str) -> None:
 )
 def test_wrong_values(sledsim_cli: Callable[..., Outcome], scenario_file: Path, setting: str, words: list[str]) -> None:
     assert_refused(sledsim_cli("run", scenario_file, "--set", setting), *words)
-    assert_refused(sledsim_cli("validate", scenario_file, "--set", setting), *words)
+    assert_refused(sledsim_cli("check", scenario_file, "--set", setting), *words)
     with pytest.raises(sledsim.ScenarioError):
         sledsim.run(scenario_file, overrides=[setting])
 
@@ -66,7 +66,7 @@ def test_a_size_that_is_too_large_is_told_as_it_was_given(sledsim_cli: Callable[
     assert_refused(done, '--mems-size "1e400 MiB" is out of range: expected a whole number (B)')
 
 
-@pytest.mark.parametrize("command", ["run", "validate", "compare"])
+@pytest.mark.parametrize("command", ["run", "check", "compare"])
 def test_a_missing_file_names_the_nearest(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, command: str
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_missing_file_names_the_nearest(
     assert_refused(sledsim_cli(command, scenario_file.parent), "directory")
 
 
-@pytest.mark.parametrize("command", ["run", "validate", "compare", "explain", "power"])
+@pytest.mark.parametrize("command", ["run", "check", "compare", "power"])
 def test_a_name_that_is_empty(sledsim_cli: Callable[..., Outcome], command: str) -> None:
     assert_refused(sledsim_cli(command, ""), '"": no file has an empty name; name one, or - for standard input')
 
@@ -164,12 +164,12 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
     ("trace", "arguments", "said"),
     [
         ("iolog", ["--time-scale", "0.5"], "--time-scale: has no meaning for a trace without times"),
-        ("iolog", ["--end-s", "1"], "--end-s: has no meaning for a trace without times"),
+        ("iolog", ["--set", "workload.end_s=1"], "workload.end_s: has no meaning for a trace without times"),
         ("iolog", ["--outstanding", "2"], ""),
         ("iolog", ["--outstanding", "2", "--mode", "outstanding"], ""),
         ("csv", ["--outstanding", "2"], "--outstanding: has no meaning where requests arrive as recorded"),
         ("csv", ["--outstanding", "2", "--mode", "outstanding"], ""),
-        ("csv", ["--time-scale", "0.5", "--end-s", "1"], ""),
+        ("csv", ["--time-scale", "0.5", "--set", "workload.end_s=1"], ""),
     ],
 )
 def test_an_option_of_which_nothing_would_come_is_refused(
@@ -190,18 +190,21 @@ def test_an_option_of_which_nothing_would_come_is_refused(
     [
         (["--device", "g22"], ["g22", '"g2"']),
         (["--scheduler", "lok"], ["lok", '"look"']),
-        (["--seek-model", "optimal"], ["optimal", "time-optimal"]),
+        (["--set", "device.seek_model=optimal"], ["optimal", "time-optimal"]),
         (["--mode", "opn"], ["opn", '"open"']),
         (["--fit", "scal"], ["scal", '"scale"']),
         (["--format", "mqsin"], ["mqsin", "mqsim"]),
         (["--time-scale", "-1"], ["--time-scale -1 is out of range"]),
-        (["--start-s", "5", "--end-s", "1"], ["--end-s 1 is not after --start-s 5"]),
+        (
+            ["--set", "workload.start_s=5", "--set", "workload.end_s=1"],
+            ["workload.end_s = 1 is not after workload.start_s = 5"],
+        ),
         (["--log", "log.xlsx"], [".xlsx", ".parquet"]),
         (["--log", "nowhere/log.csv"], ["no folder nowhere"]),
         (["--plot", "plot.gif"], [".gif", ".svg"]),
         (["--column", "time=nothing"], ["--column", "nothing"]),
         (["--column", "foo=bar"], ['--column: "foo" is not known; did you mean op?']),
-        (["--time-unit", "us"], ["--time-unit: has no meaning for format csv"]),
+        (["--set", "workload.time_unit=us"], ["workload.time_unit: has no meaning for format csv"]),
         (["--mode", "closed"], ['--mode "closed": the trace has no gaps between requests']),
         (["--format", "parquet"], ["--format", "Parquet files are told by their content"]),
     ],
@@ -248,9 +251,9 @@ def test_an_unknown_metric_names_the_nearest(sledsim_cli: Callable[..., Outcome]
     assert_refused(found, "response.mean_ms?")
 
 
-@pytest.mark.parametrize("command", [["devices"], ["seek"]])
-def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome], command: list[str]) -> None:
-    assert_refused(sledsim_cli(*command, "g2-papr"), "g2-papr", "g2-paper")
+@pytest.mark.parametrize("options", [[], ["--seeks"]])
+def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome], options: list[str]) -> None:
+    assert_refused(sledsim_cli("device", "g2-papr", *options), "g2-papr", "g2-paper")
 
 
 def test_a_word_in_place_of_a_scenario_is_told_what_takes_it(sledsim_cli: Callable[..., Outcome]) -> None:
@@ -259,15 +262,15 @@ def test_a_word_in_place_of_a_scenario_is_told_what_takes_it(sledsim_cli: Callab
     )
 
 
-@pytest.mark.parametrize("command", ["info", "head", "convert"])
-def test_trace_commands_refuse_what_they_cannot_read(
-    sledsim_cli: Callable[..., Outcome], tmp_path: Path, command: str
+@pytest.mark.parametrize("options", [[], ["--head", "3"], ["--out", "out.csv"]])
+def test_trace_refuses_files_that_it_cannot_read(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
-    destination = ["--out", tmp_path / "out.csv"] if command == "convert" else []
-    assert_refused(sledsim_cli("trace", command, tmp_path / "none", *destination), "no such file")
+    monkeypatch.chdir(tmp_path)
+    assert_refused(sledsim_cli("trace", tmp_path / "none", *options), "no such file")
     prose = tmp_path / "prose.txt"
     prose.write_text("neither here nor there\n")
-    assert_refused(sledsim_cli("trace", command, prose, *destination), "prose.txt", "no known trace format")
+    assert_refused(sledsim_cli("trace", prose, *options), "prose.txt", "no known trace format")
 
 
 def nested(depth: int) -> list[Any]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import jsonschema
 import pytest
+import typer
 
 import sledsim
 from conftest import TOML
 from sledsim import _core
+from sledsim.cli.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,40 +23,26 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-COMMANDS = [
-    "run",
-    "replay",
-    "compare",
-    "power",
-    "reliability",
-    "validate",
-    "explain",
-    "schema",
-    "devices",
-    "schedulers",
-    "workloads",
-    "seek",
-    "zones",
-    "validate-drive",
-    "reproduce",
-]
+COMMANDS = [name for name in typer.main.get_command(app).commands if name != "sweep"]  # type: ignore[attr-defined]
 
 
 def test_help_lists_every_command(sledsim_cli: Callable[..., Outcome]) -> None:
     found = sledsim_cli("--help")
     assert found.status == 0
-    for command in [*COMMANDS, "trace"]:
+    for command in [*COMMANDS, "sweep"]:
         assert f"\n  {command} " in found.out
+    assert sledsim_cli("help").out == sledsim_cli().out == found.out
 
 
 @pytest.mark.parametrize(
-    "command", [*([name] for name in COMMANDS), *(["trace", name] for name in ("info", "head", "convert"))]
+    "command", [*([name] for name in COMMANDS), *(["sweep", name] for name in ("run", "status", "show", "compare"))]
 )
 def test_every_command_has_help_with_examples(sledsim_cli: Callable[..., Outcome], command: list[str]) -> None:
     found = sledsim_cli(*command, "--help")
     assert found.status == 0
     assert "Examples:" in found.out
     assert f"sledsim {' '.join(command)}" in found.out
+    assert sledsim_cli("help", *command).out == found.out
 
 
 def test_version(sledsim_command: Callable[..., Outcome]) -> None:
@@ -109,9 +97,8 @@ def test_the_resolved_scenario_reruns_to_the_same_bytes(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path
 ) -> None:
     sets = ["--set", "device.settle_constants=0", "-s", "scheduler=look"]
-    full = sledsim_cli("run", scenario_file, *sets, "--resolved").out
-    assert sledsim_cli("run", "-", "--resolved", given=full).out == full
-    assert sledsim_cli("validate", scenario_file, *sets, "--resolved").out == full
+    full = sledsim_cli("check", scenario_file, *sets, "--resolved").out
+    assert sledsim_cli("check", "-", "--resolved", given=full).out == full
     again = sledsim_cli("run", "-", "--json", given=full).out
     assert again == sledsim_cli("run", scenario_file, *sets, "--json").out
     assert json.loads(again)["scenario"] == json.loads(full)
@@ -127,7 +114,7 @@ def test_log_and_plot_are_written(sledsim_cli: Callable[..., Outcome], scenario_
 
 def test_replay_is_the_short_way_of_a_scenario(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     found = sledsim_cli(
-        *("replay", trace_file, "--device", "g3", "--scheduler", "sptf", "--seek-model", "decomposed"),
+        *("replay", trace_file, "--device", "g3", "--scheduler", "sptf", "--set", "device.seek_model=decomposed"),
         *("--time-scale", "0.5", "--set", "device.overhead_ms=0", "--records", "40", "--json"),
     )
     workload = {"kind": "trace", "path": str(trace_file), "time_scale": 0.5, "records": 40}
@@ -142,7 +129,7 @@ def test_replay_is_the_short_way_of_a_scenario(sledsim_cli: Callable[..., Outcom
     [
         (["replay", "t.csv", "--device", "g2", "--device", "g3"], "--device"),
         (["replay", "t.csv", "-d", "g2", "--scheduler", "sptf", "--device=g2"], "--device"),
-        (["trace", "head", "t.csv", "-n", "3", "--records", "4"], "--records"),
+        (["trace", "t.csv", "--head", "3", "--head", "4"], "--head"),
         (["sweep", "run", "s.toml", "--threads", "1", "--threads", "2"], "--threads"),
         (["hit-ratio", "t.csv", "--page-bytes", "512", "--page-bytes", "4096"], "--page-bytes"),
     ],
@@ -165,9 +152,9 @@ def test_options_of_several_values_may_be_repeated(sledsim_cli: Callable[..., Ou
     ("options", "completed"),
     [
         (["--mode", "outstanding", "--outstanding", "4"], 50),
-        (["--start-s", "0.01", "--end-s", "0.02"], 10),
-        (["--first-record", "45"], 5),
-        (["--repeat", "3"], 150),
+        (["--set", "workload.start_s=0.01", "--set", "workload.end_s=0.02"], 10),
+        (["--set", "workload.first_record=45"], 5),
+        (["--set", "workload.repeat=3"], 150),
         (["--devices", "0"], 50),
         (["--fit", "wrap"], 50),
         (["--format", "csv"], 50),
@@ -219,74 +206,86 @@ def test_validate_tells_what_is_wrong_with_every_file(
     for name, line in (("one.toml", "sead = 1"), ("two.toml", "seed = -1")):
         wrong.append(tmp_path / name)
         wrong[-1].write_text(scenario_file.read_text().replace("seed = 3", line))
-    found = sledsim_cli("validate", wrong[0], scenario_file, wrong[1], tmp_path / "none.toml")
-    assert (found.status, found.out) == (2, f"{scenario_file}: ok\n")
+    found = sledsim_cli("check", wrong[0], scenario_file, wrong[1], tmp_path / "none.toml")
+    assert found.status == 2
+    assert found.out.startswith(f"{scenario_file}: ok\n")
     told = found.err.splitlines()
     assert len(told) == 3
     assert told[0].startswith(f"error: {wrong[0]}: line 1: unknown key sead: did you mean")
     assert told[1].startswith(f"{wrong[1]}: line 1: seed = -1 is out of range")
     assert told[2].startswith(f"{tmp_path / 'none.toml'}: no such file")
-    found = sledsim_cli("validate", scenario_file, scenario_file, "--set", "sead=1")
+    found = sledsim_cli("check", scenario_file, scenario_file, "--set", "sead=1")
     assert found.err.startswith("error: --set sead=1: unknown key")
     assert found.err.count("\n") == 1
 
 
 def test_validate_says_ok(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
-    assert sledsim_cli("validate", scenario_file).out == f"{scenario_file}: ok\n"
+    found = sledsim_cli("check", scenario_file, "--set", "device=g3")
+    assert found.out.startswith(f"{scenario_file}: ok\n")
+    assert "device g3" in found.out
+    tree = json.loads(sledsim_cli("check", scenario_file, "--json").out)
+    assert tree == sledsim.scenario.explain(scenario_file).tree
 
 
 def test_schema_prints_both_schemas(sledsim_cli: Callable[..., Outcome]) -> None:
-    for arguments in ([], ["--result"]):
+    for arguments in ([], ["result"]):
         schema = json.loads(sledsim_cli("schema", *arguments).out)
         jsonschema.Draft202012Validator.check_schema(schema)
     assert "response" in schema["properties"]
 
 
 def test_devices_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
-    listing = sledsim_cli("devices").out
+    listing = sledsim_cli("list", "devices").out
     for name in sledsim.devices.catalog():
         assert f"\n{name} " in listing
-    shown = sledsim_cli("devices", "g2").out
+    shown = sledsim_cli("device", "g2").out
     for words in ("resonance_hz", "739.0", "Hz", "published", "schlosser2000", "capacity", "3.456"):
         assert words in shown
-    values: Any = json.loads(sledsim_cli("devices", "g2", "--json").out)["values"]
+    values: Any = json.loads(sledsim_cli("device", "g2", "--json").out)["values"]
     assert values["bit_nm"] == {**values["bit_nm"], "value": 40.0, "unit": "nm", "kind": "published"}
-    assert set(json.loads(sledsim_cli("devices", "--json").out)) == set(sledsim.devices.catalog())
+    assert set(json.loads(sledsim_cli("list", "devices", "--json").out)) == set(sledsim.devices.catalog())
 
 
 def test_schedulers_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
-    listing = sledsim_cli("schedulers").out
+    listing = sledsim_cli("list", "schedulers").out
     for name in sledsim.schedulers.catalog():
         assert f"\n{name} " in listing
-    assert json.loads(sledsim_cli("schedulers", "--json").out) == sledsim.schedulers.catalog().to_dict()
+    assert json.loads(sledsim_cli("list", "schedulers", "--json").out) == sledsim.schedulers.catalog().to_dict()
 
 
 def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    assert "distance (µm)" in sledsim_cli("seek", "g2").out
-    assert "from rest at the centre" in sledsim_cli("seek", "g2", "--surface").out
+    assert "distance (µm)" in sledsim_cli("device", "g2", "--seeks").out
+    assert "from rest at the centre" in sledsim_cli("device", "g2", "--seek-surface").out
     picture, data = tmp_path / "curve.html", tmp_path / "curve.csv"
-    found = sledsim_cli("seek", "g2", "--seek-model", "first-order", "--plot", picture, "--out", data)
+    found = sledsim_cli(
+        "device", "g2", "--seeks", "--set", "device.seek_model=first-order", "--plot", picture, "--out", data
+    )
     assert found.status == 0
-    assert found.out == ""
+    assert f"wrote {data}\n" in found.err
+    assert f"wrote {picture}: open it in a browser\n" in found.err
     assert "first-order" in picture.read_text()
     assert data.read_text().startswith("axis,distance_um,mean_ms,min_ms,max_ms\n")
-    surface = json.loads(sledsim_cli("seek", "g2", "--surface", "--set", "device.settle_constants=0", "--json").out)
+    surface = json.loads(
+        sledsim_cli("device", "g2", "--seek-surface", "--set", "device.settle_constants=0", "--json").out
+    )
     assert len(surface["seek_ms"]) == len(surface["x_um"]) > 1000
 
 
 def test_trace_commands(sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path) -> None:
-    assert json.loads(sledsim_cli("trace", "info", trace_file, "--json").out)["records"] == 50
-    assert "records" in sledsim_cli("trace", "info", trace_file).out
-    lines = sledsim_cli("trace", "head", trace_file, "-n", "3").out.splitlines()
+    assert json.loads(sledsim_cli("trace", trace_file, "--json").out)["records"] == 50
+    assert "records" in sledsim_cli("trace", trace_file).out
+    lines = sledsim_cli("trace", trace_file, "--head", "3").out.splitlines()
     assert len(lines) == 5
     assert lines[-1].split() == ["2.000000", "0", "81,920", "4,096", "read"]
-    assert len(json.loads(sledsim_cli("trace", "head", trace_file, "--json").out)["time_ns"]) == 10
+    assert len(json.loads(sledsim_cli("trace", trace_file, "--head", "10", "--json").out)["time_ns"]) == 10
     copy = tmp_path / "copy.parquet"
-    assert sledsim_cli("trace", "convert", trace_file, "--out", copy).out == f"{copy}: 50 records\n"
-    assert json.loads(sledsim_cli("trace", "info", copy, "--json").out)["format"] == "parquet"
-    names = {each["name"] for each in json.loads(sledsim_cli("trace", "formats", "--json").out)}
+    done = sledsim_cli("trace", trace_file, "--out", copy)
+    written = f"wrote {copy}: 50 records\nnext: sledsim replay {copy} --device g2\n"
+    assert (done.status, done.out, done.err) == (0, "", written)
+    assert json.loads(sledsim_cli("trace", copy, "--json").out)["format"] == "parquet"
+    names = {each["name"] for each in json.loads(sledsim_cli("list", "formats", "--json").out)}
     assert {"csv", "parquet", "hp-srt", "mqsim"} <= names
-    assert "blkparse" in sledsim_cli("trace", "formats").out
+    assert "blkparse" in sledsim_cli("list", "formats").out
 
 
 def test_nothing_is_said_when_the_reader_leaves(scenario_file: Path) -> None:
@@ -328,10 +327,13 @@ def test_a_file_that_is_read_is_not_written_over(
         ("replay tr.csv --device mine.json --plot low.json", "--plot: low.json is what mine.json names, too"),
         ("compare top.yaml run.json --plot run.json", "--plot: run.json is what FILES names, too"),
         ("reliability box.json --plot box.json", "--plot: box.json is what FILES names, too"),
-        ("reliability --compare box.json run.json --plot run.json", "--plot: run.json is what FILES names, too"),
+        ("reliability box.json run.json --plot run.json", "--plot: run.json is what FILES names, too"),
         ("optimise find.toml --plot run.json", "--plot: run.json is what find.toml names, too"),
-        ("merit run.json --without box.json --plot box.json", "--plot: box.json is what --without names, too"),
-        ("trace convert tr.csv --out link.csv", "--out: link.csv is what FILE names, too"),
+        (
+            "role-test merit run.json --without box.json --plot box.json",
+            "--plot: box.json is what --without names, too",
+        ),
+        ("trace tr.csv --out link.csv", "--out: link.csv is what FILE names, too"),
         ("validate-drive atlas10k tr.csv --out tr.csv", "--out: tr.csv is what TRACE names, too"),
     ):
         found = sledsim_cli(*words.split())

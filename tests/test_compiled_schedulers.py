@@ -290,7 +290,7 @@ def test_compiled_functions_keep_to_the_contract(library: Path, sledsim_cli: Cal
         found = sledsim.runs.check_policy({"library": str(library), "symbol": name, **given}, role="scheduler")
         assert found.passed, str(found)
     table = f'{{ library = "{library}", symbol = "wrong" }}'
-    done = sledsim_cli("check-policy", table, "--role", "scheduler")
+    done = sledsim_cli("plugin-check", table, "--role", "scheduler")
     assert done.status == 2
     assert "wrong chose" in done.err
     assert "request 50" in done.err

@@ -458,11 +458,11 @@ def test_policies_that_keep_to_the_contract(here: Path, name: str) -> None:
 
 
 def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("check-policy", "mine:Raises", "--role", "replacement")
+    told = sledsim_cli("plugin-check", "mine:Raises", "--role", "replacement")
     assert told.status == 2
     assert "serves each request once: a cache that writes back" in told.err
     assert "no idea" in told.err
-    told = sledsim_cli("check-policy", "custom_caches:Lru", "--role", "replacement", "--json")
+    told = sledsim_cli("plugin-check", "custom_caches:Lru", "--role", "replacement", "--json")
     assert json.loads(told.out)["replacement"] == "custom_caches:Lru"
     with pytest.raises(ScenarioError, match="replacement"):
         sledsim.runs.check_policy("lru", "replacment")

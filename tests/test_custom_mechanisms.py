@@ -350,7 +350,7 @@ def test_the_command_line_takes_it(scenario_file: Path, sledsim_cli: Callable[..
     own = json.loads(sledsim_cli("run", scenario_file, *sets, "device.python=custom_mechanism:Linear").out)
     built_in = json.loads(sledsim_cli("run", scenario_file, *sets, "device=simpledisk-linear").out)
     assert own["response"] == built_in["response"]
-    checked = sledsim_cli("check-policy", "custom_mechanism:Sled", "--role", "device", "--json")
+    checked = sledsim_cli("plugin-check", "custom_mechanism:Sled", "--role", "device", "--json")
     assert json.loads(checked.out)["passed"], checked.out
     wrong = sledsim_cli("run", scenario_file, "--set", "device=custom_mechanism:Sled", "--set", "device.columns=0")
     assert (wrong.status, "--set device.columns=0" in wrong.err) == (2, True)

@@ -290,11 +290,11 @@ def test_what_keeps_to_the_contract(name: str, here: Path) -> None:
 
 
 def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("check-policy", "mine:Mine", "--role", "mirror", "--parameter", "row=2")
+    told = sledsim_cli("plugin-check", "mine:Mine", "--role", "mirror", "--parameter", "row=2")
     assert told.status == 2
     assert "serves each request once: disks" in told.err
     assert "request 1 (read of " in told.err
-    told = sledsim_cli("check-policy", "nearest", "--role", "mirror", "--json")
+    told = sledsim_cli("plugin-check", "nearest", "--role", "mirror", "--json")
     assert json.loads(told.out)["mirror"] == "nearest"
 
 

@@ -363,11 +363,11 @@ def test_what_keeps_to_the_contract(name: str, here: Path) -> None:
 
 
 def test_what_breaks_the_contract_is_named(here: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("check-policy", "mine:Raises", "--role", "spin-down", "--parameter", "after=99")
+    told = sledsim_cli("plugin-check", "mine:Raises", "--role", "spin-down", "--parameter", "after=99")
     assert told.status == 2
     assert "serves each request once: one sled" in told.err
     assert "with request 99 (" in told.err
-    told = sledsim_cli("check-policy", "mine:Shares", "--role", "spin-down", "--json")
+    told = sledsim_cli("plugin-check", "mine:Shares", "--role", "spin-down", "--json")
     rules = {rule["rule"]: rule["fault"] for rule in json.loads(told.out)["rules"] if not rule["passed"]}
     assert "another time" in rules["decides the same again"] or "beside it" in rules["decides the same again"]
 

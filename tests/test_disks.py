@@ -176,7 +176,7 @@ def test_pictures_of_a_drive(drive: sledsim.devices.DiskDrive, tmp_path: Path) -
 def test_a_device_file_is_shown_like_a_device(
     sledsim_cli: Callable[..., Outcome], disk_file: Path, tmp_path: Path
 ) -> None:
-    shown = sledsim_cli("devices", disk_file)
+    shown = sledsim_cli("device", disk_file)
     assert (shown.status, shown.err) == (0, "")
     assert "rotation_rpm" in shown.out
     assert "what follows" in shown.out
@@ -184,27 +184,31 @@ def test_a_device_file_is_shown_like_a_device(
     bare.write_text(
         'mechanism = "simpledisk-constant"\n[values]\nblock_bytes = 512\ncapacity_blocks = 9\naccess_ms = 1\n'
     )
-    assert json.loads(sledsim_cli("devices", bare, "--json").out)["values"]["access_ms"]["value"] == 1
+    assert json.loads(sledsim_cli("device", bare, "--json").out)["values"]["access_ms"]["value"] == 1
     bare.write_text(bare.read_text().replace("access_ms = 1", "access_ms = nan"))
-    wrong = sledsim_cli("devices", bare)
+    wrong = sledsim_cli("device", bare)
     assert (wrong.status, wrong.out) == (2, "")
     assert "bare.toml" in wrong.err
     assert "line 5" in wrong.err
-    gone = sledsim_cli("devices", tmp_path / "gone.toml")
+    gone = sledsim_cli("device", tmp_path / "gone.toml")
     assert gone.status == 2
     assert "gone.toml" in gone.err
 
 
 def test_commands_show_a_drive(sledsim_cli: Callable[..., Outcome], disk_file: Path, tmp_path: Path) -> None:
-    assert "distance (cylinders)" in sledsim_cli("seek", disk_file).out
+    assert "distance (cylinders)" in sledsim_cli("device", disk_file, "--seeks").out
     data, picture = tmp_path / "zones.csv", tmp_path / "zones.svg"
-    assert sledsim_cli("zones", disk_file, "--out", data, "--plot", picture).status == 0
+    assert sledsim_cli("device", disk_file, "--zones", "--out", data, "--plot", picture).status == 0
     assert data.read_text().startswith("first_cylinder,last_cylinder,sectors_per_track,first_lbn,blocks,media_mb_s")
     assert "<svg" in picture.read_text()
-    assert json.loads(sledsim_cli("zones", disk_file, "--json").out)["sectors_per_track"] == [80, 40]
-    assert "sectors per track" in sledsim_cli("zones", disk_file).out
-    assert json.loads(sledsim_cli("seek", disk_file, "--json").out)["op"][0] == "read"
-    for arguments in (["zones", "g2"], ["seek", "simpledisk-constant"], ["seek", disk_file, "--surface"]):
+    assert json.loads(sledsim_cli("device", disk_file, "--zones", "--json").out)["sectors_per_track"] == [80, 40]
+    assert "sectors per track" in sledsim_cli("device", disk_file, "--zones").out
+    assert json.loads(sledsim_cli("device", disk_file, "--seeks", "--json").out)["op"][0] == "read"
+    for arguments in (
+        ["device", "g2", "--zones"],
+        ["device", "simpledisk-constant", "--seeks"],
+        ["device", disk_file, "--seek-surface"],
+    ):
         found = sledsim_cli(*arguments)
         assert found.status == 2
         assert "error: " in found.err
@@ -212,6 +216,6 @@ def test_commands_show_a_drive(sledsim_cli: Callable[..., Outcome], disk_file: P
 
 
 def test_the_catalogue_is_listed_kind_by_kind(sledsim_cli: Callable[..., Outcome]) -> None:
-    out = sledsim_cli("devices").out
+    out = sledsim_cli("list", "devices").out
     assert out.index("MEMS storage") < out.index("simple device")
     assert "longest time (ms)" in out

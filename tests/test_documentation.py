@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import json
 import os
 import re
 import shlex
@@ -235,7 +236,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept = os.environ.get("SLEDSIM_SITE")
     folder = tmp_path_factory.mktemp("site") / "site" if not kept else ROOT / kept
     if not kept:
-        build(folder)
+        build(folder, claims=False)
     return folder
 
 
@@ -254,6 +255,20 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site: Path) ->
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\([\"']?https?:|@import", sheet.read_text(encoding="utf-8")), sheet
     assert (site / "searchindex.js").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+def test_a_downloaded_notebook_has_outputs_and_no_dead_links(site: Path) -> None:
+    downloads = sorted(site.glob("_downloads/*/*.ipynb"))
+    assert [path.stem for path in sorted(downloads, key=lambda path: path.stem)] == sorted(
+        path.stem for path in NOTEBOOKS
+    )
+    for path in downloads:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        assert any(cell.get("outputs") for cell in cells), path.name
+        text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        assert ".md" not in text, path.name
+        assert "{download}" not in text, path.name
 
 
 #: What a page of the site says of itself once it stands.
@@ -277,7 +292,7 @@ LOOKED_AT = (
         "explanation/how-a-sled-moves",
         "reference/scenario/workload",
     ),
-    *("reference/catalogue/disks", "reference/commands/study", "reference/api/sledsim.runs", "reference/claims"),
+    *("reference/catalogue/disks", "reference/commands/study", "reference/api/sledsim.runs", "papers/claims"),
 )
 
 

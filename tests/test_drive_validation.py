@@ -155,7 +155,7 @@ def test_a_trace_shows_what_was_measured(sledsim_cli: Callable[..., Outcome], me
     assert head["service_ns"].tolist() == [8_000_500, 8_100_500]
     assert head["gap_ns"].tolist() == [0, 1_000_000]
     assert head["outcome"].tolist() == ["Miss", "Miss"]
-    assert "service (ms)" in sledsim_cli("trace", "head", measured_file).out
+    assert "service (ms)" in sledsim_cli("trace", measured_file, "--head", "10").out
     rows = sledsim.traces.open_trace(measured_file).relation()
     assert rows.aggregate("count(*), max(service_ns)").fetchall() == [(60, 13_900_500)]
 

@@ -117,20 +117,21 @@ def test_traces_keep_them_both_ways(tmp_path: Path, sledsim_cli: Callable[..., O
         }
     assert (tmp_path / "again.csv").read_text() == TRACE
     assert trace.convert(tmp_path / "without", to="mqsim") == 2
-    told = sledsim_cli("trace", "convert", path, "--to", "mqsim", "-o", tmp_path / "without")
-    assert (told.status, told.out) == (0, f"{tmp_path / 'without'}: 2 records\n")
+    told = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "without")
+    assert (told.status, told.out) == (0, "")
+    assert f"wrote {tmp_path / 'without'}: 2 records\n" in told.err
     assert "note: 1 flush record left out: mqsim has none" in told.err
-    assert "note: 1 durable write written as any other" in told.err
+    assert "note: 1 durable write written as ordinary writes" in told.err
     path.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n")
-    told = sledsim_cli("trace", "convert", path, "--to", "mqsim", "-o", tmp_path / "none")
+    told = sledsim_cli("trace", path, "--to", "mqsim", "-o", tmp_path / "none")
     assert told.status == 2
     assert "the trace holds flushes alone, which mqsim can't hold: choose csv or parquet" in told.err
     assert not (tmp_path / "none").exists()
     path.write_text(TRACE)
     info = trace.info()
     assert (info["records"], info["writes"], info["flushes"], info["durable_writes"]) == (3, 2, 1, 1)
-    shown = sledsim_cli("trace", "info", path).out
+    shown = sledsim_cli("trace", path).out
     assert all(word in shown for word in ("flushes", "durable writes"))
-    first = sledsim_cli("trace", "head", path).out
+    first = sledsim_cli("trace", path, "--head", "10").out
     assert all(word in first for word in ("write", "flush", "write, FUA"))
     assert trace.relation().aggregate("count(*) FILTER (flush)").fetchall() == [(1,)]

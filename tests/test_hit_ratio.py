@@ -243,8 +243,8 @@ def test_a_trace_of_flushes_alone_has_no_hit_ratio(sledsim_cli: Callable[..., Ou
 
 def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     assert list(sledsim.caches.catalog()) == POLICIES
-    assert json.loads(sledsim_cli("cache-policies", "--json").out) == sledsim.caches.catalog().to_dict()
-    table = sledsim_cli("cache-policies").out
+    assert json.loads(sledsim_cli("list", "cache-policies", "--json").out) == sledsim.caches.catalog().to_dict()
+    table = sledsim_cli("list", "cache-policies").out
     assert "in_share = 0.25, out_share = 0.5" in table
 
 

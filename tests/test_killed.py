@@ -94,7 +94,7 @@ def test_a_file_is_whole_or_what_it_was(
     if name.startswith("log"):
         command = [*COMMAND, "run", scenario, "--log", target]
     else:
-        command = [*COMMAND, "trace", "convert", trace, "-o", target, "--to", "csv" if ".csv" in name else "parquet"]
+        command = [*COMMAND, "trace", trace, "--out", target, "--to", "csv" if ".csv" in name else "parquet"]
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
     whole = target.read_bytes()
     target.unlink()

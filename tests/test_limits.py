@@ -60,7 +60,7 @@ def test_a_document_that_is_too_large_is_not_read(tmp_path: Path, sledsim_cli: C
     with large.open("wb") as file:
         file.truncate(1 << 40)
     says = f"has more than the {most} bytes that a document may have"
-    for command in (["run"], ["sweep", "run"], ["explain"], ["reliability"]):
+    for command in (["run"], ["sweep", "run"], ["check"], ["reliability"]):
         found = sledsim_cli(*command, large)
         assert (found.status, says in found.err) == (2, True), found.err
         assert found.err.startswith(f"error: {large}: ")
@@ -171,7 +171,7 @@ def test_a_pipe_that_a_scenario_names_is_not_waited_for(
     os.mkfifo(tmp_path / "pipe.toml")
     scenario = tmp_path / "s.toml"
     scenario.write_text(document.replace("pipe", str(tmp_path / "pipe.toml")))
-    found = sledsim_cli("validate", scenario)
+    found = sledsim_cli("check", scenario)
     assert (found.status, "it is not a regular file" in found.err) == (2, True), found.err
 
 
@@ -179,5 +179,5 @@ def test_a_pipe_in_the_place_of_a_scenario_is_not_waited_for(
     tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     os.mkfifo(tmp_path / "s.toml")
-    found = sledsim_cli("validate", tmp_path / "s.toml")
+    found = sledsim_cli("check", tmp_path / "s.toml")
     assert found.err == f"error: {tmp_path / 's.toml'}: a pipe: send it to standard input, and name - instead\n"

@@ -126,7 +126,7 @@ def test_where_there_is_no_machine_it_is_said_how_to_make_one(
     sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", "nowhere")
-    found = sledsim_cli("machine", "run", "g2", "--program", "fio")
+    found = sledsim_cli("machine", "g2", "--program", "fio")
     assert found.status == 2
     assert found.err.startswith("error: --machine: there is no machine in nowhere: `make machine`")
     assert machine_build.KERNEL in found.err
@@ -140,7 +140,7 @@ def test_a_machine_without_its_kernel_names_it_and_its_package(
     (machine / "kernel").unlink()
     if what == "a folder":
         (machine / "kernel").mkdir()
-    found = sledsim_cli("machine", "run", "g2", "--machine", machine, "--", "ls")
+    found = sledsim_cli("machine", "g2", "--machine", machine, "--", "ls")
     assert found.status == 2
     assert found.err.startswith(
         f"error: --machine: {machine / 'kernel'} is missing, the machine's kernel: `make machine`"
@@ -303,7 +303,7 @@ def test_the_command_tells_times_and_the_programs_status(
 ) -> None:
     emulated(WHOLE)
     trace = tmp_path / "requests.csv"
-    done = sledsim_cli("machine", "run", "g2", "--machine", machine, "--trace", trace, "--", "ls", "-l")
+    done = sledsim_cli("machine", "g2", "--machine", machine, "--trace", trace, "--", "ls", "-l")
     assert done.status == 1
     assert "command, which ended with 3" in done.out
     assert trace.read_bytes() == TRACE.encode()
@@ -330,7 +330,7 @@ def test_the_command_tells_times_and_the_programs_status(
 def test_a_command_that_is_wrong_says_so(
     machine: Path, sledsim_cli: Callable[..., Outcome], words: tuple[str, ...], says: str
 ) -> None:
-    done = sledsim_cli("machine", "run", "--machine", machine, *words)
+    done = sledsim_cli("machine", "--machine", machine, *words)
     assert done.status == 2
     assert says in done.err
     assert "Traceback" not in done.err

@@ -47,7 +47,7 @@ def called(
     emulated(WHOLE)
 
     def call(*words: str | Path, system: str | Path = "g2") -> Outcome:
-        done = sledsim_cli("machine", "run", system, "--machine", machine, *words)
+        done = sledsim_cli("machine", system, "--machine", machine, *words)
         assert (tmp_path / "bin" / "asked").exists() == (done.status != 2)
         return done
 
@@ -211,7 +211,7 @@ def test_a_trace_that_can_not_be_written_is_refused_before_the_run(
 def test_what_is_wrong_without_a_machine_is_told_without_one(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
-    done = sledsim_cli("machine", "run", "--machine", tmp_path, *words)
+    done = sledsim_cli("machine", "--machine", tmp_path, *words)
     assert done.status == 2
     assert done.err.startswith(says)
 

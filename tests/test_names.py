@@ -56,13 +56,13 @@ def test_files_of_any_name_are_read_and_written(
         log = folder / f"{name}.{ending}"
         settled(sledsim_cli("run", folder / f"{name}.toml", "--set", "run.requests=20", "--log", log))
         assert log.stat().st_size > 100
-    settled(sledsim_cli("trace", "convert", folder / "trace.csv", "-o", folder / "trace.parquet"))
-    settled(sledsim_cli("trace", "info", folder / "trace.parquet"))
+    settled(sledsim_cli("trace", folder / "trace.csv", "--out", folder / "trace.parquet"))
+    settled(sledsim_cli("trace", folder / "trace.parquet"))
     settled(sledsim_cli("replay", folder / "trace.parquet"))
     assert not [each for each in folder.iterdir() if each.name.startswith(".")]
     settled(sledsim_cli("run", folder / f"{name}.tml"), 2)
-    settled(sledsim_cli("trace", "info", folder / f"{name}.srt"), 2)
-    settled(sledsim_cli("trace", "convert", folder / "trace.csv", "-o", folder / "gone" / "x.csv"), 2)
+    settled(sledsim_cli("trace", folder / f"{name}.srt"), 2)
+    settled(sledsim_cli("trace", folder / "trace.csv", "--out", folder / "gone" / "x.csv"), 2)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -77,8 +77,8 @@ def test_a_store_of_any_name_is_filled_and_read(sledsim_cli: Callable[..., Outco
     store = folder / f"{name}.store"
     settled(sledsim_cli("sweep", "run", sweep, "--store", store, "--threads", "1"))
     settled(sledsim_cli("sweep", "status", store))
-    assert "sptf" in settled(sledsim_cli("sweep", "table", store)).out
-    settled(sledsim_cli("sweep", "export", store, "-o", folder / f"{name}.csv"))
+    assert "sptf" in settled(sledsim_cli("sweep", "show", store)).out
+    settled(sledsim_cli("sweep", "show", store, "-o", folder / f"{name}.csv"))
     assert len((folder / f"{name}.csv").read_text().splitlines()) == 3
     writer = Store(store).writer()
     writer.merge()
@@ -138,8 +138,8 @@ def test_halves_of_characters_are_refused(
     # A byte of a command line that is no text is told as such.
     says = "byte 0xff is not UTF-8 text" if "\udcff" in text else "half of a character"
     assert says in found.err
-    for command in ("devices", "workloads"):
-        assert says in settled(sledsim_cli(command, text), 2).err
+    for command in (["device"], ["list", "workloads"]):
+        assert says in settled(sledsim_cli(*command, text), 2).err
     scenario = sledsim.Scenario.load(scenario_file).to_dict()
     for load in (
         lambda: sledsim.run(scenario_file, overrides={"title": text}),

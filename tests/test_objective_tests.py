@@ -253,23 +253,27 @@ def test_wrong_roles(
 ) -> None:
     given = [str(scenario_file) if each == "FILE" else each for each in arguments]
     for test in ("specificity", "merit"):
-        assert_refused(sledsim_cli(test, *given), *words)
+        assert_refused(sledsim_cli("role-test", test, *given), *words)
 
 
 def test_what_only_one_of_the_tests_refuses(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
-    assert_refused(sledsim_cli("merit", scenario_file), "small.toml", "what is there without it", "--without")
-    assert_refused(sledsim_cli("specificity", "sdf", "--disk", "g3"), "g3 is MEMS storage")
-    assert_refused(sledsim_cli("specificity", scenario_file, "--set", "device=uberdisk"), "no MEMS storage")
+    assert_refused(
+        sledsim_cli("role-test", "merit", scenario_file), "small.toml", "what is there without it", "--without"
+    )
+    assert_refused(sledsim_cli("role-test", "specificity", "sdf", "--disk", "g3"), "g3 is MEMS storage")
+    assert_refused(
+        sledsim_cli("role-test", "specificity", scenario_file, "--set", "device=uberdisk"), "no MEMS storage"
+    )
 
 
 def test_the_commands_print_tables_json_and_a_picture(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     few = ["--replications", "3", "--requests", "2000"]
-    printed = sledsim_cli("specificity", "sdf", *few, "--plot", tmp_path / "gains.json")
+    printed = sledsim_cli("role-test", "specificity", "sdf", *few, "--plot", tmp_path / "gains.json")
     assert printed.status == 0
     assert "uberdisk like g2" in printed.out
     assert "verdict" in printed.out
     assert "Specificity of sdf" in (tmp_path / "gains.json").read_text()
-    found = json.loads(sledsim_cli("merit", "sptf", "--without", "fcfs", *few, "--json").out)
+    found = json.loads(sledsim_cli("role-test", "merit", "sptf", "--without", "fcfs", *few, "--json").out)
     expected = sledsim.studies.merit("sptf", without="fcfs", replications=3, requests=2000)
     assert found["verdict"] == expected.verdict
     assert found["decisive"]["mean"] == expected.decisive.mean
@@ -284,5 +288,6 @@ def test_the_page_shows_what_the_command_prints(
     monkeypatch.chdir(EXAMPLES)
     roles = ["augmented-disk.toml", "--without", "busy-disk.toml"]
     assert (
-        sledsim_cli("specificity", *roles).out.strip() in (ROOT / "docs" / "how-to" / "objective-tests.md").read_text()
+        sledsim_cli("role-test", "specificity", *roles).out.strip()
+        in (ROOT / "docs" / "how-to" / "objective-tests.md").read_text()
     )

@@ -1,4 +1,4 @@
-"""`sledsim check-policy`: built-in schedulers pass, and what breaks the contract is named with its request."""
+"""`sledsim plugin-check`: built-in schedulers pass, and what breaks the contract is named with its request."""
 
 from __future__ import annotations
 
@@ -155,15 +155,15 @@ def test_a_class_made_from_one_with_an_init_has_its_parameters(folder: Path) -> 
 
 
 def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    good = sledsim_cli("check-policy", "custom_schedulers:AgedSptf", "--parameter", "weight=2", "--json")
+    good = sledsim_cli("plugin-check", "custom_schedulers:AgedSptf", "--parameter", "weight=2", "--json")
     assert (good.status, json.loads(good.out)["passed"]) == (0, True)
     text = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return -1\n"
     (folder / "mine.py").write_text(f"from sledsim.schedulers import Policy\n{text}")
-    bad = sledsim_cli("check-policy", "mine:Mine")
+    bad = sledsim_cli("plugin-check", "mine:Mine")
     assert bad.status == 2
-    assert "mine:Mine does not keep to the contract" in bad.err
+    assert "mine:Mine breaks the contract" in bad.err
     assert "request 0" in bad.err
-    unknown = sledsim_cli("check-policy", "custom_schedulers:AgedSptf", "--parameter", "wait=2")
+    unknown = sledsim_cli("plugin-check", "custom_schedulers:AgedSptf", "--parameter", "wait=2")
     assert unknown.status == 2
     assert "wait" in unknown.err
 
@@ -186,14 +186,14 @@ def test_a_class_tells_what_it_decides(
         (folder / path.name).write_text(path.read_text())
     # Which contract is tried is all that is asked here.
     monkeypatch.setattr(policy_check, "_fault", lambda _test: "")
-    told = sledsim_cli("check-policy", name, "--json")
+    told = sledsim_cli("plugin-check", name, "--json")
     assert (told.status, next(iter(json.loads(told.out)))) == (0, role)
 
 
 def test_what_a_function_decides_has_to_be_said(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     (folder / "mine.py").write_text("def pick(now_ns, pending):\n    return 0\n")
     for given in ('{ library = "libmine.so", symbol = "pick" }', "mine:pick"):
-        told = sledsim_cli("check-policy", given)
+        told = sledsim_cli("plugin-check", given)
         assert told.status == 2
         assert "say so with --role (known: scheduler, replacement, mirror, spin-down, device)" in " ".join(
             told.err.split()

@@ -315,7 +315,7 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
     assert_refused(sledsim_cli("power", path, "--set", "device=g22"), "g22", '"g2"')
     assert_refused(sledsim_cli("power", path, "--set", "system.spin_down=adaptiv"), "adaptiv")
     assert_refused(sledsim_cli("power", path, "--plot", path.with_suffix(".gif")), ".gif", ".svg")
-    for arguments in (["power", path, "--set", f"device={disk_file}"], ["break-even", disk_file]):
+    for arguments in (["power", path, "--set", f"device={disk_file}"], ["device", disk_file, "--break-even"]):
         assert_refused(sledsim_cli(*arguments), "powers of small-disk are not known", "g2", "device file")
     assert_refused(sledsim_cli("power", path, "--set", "device=atlas10k", "--policies"), "powers of atlas10k")
     assert_refused(sledsim_cli("break-even", "g2-papr"), "g2-papr", "g2-paper")
@@ -347,7 +347,7 @@ def test_a_state_has_one_colour_in_pictures_of_runs_and_of_break_even_times() ->
 
 def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     picture = tmp_path / "break-even.svg"
-    found = sledsim_cli("break-even", "g2", "--plot", picture)
+    found = sledsim_cli("device", "g2", "--break-even", "--plot", picture)
     assert found.status == 0
     lines = [" ".join(line.split()) for line in found.out.splitlines()]
     assert lines[0] == "g2: inactive saves energy against idle in idle times longer than 1 ms"
@@ -357,7 +357,7 @@ def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Ou
     assert "over a fixed span (0.1 W − 0.05 W) × 0.0005 s ÷ 0.05 W 0.0005 s" in lines
     assert "idling that takes as much 5e-05 J ÷ 0.1 W 0.0005 s" in lines
     assert "<svg" in picture.read_text()
-    [case] = json.loads(sledsim_cli("break-even", "g2", "--json").out)["cases"]
+    [case] = json.loads(sledsim_cli("device", "g2", "--break-even", "--json").out)["cases"]
     # The arithmetic of doubles: a few roundings.
     assert case["modes"][1]["idle_s"] == pytest.approx(1e-3, rel=1e-12)
     assert case["modes"][1]["fixed_span_s"] == pytest.approx(0.5e-3, rel=1e-12)
@@ -365,11 +365,11 @@ def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Ou
 
 def test_break_even_counts_the_tips_that_stay_on(sledsim_cli: Callable[..., Outcome]) -> None:
     sets = ["--set", "device.idle_tips=last-access"]
-    text = sledsim_cli("break-even", "g2", *sets).out
+    text = sledsim_cli("device", "g2", "--break-even", *sets).out
     assert "64 tips on while idle" in text
     assert "1,280 tips on while idle" in text
     assert "0.1 W + 64 × 0.001 W × 10 ÷ 90" in text
-    few, many = json.loads(sledsim_cli("break-even", "g2", *sets, "--json").out)["cases"]
+    few, many = json.loads(sledsim_cli("device", "g2", "--break-even", *sets, "--json").out)["cases"]
     assert many["modes"][1]["idle_s"] < few["modes"][1]["idle_s"] < 1e-3
 
 

@@ -216,7 +216,7 @@ def test_examples_are_not_written_over(checkout: Path) -> None:
     path.write_text("# mine\n")
     refused = shell("sledsim example readme", checkout)
     assert (refused.returncode, path.read_text()) == (2, "# mine\n")
-    assert "scenario.toml: there already" in refused.stderr
+    assert "scenario.toml: exists already" in refused.stderr
     assert shell("sledsim example scenario.toml --force", checkout).returncode == 0
     assert "[workload]" in path.read_text()
     assert "did you mean design.toml?" in shell("sledsim example desing.toml", checkout).stderr

@@ -110,7 +110,7 @@ def test_they_are_shown_beside_the_simulated_ones(
     assert "recorded flush response (ms)" in brief
     assert "recorded response" in sledsim_cli("replay", recorded_file, "--full").out
     assert sledsim.traces.open_trace(recorded_file).head(2)["response_ns"].tolist() == [100_250, 101_250]
-    assert "response (ms)" in sledsim_cli("trace", "head", recorded_file).out
+    assert "response (ms)" in sledsim_cli("trace", recorded_file, "--head", "10").out
     rows = sledsim.traces.open_trace(recorded_file).relation()
     assert rows.aggregate("count(*), max(response_ns)").fetchall() == [(COUNT, 1_621_250)]
     # What was measured on a drive is recorded no less.

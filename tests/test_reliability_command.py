@@ -154,14 +154,14 @@ def test_figures_show_what_the_paper_prints(sledsim_cli: Callable[..., Outcome])
 def test_enclosures_are_compared_with_the_first(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     picture = tmp_path / "compared.svg"
     files = [HONG, EXAMPLES / "raid6.toml"]
-    found = sledsim_cli("reliability", "--compare", *files, HONG, "--plot", picture)
+    found = sledsim_cli("reliability", *files, HONG, "--plot", picture)
     assert found.status == 0
     assert "hong2006 (2)" in found.out
     assert "MTTF (years)" in found.out
     drawn = picture.read_text()
     for name in ("hong2006", "raid6", "a device, MTTF 200,000 h"):
         assert name in drawn
-    whole = json.loads(sledsim_cli("reliability", "--compare", *files, HONG, "--json").out)
+    whole = json.loads(sledsim_cli("reliability", *files, HONG, "--json").out)
     assert [each["name"] for each in whole["enclosures"]] == [*(file.stem for file in files), "hong2006 (2)"]
     for metric in whole["metrics"]:
         first, *_, last = metric["values"]
@@ -258,10 +258,10 @@ def test_a_loss_never_seen_is_a_bound() -> None:
 def test_chains_and_simulations_stand_side_by_side(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     picture = tmp_path / "both.svg"
     weak = EXAMPLES / "weak-devices.toml"
-    found = sledsim_cli("reliability", "--compare", HONG, weak, "--lifetimes", "5000", "--plot", picture)
+    found = sledsim_cli("reliability", HONG, weak, "--lifetimes", "5000", "--plot", picture)
     assert found.status == 0
     assert "simulated (device.lifetime, device.batches, device.latent_errors)" in found.out
-    whole = json.loads(sledsim_cli("reliability", "--compare", HONG, weak, "--lifetimes", "5000", "--json").out)
+    whole = json.loads(sledsim_cli("reliability", HONG, weak, "--lifetimes", "5000", "--json").out)
     metrics = {metric["label"]: metric for metric in whole["metrics"]}
     assert metrics["MTTF (years)"]["values"][1] is None
     exact, simulated = metrics["loss of data, 5 years"]["values"]
@@ -366,8 +366,7 @@ def test_counting_failures_needs_a_constant_number_of_devices(
         (["--figure", "survivl"], ["--figure", "survivl", "spares"]),
         (["--figure", "cost", "--years", "3"], ["--years", "cost.lifetime"]),
         (["--figure", "maintenance", "--years", "3"], ["--years", "no time"]),
-        (["--figure", "cost", "--compare"], ["--figure", "--compare"]),
-        (["other.toml"], ["--compare"]),
+        (["--figure", "cost", "other.toml"], ["--figure", "one file"]),
         (["--years", "one"], ["--years", "one"]),
         (["--years", "-1"], ["years", "-1"]),
         (["--years", "nan"], ["years", "nan"]),
@@ -375,9 +374,9 @@ def test_counting_failures_needs_a_constant_number_of_devices(
         (["--figure", "failures", "--years", "inf"], ["years", "inf"]),
         (["--figure", "cost", "--seed", "3"], ["--seed", "--figure"]),
         (["--figure", "spares", "--simulate"], ["--simulate", "--figure"]),
-        (["--compare", "--simulate"], ["--simulate", "a comparison"]),
+        (["other.toml", "--simulate"], ["--simulate", "a comparison"]),
         (["--lifetimes", "3"], ["lifetimes", "3", "1,000"]),
-        (["--lifetimes", "many"], ["--lifetimes", "whole number"]),
+        (["--lifetimes", "many"], ["--lifetimes", "valid integer"]),
         (["--precision", "-0.1"], ["precision", "-0.1"]),
         (["--seed", "-1"], ["seed", "-1"]),
         (["--plot", "plot.gif"], [".gif", ".svg"]),

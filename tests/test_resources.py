@@ -164,7 +164,7 @@ def test_few_open_files_are_enough_or_too_few_in_a_word(sweep_file: Path, tmp_pa
     commands: tuple[list[str | Path], ...] = (
         ["run", scenario, "--log", tmp_path / "log.parquet"],
         ["sweep", "run", sweep_file, "--store", store, "--threads", "2"],
-        ["sweep", "table", store],
+        ["sweep", "show", store],
     )
     for arguments in commands:
         found = limited("RLIMIT_NOFILE", most, *arguments)
@@ -178,13 +178,13 @@ def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp
 
     assert run(sweep_file, tmp_path / "s").done == 4
     (part,) = Store(tmp_path / "s").parts("runs")
-    whole = limited("RLIMIT_NOFILE", 1024, "sweep", "table", tmp_path / "s")
+    whole = limited("RLIMIT_NOFILE", 1024, "sweep", "show", tmp_path / "s")
     with duckdb.connect() as connection:
         for _ in range(100):
             write_batch(connection, tmp_path / "s", [("runs", f"FROM '{part}'")])
     # How many the reader opens at once depends on its threads, that is on the machine.
     for most in size([64], [48, 64, 128, 256]):
-        assert limited("RLIMIT_NOFILE", most, "sweep", "table", tmp_path / "s") == whole
+        assert limited("RLIMIT_NOFILE", most, "sweep", "show", tmp_path / "s") == whole
 
 
 def unwritable(tmp_path: Path) -> Path:
@@ -202,12 +202,12 @@ def unwritable(tmp_path: Path) -> Path:
     [
         ["run", "SCENARIO", "--log", "FOLDER/log.csv"],
         ["run", "SCENARIO", "--log", "FOLDER/log.parquet"],
-        ["trace", "convert", "TRACE", "-o", "FOLDER/trace.csv"],
-        ["trace", "convert", "TRACE", "-o", "FOLDER/trace.parquet"],
+        ["trace", "TRACE", "--out", "FOLDER/trace.csv"],
+        ["trace", "TRACE", "--out", "FOLDER/trace.parquet"],
         ["sweep", "run", "SWEEP", "--store", "FOLDER/store"],
-        ["import", "disksim", "DRIVE", "-o", "FOLDER/drive.toml"],
+        ["import", "DRIVE", "-o", "FOLDER/drive.toml"],
         ["reproduce", "griffin1999.settle-time", "--report", "FOLDER/report"],
-        ["seek", "g2", "--plot", "FOLDER/seek.svg"],
+        ["device", "g2", "--seeks", "--plot", "FOLDER/seek.svg"],
     ],
     ids=" ".join,
 )
@@ -240,7 +240,7 @@ def test_a_full_disk_leaves_what_was_there(scenario_file: Path, tmp_path: Path, 
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *lines, ""]))
     arguments: list[str | Path] = ["run", scenario_file, "--log", target]
     if name.startswith("trace"):
-        arguments = ["trace", "convert", trace, "-o", target]
+        arguments = ["trace", trace, "--out", target]
     if name.startswith("chart"):
         arguments = ["run", scenario_file, "--plot", target]
     found = limited("RLIMIT_FSIZE", 20_000, *arguments)
@@ -296,6 +296,6 @@ def test_sleds_are_counted_before_they_are_made(tmp_path: Path) -> None:
     scenario = tmp_path / "sleds.json"
     mirror = {"kind": "mirror", "members": [{"count": 5, "system": member}]}
     scenario.write_text(json.dumps({"workload": workload, "system": mirror}))
-    found = limited("RLIMIT_AS", 3 << 29, "validate", scenario)
+    found = limited("RLIMIT_AS", 3 << 29, "check", scenario)
     assert found.status == 2
     assert "more than 4096 components" in found.err

@@ -51,7 +51,7 @@ def test_what_the_simulators_build_has_made_serves_the_crate() -> None:
 )
 def test_what_is_no_core_is_said(core: str, says: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from sledsim.cli import main; main()", "schedulers"],
+        [sys.executable, "-c", "from sledsim.cli import main; main()", "list", "schedulers"],
         env={**os.environ, CORE: core},
         capture_output=True,
         text=True,
@@ -96,16 +96,16 @@ def with_plugins(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]
 
 @pytest.mark.slow
 def test_the_command_line_knows_the_plugins(with_plugins: Callable[..., str]) -> None:
-    listed = {each["name"]: each for each in json.loads(with_plugins("schedulers", "--json"))}
+    listed = {each["name"]: each for each in json.loads(with_plugins("list", "schedulers", "--json"))}
     assert {"fcfs", "sptf", "mine-fcfs", "mine-clook", "mine-sptf"} <= set(listed)
     assert listed["mine-sptf"]["parameters"]["weight"]["minimum"] == 0
-    assert "mine-sptf" in with_plugins("schedulers")
-    assert "mine-arc" in with_plugins("cache-policies")
-    assert "mine-sled" in with_plugins("devices")
-    assert json.loads(with_plugins("devices", "--json"))["mine-sled"]["parameters"]
-    assert json.loads(with_plugins("check-policy", "mine-sptf", "--json"))["passed"]
-    assert json.loads(with_plugins("check-policy", "mine-sled", "--json"))["passed"]
-    assert json.loads(with_plugins("check-policy", "mine-arc", "--json"))["passed"]
+    assert "mine-sptf" in with_plugins("list", "schedulers")
+    assert "mine-arc" in with_plugins("list", "cache-policies")
+    assert "mine-sled" in with_plugins("list", "devices")
+    assert json.loads(with_plugins("list", "devices", "--json"))["mine-sled"]["parameters"]
+    assert json.loads(with_plugins("plugin-check", "mine-sptf", "--json"))["passed"]
+    assert json.loads(with_plugins("plugin-check", "mine-sled", "--json"))["passed"]
+    assert json.loads(with_plugins("plugin-check", "mine-arc", "--json"))["passed"]
 
     def found(scheduler: str, *more: str) -> dict[str, Any]:
         given = ["run", "scenario.json", "--json", "--check", "--set", f"scheduler={scheduler}"]
@@ -149,7 +149,7 @@ def test_sweeps_and_hit_ratios_take_the_plugins(with_plugins: Callable[..., str]
     for more in ([], ["--cluster", "local"]):
         store = tmp_path / f"{len(more)}.sweep"
         with_plugins("sweep", "run", tmp_path / "sweep.json", "--store", store, *more)
-        rows = json.loads(with_plugins("sweep", "table", store, "--json"))["points"]
+        rows = json.loads(with_plugins("sweep", "show", store, "--json"))["points"]
         means: dict[tuple[str, str], float] = {}
         for row in rows:
             values = row["values"]

@@ -34,7 +34,7 @@ def redirected(how: str, *words: str | Path, given: bytes = b"") -> tuple[int, s
 
 def test_a_stream_that_is_closed_is_said(scenario_file: Path) -> None:
     closed = "error: standard output is closed: send it to a file, or to the null device\n"
-    assert redirected("exec @ >&-", "devices") == (2, "", closed)
+    assert redirected("exec @ >&-", "list", "devices") == (2, "", closed)
     status, out, err = redirected("exec @ <&-", "run", "-")
     assert (status, out, err) == (2, "", "error: standard input: closed; name a file, or send a scenario there\n")
     # Nobody can be told, and nothing that is written takes the place of what was closed.
@@ -52,7 +52,7 @@ def test_an_output_that_is_full_is_said(tmp_path: Path, words: str) -> None:
     assert redirected(f"ulimit -f 0; exec @ 2> {tmp_path}/full", "run", "none.toml") == (2, "", "")
 
 
-@pytest.mark.parametrize("command", ["run", "validate", "explain", "design", "reliability", "power", "serve"])
+@pytest.mark.parametrize("command", ["run", "check", "design", "reliability", "power", "serve"])
 def test_an_input_that_is_no_text_is_refused(sledsim_cli: Callable[..., Outcome], command: str) -> None:
     found = sledsim_cli(command, "-", given=b'title = "\xff\xfe"')
     assert (found.status, found.out) == (2, "")
@@ -61,11 +61,11 @@ def test_an_input_that_is_no_text_is_refused(sledsim_cli: Callable[..., Outcome]
 
 def test_options_that_are_no_text_are_refused(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     for option, *words in (
-        ("--event", "trace", "head", trace_file),
-        ("--time-unit", "trace", "info", trace_file),
-        ("--column", "trace", "info", trace_file),
+        ("--event", "trace", trace_file, "--head", "10"),
+        ("--time-unit", "trace", trace_file),
+        ("--column", "trace", trace_file),
         ("--tcp", "serve", "g2"),
-        ("--metric", "merit", "sptf"),
+        ("--metric", "role-test", "merit", "sptf"),
     ):
         value = f"time={NO_TEXT}" if option == "--column" else NO_TEXT
         found = sledsim_cli(*words, option, value)
@@ -93,10 +93,10 @@ def test_a_file_takes_no_pipe_s_place(
     for ending, *words in (
         ("csv", "run", scenario_file, "--log"),
         ("html", "run", scenario_file, "--plot"),
-        ("csv", "trace", "convert", trace_file, "-o"),
-        ("parquet", "trace", "convert", trace_file, "-o"),
-        ("csv", "seek", "g2", "-o"),
-        ("toml", "import", "disksim", trace_file, "-o"),
+        ("csv", "trace", trace_file, "--out"),
+        ("parquet", "trace", trace_file, "--out"),
+        ("csv", "device", "g2", "--seeks", "-o"),
+        ("toml", "import", trace_file, "-o"),
     ):
         pipe, link = tmp_path / f"pipe.{ending}", tmp_path / f"link.{ending}"
         if not pipe.exists():
@@ -127,9 +127,9 @@ def test_a_folder_whose_name_is_no_text_is_refused_before_work(
         (folder / "log.csv", "run", scenario_file, "--log"),
         (tmp_path / "link.csv", "run", scenario_file, "--log"),
         (folder / "log.json", "run", scenario_file, "--timeline"),
-        (folder / "other.parquet", "trace", "convert", trace_file, "-o"),
-        (folder / "seek.csv", "seek", "g2", "-o"),
-        (parquet, "trace", "info"),
+        (folder / "other.parquet", "trace", trace_file, "--out"),
+        (folder / "seek.csv", "device", "g2", "--seeks", "-o"),
+        (parquet, "trace"),
         (folder / "store", "sweep", "run", sweep, "--store"),
     ):
         found = sledsim_cli(*words, path)
@@ -137,7 +137,7 @@ def test_a_folder_whose_name_is_no_text_is_refused_before_work(
         assert (found.status, found.out, found.err) == (2, "", f"error: {shown}: {says}\n"), words
     # What needs no such library writes there.
     assert sledsim_cli("run", scenario_file, "--plot", folder / "run.svg").status == 0
-    assert sledsim_cli("trace", "convert", trace_file, "-o", folder / "t.csv").status == 0
+    assert sledsim_cli("trace", trace_file, "--out", folder / "t.csv").status == 0
     assert sledsim_cli("sweep", "run", sweep, "--store", tmp_path / "store").status == 0
 
 
@@ -176,7 +176,7 @@ def test_a_file_that_is_protected_is_kept(
     for name, *words in (
         ("log.csv", "run", scenario_file, "--log"),
         ("run.svg", "run", scenario_file, "--plot"),
-        ("t.csv", "trace", "convert", trace_file, "-o"),
+        ("t.csv", "trace", trace_file, "--out"),
     ):
         path = tmp_path / name
         path.write_text("mine")
@@ -192,7 +192,7 @@ def test_text_of_a_scenario_cannot_reach_the_terminal(tmp_path: Path, sledsim_cl
     scenario = tmp_path / "s.json"
     system = {"kind": "drive", "name": name, "device": "g2"}
     scenario.write_text(json.dumps({"workload": {"kind": "session"}, "system": system}))
-    found = sledsim_cli("validate", scenario, "--resolved")
+    found = sledsim_cli("check", scenario, "--resolved")
     assert found.status == 0
     assert not set("\x1b\x07\x9b\u202e\u2066\x7f") & set(found.out)
     assert json.loads(found.out)["system"]["name"] == name

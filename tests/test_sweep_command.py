@@ -90,7 +90,7 @@ def test_the_store_is_named_after_the_sweep(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert sledsim_cli("sweep", "run", folder / "rates.toml").status == 0
-    assert sledsim_cli("sweep", "table", "rates.sweep").out.startswith("rates: 36 of 36 runs")
+    assert sledsim_cli("sweep", "show", "rates.sweep").out.startswith("rates: 36 of 36 runs")
 
 
 def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
@@ -120,17 +120,17 @@ def test_a_table_has_means_and_intervals_as_scipy_computes_them(found: Results) 
 
 
 def test_table(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    lines = sledsim_cli("sweep", "table", folder / "s", "-m", "response.mean_ms", "-m", "queue.max").out.splitlines()
+    lines = sledsim_cli("sweep", "show", folder / "s", "-m", "response.mean_ms", "-m", "queue.max").out.splitlines()
     assert lines[1].split() == ["scheduler", RATE, "runs", "response,", "mean", "(ms)", "95", "%", "±", "queue,", "max",
                                 "(requests)", "95", "%", "±"]  # fmt: skip
     assert [line.split()[:3] for line in lines[3:5]] == [["fcfs", "400", "6"], ["fcfs", "800", "6"]]
-    document = json.loads(sledsim_cli("sweep", "table", folder / "s", "--json").out)
+    document = json.loads(sledsim_cli("sweep", "show", folder / "s", "--json").out)
     assert document["parameters"] == ["scheduler", RATE]
     assert document["points"][0]["metrics"]["response.mean_ms"]["count"] == 6
 
 
 def test_a_metric_that_is_not_there(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "table", folder / "s", "-m", "response.mean")
+    told = sledsim_cli("sweep", "show", folder / "s", "-m", "response.mean")
     assert told.status == 2
     assert "no metric 'response.mean'; did you mean response.mean_ms?" in told.err
 
@@ -140,7 +140,7 @@ def test_export_has_a_row_for_each_run(
     folder: Path, found: Results, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str
 ) -> None:
     path = tmp_path / f"rates{suffix}"
-    assert sledsim_cli("sweep", "export", folder / "s", "--out", path).status == 0
+    assert sledsim_cli("sweep", "show", folder / "s", "--out", path).status == 0
     with duckdb.connect() as connection:
         rows = connection.execute(f"SELECT point, replication, \"response.mean_ms\" FROM '{path}'").fetchall()
     assert {(point, replication): value for point, replication, value in rows} == found.values("response.mean_ms")
@@ -149,19 +149,17 @@ def test_export_has_a_row_for_each_run(
 def test_export_of_some_metrics_and_of_tables(
     folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "some.csv", "-m", "queue.max")
+    sledsim_cli("sweep", "show", folder / "s", "--out", tmp_path / "some.csv", "-m", "queue.max")
     with (tmp_path / "some.csv").open() as file:
         header = next(csv.reader(file))
     assert header == ["point", "replication", "seed", "status", "scheduler", RATE, "queue.max", "key"]
-    assert (
-        sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "h.csv", "--table", "histograms").status == 0
-    )
+    assert sledsim_cli("sweep", "show", folder / "s", "--out", tmp_path / "h.csv", "--table", "histograms").status == 0
     assert (tmp_path / "h.csv").read_text().startswith("key,quantity,low_ms,high_ms,count\n")
     assert (
         "did you mean runs?"
-        in sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "x.csv", "--table", "run").err
+        in sledsim_cli("sweep", "show", folder / "s", "--out", tmp_path / "x.csv", "--table", "run").err
     )
-    assert "unknown kind of file" in sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "x.xls").err
+    assert "unknown kind of file" in sledsim_cli("sweep", "show", folder / "s", "--out", tmp_path / "x.xls").err
 
 
 def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> None:
@@ -278,12 +276,12 @@ def test_plot_by_name_and_with_panels(found: Results) -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
 def test_pictures(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str) -> None:
     path = tmp_path / f"rates{suffix}"
-    assert sledsim_cli("sweep", "plot", folder / "s", "--plot", path, "--log-scale").status == 0
+    assert sledsim_cli("sweep", "show", folder / "s", "--plot", path, "--log-scale").status == 0
     assert path.stat().st_size > 5000
 
 
 def test_a_chart_without_an_axis_like_that(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "plot", folder / "s", "--plot", tmp_path / "x.png", "--x", "device")
+    told = sledsim_cli("sweep", "show", folder / "s", "--plot", tmp_path / "x.png", "--x", "device")
     assert told.status == 2
     assert "--x 'device' is no axis of the sweep" in told.err
 

@@ -121,7 +121,7 @@ def test_a_damaged_part_is_named_and_its_runs_are_done_again(
     part = Store(store).parts(table)[-1]
     damage(part)
     says = "damaged or missing: to do the runs that it belongs to again, run the same sweep again into this store"
-    for command, *words in ("table",), ("status",), ("export", "--out", "x.csv"), ("plot", "--plot", "x.json"):
+    for command, *words in ("show",), ("status",), ("show", "--out", "x.csv"), ("show", "--plot", "x.json"):
         told = sledsim_cli("sweep", command, store, *(tmp_path / word if "." in word else word for word in words))
         assert (told.status, told.out, told.err) == (2, "", f"error: {part}: {says}\n")
     with pytest.raises(StoreError, match=says):
@@ -198,7 +198,7 @@ def test_an_export_of_an_incomplete_sweep_says_so(tmp_path: Path, sledsim_cli: C
         if part.stem not in known:
             manifest_path(store, part.stem).unlink()
     for words in (["--out", tmp_path / "x.csv"], ["--table", "metrics", "--out", tmp_path / "y.csv"]):
-        told = sledsim_cli("sweep", "export", store, *words)
+        told = sledsim_cli("sweep", "show", store, *words)
         assert (told.status, told.out) == (0, "")
         assert told.err == f"warning: {store}: INCOMPLETE: 2 of 4 runs of two are missing\n"
 
@@ -207,7 +207,7 @@ def test_two_values_of_a_metric_are_refused(store: Path, tmp_path: Path, sledsim
     [part] = Store(store).parts("metrics")
     with duckdb.connect() as connection:
         write_batch(connection, store, [("metrics", f"SELECT * REPLACE (value + 1 AS value) FROM '{part}'")])
-    for words in (["table", store], ["export", store, "--out", tmp_path / "x.csv"]):
+    for words in (["show", store], ["show", store, "--out", tmp_path / "x.csv"]):
         told = sledsim_cli("sweep", *words)
         assert (told.status, told.out) == (2, "")
         assert "found different values of" in told.err
@@ -233,7 +233,7 @@ def test_a_store_by_another_schema_is_refused_and_left_alone(store: Path, sledsi
     (store / "store.json").write_text(json.dumps({"format": "sledsim sweep store", "schema": 2}))
     before = {file: file.read_bytes() for file in store.rglob("*") if file.is_file()}
     says = "is a store of schema 2; this version of Sledsim reads and writes schema 3: run the sweep into another store"
-    told = sledsim_cli("sweep", "table", store)
+    told = sledsim_cli("sweep", "show", store)
     assert (told.status, told.err) == (2, f"error: {store}: {says}\n")
     with pytest.raises(StoreError, match=says):
         run(SWEEP, store)

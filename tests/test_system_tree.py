@@ -91,10 +91,10 @@ def test_an_explanation_draws_the_tree(sledsim_command: Callable[..., Outcome], 
     assert "writes wait for the medium here" in drawn
     file = tmp_path / "shelf.json"
     file.write_text(json.dumps(SCENARIO))
-    printed = sledsim_command("explain", file)
+    printed = sledsim_command("check", file)
     assert printed.status == 0, printed.err
     assert "2 × drive" in printed.out
-    as_json = sledsim_command("explain", file, "--json", "--set", "system.members.0.count=5")
+    as_json = sledsim_command("check", file, "--json", "--set", "system.members.0.count=5")
     assert json.loads(as_json.out)["children"][0]["count"] == 5
 
 
@@ -137,7 +137,7 @@ def test_a_wrong_tree_is_refused_on_the_command_line(sledsim_command: Callable[.
         '[workload.arrival]\nkind = "closed"\noutstanding = 1\n'
         '[system]\nkind = "partition"\nchild = "g2"\nbytes = "10 GB"\n'
     )
-    outcome = sledsim_command("explain", file)
+    outcome = sledsim_command("check", file)
     assert outcome.status == 2
     assert "system.bytes = 10000000000 (10 GB)" in outcome.err
     assert "Traceback" not in outcome.err

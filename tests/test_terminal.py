@@ -37,7 +37,7 @@ WIDTHS = size((80,), (80, 100, 120, 200))
 PIPED = 0
 FEW = ("--set", "run.requests=1500", "--set", "run.warmup_requests=0")
 
-# Every command that prints for people; `schema`, `import` and `validate --resolved` print documents for programs.
+# Every command that prints for people; `schema`, `import` and `check --resolved` print documents for programs.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("--help",),
     ("example",),
@@ -48,44 +48,44 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("replay", "my-trace.gz", "--device", "g3", "--fit", "scale", "--records", "500", "--full"),
     ("compare", "fcfs.toml", "sptf.toml", *FEW),
     ("compare", *("fcfs.toml", "sptf.toml") * 5, *FEW),
-    ("validate", "scenario.toml"),
-    ("explain", "scenario.toml"),
-    ("explain", "moving.toml"),
+    ("check", "scenario.toml"),
+    ("check", "moving.toml"),
     ("power", "power.toml", "--set", "run.requests=1500"),
     ("power", "power.toml", "--set", "run.requests=1500", "--policies"),
-    ("break-even", "g2"),
+    ("device", "g2", "--break-even"),
     ("reliability", "enclosure.toml"),
     ("reliability", "enclosure.toml", "--simulate", "--lifetimes", "2000"),
-    ("reliability", "--compare", "enclosure.toml", "enclosure.toml"),
+    ("reliability", "enclosure.toml", "enclosure.toml"),
     ("reliability", "enclosure.toml", "--figure", "spares"),
     ("reliability", "enclosure.toml", "--figure", "maintenance"),
     ("reliability", "enclosure.toml", "--figure", "failures"),
     ("reliability", "enclosure.toml", "--figure", "cost"),
     ("sweep", "status", "rates.sweep"),
-    ("sweep", "table", "rates.sweep"),
+    ("sweep", "show", "rates.sweep"),
     ("sweep", "compare", "rates.sweep", "--axis", "scheduler=fcfs,sptf"),
     ("optimise", "design.toml", "--trials", "6", "--set", "run.requests=300"),
-    ("devices",),
-    ("devices", "g2"),
-    ("devices", "atlas10k"),
-    ("schedulers",),
-    ("workloads",),
-    ("workloads", "snake-like"),
-    ("workloads", "symmetrix-like"),
-    ("cache-policies",),
-    ("seek", "g2"),
-    ("seek", "g2", "--surface"),
-    ("seek", "atlas10k"),
-    ("zones", "atlas10k"),
+    ("list", "devices"),
+    ("device", "g2"),
+    ("device", "atlas10k"),
+    ("device", "g2", "--set", "device.bit_nm=30"),
+    ("list", "schedulers"),
+    ("list", "workloads"),
+    ("list", "workloads", "snake-like"),
+    ("list", "workloads", "symmetrix-like"),
+    ("list", "cache-policies"),
+    ("device", "g2", "--seeks"),
+    ("device", "g2", "--seek-surface"),
+    ("device", "atlas10k", "--seeks"),
+    ("device", "atlas10k", "--zones"),
     ("validate-drive", "atlas10k", "measured.trace"),
     ("hit-ratio", "my-trace.gz", "--policy", "arc", "--policy", "lru", "--pages", "100,1000"),
     ("cost", "--workload", "cello-like", "--set", "run.requests=2000", "--ratio", "1,2"),
     ("relation", "--records", "100000", "--fetches", "100"),
-    ("specificity", "sdf", "--replications", "2", "--requests", "500"),
-    ("merit", "sptf", "--replications", "2", "--requests", "500"),
-    ("trace", "info", "my-trace.gz"),
-    ("trace", "head", "measured.trace"),
-    ("trace", "formats"),
+    ("role-test", "specificity", "sdf", "--replications", "2", "--requests", "500"),
+    ("role-test", "merit", "sptf", "--replications", "2", "--requests", "500"),
+    ("trace", "my-trace.gz"),
+    ("trace", "measured.trace", "--head", "10"),
+    ("list", "formats"),
     ("reproduce", "griffin1999.settle-time"),
 )
 
@@ -281,7 +281,7 @@ def test_the_help_of_each_command_fits_and_is_whole(tmp_path: Path) -> None:
 
 
 def test_colours_and_styles_are_for_terminals(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from sledsim.cli import main; main()", "schedulers"]
+    command = [sys.executable, "-c", "from sledsim.cli import main; main()", "list", "schedulers"]
     plain = on_terminal(command, tmp_path, 80, NO_COLOR="1")
     styled = on_terminal(command, tmp_path, 80)
     assert "\x1b[1m" in styled

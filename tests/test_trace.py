@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import os
 import re
@@ -67,7 +68,7 @@ def test_histograms_and_devices_of_a_trace(tmp_path: Path, sledsim_cli: Callable
         (4096, 12, 4),
     ]
     assert info["gaps"] == [{"to_s": 0.001, "gaps": 47}]
-    told = sledsim_cli("trace", "info", path).out
+    told = sledsim_cli("trace", path).out
     assert "8: 0 to 3, 7, 9 to 10, 400" in told
     # 47 steps of 128 MiB and 4 KiB: 6.308 GB, more than a g3 has, less than an atlas10k.
     [fits] = re.findall(r"^fits +(.+)$", told, flags=re.MULTILINE)
@@ -77,7 +78,7 @@ def test_histograms_and_devices_of_a_trace(tmp_path: Path, sledsim_cli: Callable
     assert "--fit scale" in small
     assert re.search(r"^2 KiB +16 +33.3 +75.0 +█{32}$", told, flags=re.MULTILINE)
     assert re.search(r"^1 ms +47 +100.0 +█{32}$", told, flags=re.MULTILINE)
-    found = json.loads(sledsim_cli("trace", "info", path, "--json").out)
+    found = json.loads(sledsim_cli("trace", path, "--json").out)
     assert (found["fits"]["g3"], found["fits"]["atlas10k"]) == (False, True)
     for name, fits_it in (("g3", 2), ("atlas10k", 0)):
         assert sledsim_cli("replay", path, "--device", name).status == fits_it
@@ -258,9 +259,9 @@ def test_bytes_are_not_taken_for_sectors(sledsim_cli: Callable[..., Outcome], tm
     path.write_text("0.5 0 1048576 512 1\n1.5 0 2097152 4096 0\n")
     found = sledsim_cli("replay", path)
     assert found.status == 2
-    assert "counted in bytes it is of 512 at 1048576: choose with --sector-bytes 512 or --sector-bytes 1" in found.err
+    assert "choose with --set workload.sector_bytes=512 or --set workload.sector_bytes=1" in found.err
     assert open_trace(path, sector_bytes=1).head()["bytes"].tolist() == [512, 4096]
-    told = sledsim_cli("trace", "info", path, "--sector-bytes", "1")
+    told = sledsim_cli("trace", path, "--sector-bytes", "1")
     assert "2 of its first 2 lines" in told.out
 
 
@@ -277,12 +278,12 @@ def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome
     found = sledsim.replay(iolog, time_unit="ms", log=True)
     assert np.diff(found.log["arrival_ns"]).tolist() == [5_000_000]
     assert found["scenario"]["workload"]["time_unit"] == "ms"
-    told = sledsim_cli("replay", events, "--event", "dispatched", "--json")
+    told = sledsim_cli("replay", events, "--set", "workload.event=dispatched", "--json")
     assert json.loads(told.out)["scenario"]["workload"]["event"] == "dispatched"
-    assert sledsim_cli("trace", "info", iolog, "--time-unit", "us", "--json").status == 0
+    assert sledsim_cli("trace", iolog, "--time-unit", "us", "--json").status == 0
     with pytest.raises(TraceError, match=r"time_unit.*format.*blkparse"):
         open_trace(events, time_unit="us")
-    refused = sledsim_cli("replay", events, "--event", "dispatchd")
+    refused = sledsim_cli("replay", events, "--set", "workload.event=dispatchd")
     assert refused.status == 2
     assert "dispatched" in refused.err
     with pytest.raises(sledsim.SledsimError) as told_of:
@@ -312,7 +313,9 @@ def test_the_recorded_fio_iolog_lasts_two_seconds() -> None:
 
 def mapped(sledsim_cli: Callable[..., Outcome], path: Path, *columns: str) -> Outcome:
     """Return the records of a trace read with a column map, as JSON."""
-    return sledsim_cli("trace", "head", path, "--json", *(word for column in columns for word in ("--column", column)))
+    return sledsim_cli(
+        "trace", path, "--head", "10", "--json", *(word for column in columns for word in ("--column", column))
+    )
 
 
 def test_the_unit_of_a_mapped_column_is_the_one_in_its_name(
@@ -377,8 +380,30 @@ def test_a_pipe_is_refused_before_it_is_waited_for(sledsim_command: Callable[...
     pipe, scenario = tmp_path / "pipe", tmp_path / "s.toml"
     os.mkfifo(pipe)
     scenario.write_text(f"workload = {{ kind = 'trace', path = '{pipe}' }}\nsystem.device = 'g2'\n")
-    commands = [("trace", "info", pipe), ("replay", pipe, "--device", "g2"), ("hit-ratio", pipe), ("run", scenario)]
+    commands = [("trace", pipe), ("replay", pipe, "--device", "g2"), ("hit-ratio", pipe), ("run", scenario)]
     for words in (*commands, ("validate-drive", "atlas10k", pipe), ("cost", "--trace", pipe)):
         done = sledsim_command(*words)
         assert done.status == 2
         assert "it is not a regular file; write what comes from a pipe to a file first" in done.err
+
+
+@pytest.mark.parametrize("format_", [None, *(each["name"] for each in sledsim.traces.trace_formats())])
+def test_a_file_that_is_no_trace_is_not_repeated(
+    tmp_path: Path, format_: str | None, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    file = tmp_path / "passwords"
+    file.write_text("root:secret:0:0:root:/root:/bin/bash\ndaemon:secret:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n" * 20)
+    named = [] if format_ is None else ["--format", format_]
+    for command in (["trace", file], ["replay", file, "--device", "g2"]):
+        told = sledsim_cli(*command, *named)
+        assert told.status == 2
+        assert "secret" not in told.err
+        assert "bash" not in told.err
+
+
+def test_a_trace_that_expands_too_much_is_an_error(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    file = tmp_path / "blank.csv.bz2"
+    file.write_bytes(bz2.compress(b"t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n" + b"\n" * (80 << 20)))
+    told = sledsim_cli("trace", file, "--format", "csv")
+    assert told.status == 2
+    assert "cannot decompress (bzip2): it expands to more than 1000 times its size\n" in told.err

@@ -48,8 +48,8 @@ EVENTS = """\
 
 
 def info_of(sledsim_cli: Callable[..., Outcome], path: Path, *options: str) -> dict[str, Any]:
-    """Return what `sledsim trace info` finds in a trace."""
-    done = sledsim_cli("trace", "info", path, *options, "--json")
+    """Return what `sledsim trace` finds in a trace."""
+    done = sledsim_cli("trace", path, *options, "--json")
     assert done.status == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
@@ -100,7 +100,7 @@ def test_the_event_that_a_trace_has_is_named(
 ) -> None:
     path = tmp_path / "events.txt"
     path.write_text("".join(line for line in EVENTS.splitlines(keepends=True) if f"  {letter}  " in line))
-    done = sledsim_cli("trace", "info", path, *typed)
+    done = sledsim_cli("trace", path, *typed)
     assert done.status == 2
     assert f"but 2 among its {letter} events: give {option}" in done.err
     assert done.err.splitlines()[-1].endswith(option)
@@ -193,7 +193,7 @@ def test_a_tar_archive_is_named(sledsim_cli: Callable[..., Outcome], tmp_path: P
             member = tarfile.TarInfo(f"cbs/hour-{number}.csv")
             member.size = len(records)
             archive.addfile(member, io.BytesIO(records))
-    for words in (["trace", "info", path], ["replay", path, "--format", "tencent", "--skip-bad", "2"]):
+    for words in (["trace", path], ["replay", path, "--format", "tencent", "--skip-bad", "2"]):
         done = sledsim_cli(*words)
         assert done.status == 2
         assert f"this is a tar archive, not a trace: unpack it with `tar -xf {path}`" in done.err
@@ -205,7 +205,7 @@ def test_a_zip_archive_is_named(sledsim_cli: Callable[..., Outcome], tmp_path: P
     path = tmp_path / "hour.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("hour.csv", "0,8,4096,R,0.5\n")
-    assert "a ZIP archive, not a trace: unpack it with `unzip" in sledsim_cli("trace", "info", path).err
+    assert "a ZIP archive, not a trace: unpack it with `unzip" in sledsim_cli("trace", path).err
 
 
 def test_numbers_of_msr_traces_may_be_floats(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_numbers_of_msr_traces_may_be_floats(sledsim_cli: Callable[..., Outcome]
 def test_a_table_that_is_not_recognised_is_to_be_mapped(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("when,what,where,much\n1,r,8,8\n2,w,16,8\n")
-    done = sledsim_cli("trace", "info", path)
+    done = sledsim_cli("trace", path)
     assert done.status == 2
     words = [f"--column {key}=VALUE" for key in ("time", "offset", "bytes", "op")]
     assert "say which of its columns is which with " + ", ".join(words[:3]) + f" and {words[3]}" in done.err
@@ -259,7 +259,7 @@ def test_recorded_traces_are_read(
     ],
 )
 def test_what_is_wrong_with_recorded_traces_is_said(sledsim_cli: Callable[..., Outcome], case: str, said: str) -> None:
-    done = sledsim_cli("trace", "info", reference(f"cases/{case}"))
+    done = sledsim_cli("trace", reference(f"cases/{case}"))
     assert done.status == 2
     assert said in done.err
 

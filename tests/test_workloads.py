@@ -74,20 +74,20 @@ def test_every_stand_in_runs_under_its_name(name: str) -> None:
 
 def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
     assert set(sledsim.workloads.catalog()) == set(FILES)
-    listing = sledsim_cli("workloads").out
+    listing = sledsim_cli("list", "workloads").out
     assert all(name in listing for name in FILES)
-    assert set(json.loads(sledsim_cli("workloads", "--json").out)) == set(FILES)
-    shown = sledsim_cli("workloads", "snake-like").out
+    assert set(json.loads(sledsim_cli("list", "workloads", "--json").out)) == set(FILES)
+    shown = sledsim_cli("list", "workloads", "snake-like").out
     assert "a stand-in for snake" in shown
     assert "1.7 to 8.9" in shown
-    entry = json.loads(sledsim_cli("workloads", "snake-like", "--json").out)
+    entry = json.loads(sledsim_cli("list", "workloads", "snake-like", "--json").out)
     assert entry["requests"] == 77372
     assert (entry["measured_on"], entry["disks"], entry["assumptions"]) == ("hp_c2247a", 1, [])
-    shown = sledsim_cli("workloads", "cello-like").out
+    shown = sledsim_cli("list", "workloads", "cello-like").out
     assert "streams.3.arrival" in shown
     assert "466,560 requests a day" in shown
-    assert json.loads(sledsim_cli("workloads", "cello-like", "--json").out)["disks"] == 8
-    wrong = sledsim_cli("workloads", "snake")
+    assert json.loads(sledsim_cli("list", "workloads", "cello-like", "--json").out)["disks"] == 8
+    wrong = sledsim_cli("list", "workloads", "snake")
     assert wrong.status == 2
     assert 'did you mean "snake-like"?' in wrong.err
 
@@ -95,11 +95,11 @@ def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> 
 def test_a_workload_file_can_be_shown(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[values]\narrival = {kind = "poisson", rate_per_s = 5}\n')
-    assert "poisson" in sledsim_cli("workloads", str(path)).out
+    assert "poisson" in sledsim_cli("list", "workloads", str(path)).out
     path.write_text("[value]\n")
-    wrong = sledsim_cli("workloads", str(path))
+    wrong = sledsim_cli("list", "workloads", str(path))
     assert wrong.status == 2
     assert "mine.toml" in wrong.err
-    missing = sledsim_cli("workloads", str(tmp_path / "none.toml"))
+    missing = sledsim_cli("list", "workloads", str(tmp_path / "none.toml"))
     assert missing.status == 2
     assert "none.toml" in missing.err

@@ -141,8 +141,8 @@ def examples() -> Iterator[Case]:
         if keys.keys() & {"axes", "sample"}:
             store = "{out}/store"
             run = sledsim("sweep", "run", file, "--store", store, "--threads", "1", "--json")
-            table = sledsim("sweep", "table", store, "--json")
-            export = sledsim("sweep", "export", store, "--out", "{out}/runs.csv")
+            table = sledsim("sweep", "show", store, "--json")
+            export = sledsim("sweep", "show", store, "--out", "{out}/runs.csv")
             yield Case(f"sweep-{path.stem}", [run, table, export], drop=["store"])
         elif "objectives" in keys:
             search = sledsim("optimise", file, "--store", "{out}/store", "--threads", "1", "--json")
@@ -154,9 +154,8 @@ def examples() -> Iterator[Case]:
             ask += [["--figure", figure] for figure in drawn]
             yield Case(f"enclosure-{path.stem}", [sledsim("reliability", file, "--json", *more) for more in ask])
         else:
-            asked = [["--json", "--log", "{out}/log.csv"], [], ["--resolved"]]
-            runs = [sledsim("run", file, *more) for more in asked]
-            yield Case(path.stem, [*runs, sledsim("explain", file, "--json")])
+            runs = [sledsim("run", file, "--json", "--log", "{out}/log.csv"), sledsim("run", file)]
+            yield Case(path.stem, [*runs, *(sledsim("check", file, option) for option in ("--resolved", "--json"))])
             if path.stem in POWERED:
                 timeline = sledsim("run", file, "--timeline", "{out}/timeline.csv")
                 short = sledsim("power", file, "--json", "--set", "run.requests=2000")
@@ -167,11 +166,11 @@ def reference_cases() -> Iterator[Case]:
     """Yield what reads traces and drives of the reference data."""
     for folder in sorted((REFERENCE / "drives").glob("*")):
         for parameters in sorted(folder.glob("*.parv")):
-            imported = sledsim("import", "disksim", str(parameters))
+            imported = sledsim("import", str(parameters))
             checked = sledsim("validate-drive", str(parameters), str(parameters.with_suffix(".trace")), "--json")
             yield Case(f"drive-{parameters.stem}", [imported, [*imported, "--scenario"], checked])
     for trace in sorted((REFERENCE / "traces").glob("*")):
-        looked = sledsim("trace", "info", str(trace), "--json", "--skip-bad", "100")
+        looked = sledsim("trace", str(trace), "--json", "--skip-bad", "100")
         records = ["--json", "--records", "5000", "--fit", "scale", "--skip-bad", "100", "--log", "{out}/log.csv"]
         replay = sledsim("replay", str(trace), "--device", "atlas10k", *records)
         yield Case(f"trace-{trace.name}", [looked] if trace.suffix == ".lis" else [looked, replay])
@@ -182,17 +181,19 @@ def reference_cases() -> Iterator[Case]:
 
 def commands() -> Iterator[Case]:
     """Yield what prints numbers and runs no scenario of its own."""
-    yield Case("schedulers", [sledsim("schedulers", "--json"), sledsim("cache-policies", "--json")])
+    yield Case("schedulers", [sledsim("list", "schedulers", "--json"), sledsim("list", "cache-policies", "--json")])
     for name in [*random_scenarios.MEMS, *random_scenarios.DISKS, *random_scenarios.SIMPLE]:
-        asked = [sledsim("devices", name, "--json")]
+        asked = [sledsim("device", name, "--json")]
         if name not in random_scenarios.SIMPLE:
-            asked.append(sledsim("seek", name, "--json"))
+            asked.append(sledsim("device", name, "--seeks", "--json"))
         if name in random_scenarios.DISKS:
-            asked.append(sledsim("zones", name, "--json"))
+            asked.append(sledsim("device", name, "--zones", "--json"))
         yield Case(f"device-{name}", asked)
     for name in random_scenarios.STAND_INS:
-        yield Case(f"workload-{name}", [sledsim("workloads", name, "--json")])
-    yield Case("surface", [sledsim("seek", "g2", "--surface", "--json", "--seek-model", "decomposed")])
+        yield Case(f"workload-{name}", [sledsim("list", "workloads", name, "--json")])
+    yield Case(
+        "surface", [sledsim("device", "g2", "--seek-surface", "--json", "--set", "device.seek_model=decomposed")]
+    )
     relation = ["--fetches", "300", "--json"]
     yield Case("relation", [sledsim("relation", "--device", name, *relation) for name in ("g2", "uberdisk")])
     cost = ["--mems-size", "32 MiB", "--ratio", "1,3,10", "--set", "run.requests=3000", "--json"]
@@ -200,7 +201,7 @@ def commands() -> Iterator[Case]:
     short = ["--replications", "3", "--requests", "2000", "--json"]
     for role in ("sdf", "sptf", "equivalent"):
         repeated = short if role != "equivalent" else ["--json"]
-        yield Case(f"role-{role}", [sledsim(test, role, *repeated) for test in ("specificity", "merit")])
+        yield Case(f"role-{role}", [sledsim("role-test", test, role, *repeated) for test in ("specificity", "merit")])
     first, power = (str((DOCUMENTS / name).relative_to(ROOT)) for name in ("first.toml", "power.toml"))
     several = [first, power, "--json"]
     policies = sledsim("power", "--policies", power, "--json")
@@ -209,7 +210,7 @@ def commands() -> Iterator[Case]:
 
 def cases() -> list[Case]:
     """Return everything that is compared, what takes longest first."""
-    claims = Case("claims", [sledsim("reproduce", "--quick", "--json")])
+    claims = Case("claims", [sledsim("reproduce", "--json")])
     written = ["--json", "--log", "{out}/log.csv"]
     drawn = [
         Case(f"random-{number:03}", [sledsim("run", "-", *written)], json.dumps(random_scenarios.scenario(number)))

@@ -1,6 +1,6 @@
 """Write the drives of the catalogue from the parameter files that DiskSim 4.0 ships for its validation.
 
-The files are read by way of ``sledsim import disksim``.
+The files are read by way of ``sledsim import``.
 
     python tools/drive_catalogue.py FOLDER            write the drives, from FOLDER/NAME/NAME.parv
     python tools/drive_catalogue.py FOLDER --check    exit with 1 where a drive's file is out of date
@@ -176,7 +176,7 @@ def drive(folder: Path, name: str) -> Entry:
     """Return a drive from its parameter files."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / f"{name}.toml"
-        command = ["sledsim", "import", "disksim", str(folder / name / f"{name}.parv"), "--out", str(path)]
+        command = ["sledsim", "import", str(folder / name / f"{name}.parv"), "--out", str(path)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         values = tomllib.loads(path.read_text(encoding="utf-8"))["values"]
     facts = {

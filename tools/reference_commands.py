@@ -1,4 +1,4 @@
-"""What the command line says of itself, for the reference pages of the site: a page for each group of commands."""
+"""What the command line says of itself, for the reference pages of the site: a page for each panel of the help."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer.main
 
 from reference_pages import one_line, table
-from sledsim.cli.app import GROUPS, OTHERS, app
+from sledsim.cli.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,16 +17,12 @@ __all__ = ["command_pages"]
 
 
 def command_pages() -> dict[str, str]:
-    """Return a page for each group of commands."""
+    """Return a page for each panel of the help."""
     commands: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
-    named = {name for names in GROUPS.values() for name in names}
-    groups = {**GROUPS, OTHERS: tuple(name for name in commands if name not in named)}
-    pages = {}
-    for group, names in groups.items():
-        parts = [part for name in names if name in commands for part in _command(f"sledsim {name}", commands[name])]
-        if parts:
-            pages[group.lower().replace(" ", "-")] = "\n\n".join([f"# {group}", *parts, ""])
-    return pages
+    panels: dict[str, list[str]] = {}
+    for name, command in commands.items():
+        panels.setdefault(command.rich_help_panel, []).extend(_command(f"sledsim {name}", command))
+    return {panel.lower().replace(" ", "-"): "\n\n".join([f"# {panel}", *parts, ""]) for panel, parts in panels.items()}
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

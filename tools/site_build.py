@@ -1,6 +1,8 @@
 """Build the documentation's site: the pages of docs/, those made from the program, and the tutorials' outcomes.
 
-    python tools/site_build.py [FOLDER]      into out/site unless told otherwise: open FOLDER/index.html
+    python tools/site_build.py [FOLDER] [--no-claims]      into out/site unless told otherwise: open FOLDER/index.html
+
+The tables of the papers' claims come from a run of every claim, which takes minutes; --no-claims leaves them out.
 
 Nothing of it needs a network: fonts are the system's, and what draws charts lies beside the pages.
 """
@@ -8,6 +10,8 @@ Nothing of it needs a network: fonts are the system's, and what draws charts lie
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -34,29 +38,35 @@ LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:|mailto:|#)(?P<target>[^)#\s
 #: What a page says of itself that is a notebook, and the title of a page.
 NOTEBOOK = "file_format: mystnb"
 TITLE = re.compile(r"^# .+\n", re.MULTILINE)
+#: The link to a page's notebook.
+DOWNLOAD = re.compile(r"^\{download\}`[^`]+`\n", re.MULTILINE)
 
 
 def main() -> int:
     """Build the site."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "out" / "site")
-    folder = parser.parse_args().folder
-    build(folder)
+    parser.add_argument("--no-claims", action="store_true", help="leave out the tables of the papers' claims")
+    given = parser.parse_args()
+    folder = given.folder
+    build(folder, claims=not given.no_claims)
     print(folder / "index.html")
     return 0
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, *, claims: bool = True) -> None:
     """Build the site.
 
     Parameters
     ----------
     folder
         Gets the pages; what Sphinx keeps for the next time lies beside it.
+    claims
+        Whether to check the papers' claims for the tables on their page.
     """
     kept = folder.parent / f"{folder.name}-kept"
     sources = kept / "sources"
-    prepare(sources)
+    prepare(sources, claims_page(kept) if claims else None)
     command = [
         sys.executable,
         "-m",
@@ -76,6 +86,49 @@ def build(folder: Path) -> None:
         f"nb_execution_cache_path={kept / 'runs'}",
     ]
     subprocess.run([*command, str(sources), str(folder)], env=environment_of_pages(), check=True)
+    _finish_downloads(folder)
+
+
+def _finish_downloads(folder: Path) -> None:
+    """Give each notebook offered for download the outputs of its page, and its links as plain text.
+
+    Parameters
+    ----------
+    folder
+        The site; MyST-NB writes executed notebooks into ``jupyter_execute`` beside it.
+    """
+    executed = {path.name: path for path in (folder.parent / "jupyter_execute").rglob("*.ipynb")}
+    for download in (folder / "_downloads").glob("*/*.ipynb"):
+        notebook = json.loads(executed[download.name].read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = DOWNLOAD.sub("", "".join(cell["source"]))
+                # Other pages do not lie beside the downloaded file.
+                cell["source"] = LINK.sub(r"\g<text>", text)
+        download.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def claims_page(kept: Path) -> str:
+    """Return the page of claims with its tables, checking the claims if they may have changed since the last time.
+
+    Parameters
+    ----------
+    kept
+        Folder that keeps the page for the next time.
+    """
+    papers = ROOT / "papers"
+    read = [*(papers / "src").rglob("*.*"), *(papers / "tools").glob("*.py"), DOCS / "papers" / "claims.md"]
+    read += (ROOT / "python" / "sledsim").glob("_core*.so")
+    digest = hashlib.sha256()
+    for path in sorted(path for path in read if path.suffix != ".pyc"):
+        digest.update(path.read_bytes())
+    page = kept / f"claims-{digest.hexdigest()[:16]}.md"
+    if not page.exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        made = page.with_suffix(".new")
+        subprocess.run([sys.executable, str(papers / "tools" / "claims_page.py"), "--site", str(made)], check=True)
+        made.rename(page)
+    return page.read_text(encoding="utf-8")
 
 
 def environment_of_pages() -> dict[str, str]:
@@ -84,15 +137,19 @@ def environment_of_pages() -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "88", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
-def prepare(sources: Path) -> None:
+def prepare(sources: Path, claims: str | None = None) -> None:
     """Put together what Sphinx reads.
 
     Parameters
     ----------
     sources
         A folder for it; files that are as they should be are left alone, so that only what changed is built again.
+    claims
+        The page of claims with its tables; without them if not given.
     """
     pages = {path.relative_to(DOCS): path.read_bytes() for path in sorted(DOCS.rglob("*")) if path.is_file()}
+    if claims:
+        pages[Path("papers/claims.md")] = claims.encode()
     pages = {name: content for name, content in pages.items() if "__pycache__" not in name.parts}
     wanted = {name: content for name, content in pages.items() if name.suffix != ".md"}
     for name, content in pages.items():

@@ -19,7 +19,8 @@ fn main() -> io::Result<()> {
             println!("cargo:rerun-if-changed={}", file.display());
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let path = file.display().to_string();
-            writeln!(list, "({:?}, include_str!({path:?})),", format!("{kind}/{name}")).map_err(io::Error::other)?;
+            writeln!(list, "BuiltIn {{ path: {:?}, text: include_str!({path:?}) }},", format!("{kind}/{name}"))
+                .map_err(io::Error::other)?;
         }
     }
     list.push(']');

@@ -1,48 +1,29 @@
-"""What docs/reference/claims.md says of the papers' claims; tests/test_papers_verdicts.py holds it to what is found."""
+"""Recorded outcomes of the papers' claims, which tests compare with; `make claims` records them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import NamedTuple
 
-from conftest import ROOT
+import recorded
 from sledsim_papers.harness.registry import pictures
-
-PAGE = ROOT / "docs" / "reference" / "claims.md"
 
 
 class Row(NamedTuple):
-    """A row of the page's table of a paper: the cells."""
+    """A claim without the paper's name, its verdict and its figures as text."""
 
     claim: str
-    what: str
-    published: str
-    ours: str
-    time_optimal: str
     verdict: str
-    rests_on: str
-    how: str
-
-
-def tables(block: str) -> list[list[list[str]]]:
-    """Return the tables in what is computed of the page under a name: the rows of each below its header, in cells."""
-    text = PAGE.read_text(encoding="utf-8").partition(f"<!-- computed: {block} -->\n")[2].partition("<!-- end -->")[0]
-    found = [
-        [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines()]
-        for part in text.split("\n\n")
-        if part.startswith("|")
-    ]
-    return [rows[2:] for rows in found]
+    ours: str
 
 
 def documented(paper: str) -> list[Row]:
-    """Return the rows of a paper's table, those of claims that are not done too."""
-    [rows] = tables(paper)
-    return [Row(*cells) for cells in rows]
+    """Return the recorded outcomes of a quick run for a paper's claims."""
+    return [Row(each.name.partition(".")[2], each.verdict, each.text) for each in recorded.read("quick").of(paper)]
 
 
 def verdicts(paper: str) -> Counter[str]:
-    """Return how many rows of a paper's table have which verdict."""
+    """Return how many claims of a paper have which verdict."""
     return Counter(row.verdict for row in documented(paper))
 
 

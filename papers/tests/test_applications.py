@@ -15,7 +15,7 @@ from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.settings import Settings
 from sledsim_papers.harness.study import NO_MACHINES, MissingRunsError, Study
 from sledsim_papers.schlosser2000 import application_claims, applications
-from sledsim_papers.schlosser2000.application_replays import single_changes, spent_on_turns
+from sledsim_papers.schlosser2000.application_claims import single_changes, spent_on_turns
 from sledsim_papers.schlosser2000.applications import APPLICATIONS, DISKS, SLEDS, Run, Runs, all_runs, found, make
 from test_schlosser2000 import APPLICATION_CLAIMS
 

@@ -31,9 +31,8 @@ EXTRAS = ("altair", "jinja2", "vl_convert", "pandas", "polars", "pyarrow", "scip
 
 
 def test_the_command_is_an_entry_point_of_this_distribution() -> None:
-    [found] = [each for each in entry_points(group="sledsim.commands") if each.name == "reproduce"]
-    assert found.dist is not None
-    assert found.dist.name == "sledsim-papers"
+    found = [each for each in entry_points(group="sledsim.commands") if each.name == "reproduce"]
+    assert "sledsim-papers" in {each.dist.name for each in found if each.dist}
 
 
 def test_claims_need_no_extra_of_sledsim(

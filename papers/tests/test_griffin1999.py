@@ -9,8 +9,8 @@ import pytest
 from documented_claims import verdicts, wheres
 from sledsim.show.tables import Table
 from sledsim_papers.griffin1999.traces import cello_schedulers
+from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiments, pictures
 
 if TYPE_CHECKING:

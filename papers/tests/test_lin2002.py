@@ -9,7 +9,7 @@ import pytest
 from conftest import reference
 from documented_claims import verdicts, wheres
 from sledsim.show.tables import Table
-from sledsim_papers.harness.ledger import claims, figures_of
+from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.lin2002.workload import saved
 

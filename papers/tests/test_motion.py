@@ -9,8 +9,8 @@ import pytest
 
 from conftest import SCENARIO
 from sledsim.scenario import resolve
+from sledsim_papers.harness.claim import PAPERS, motion
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import PAPERS, motion
 from sledsim_papers.harness.motion import TIME_OPTIMAL, Motion, device_moving, moving
 from sledsim_papers.harness.registry import experiments
 from sledsim_papers.harness.reproduction import reproduce

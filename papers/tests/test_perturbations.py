@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.claim import PAPERS, claims
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.ledger import PAPERS, claims
 from sledsim_papers.harness.overview import tables
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.perturbations import Perturbation, perturbations
@@ -16,7 +16,7 @@ from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.verdicts import verdicts
 
-#: Claims that keep their verdict under the change that contradicts them; docs/reference/claims.md lists them.
+#: Claims that keep their verdict under their perturbation; docs/papers/claims.md says why.
 INSENSITIVE = {
     "hong2006.hplajw-mcd",
     "schlosser2000.bit-size-bandwidth",

@@ -19,9 +19,9 @@ from sledsim.show.style import altair_library, styled, values
 from sledsim.show.tables import Table
 from sledsim.workloads import workload_entry
 from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.claim import VERDICTS
 from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.ledger import VERDICTS
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import reproduce
@@ -155,8 +155,8 @@ def test_what_claims_rest_on_can_be_chosen(report: tuple[Reproduction, Path]) ->
 
 def test_the_states_of_a_claim_are_explained_in_a_paragraph(report: tuple[Reproduction, Path]) -> None:
     text = words_of(report[1] / "index.html")
-    assert "Of the 1 claims reproduced 0 simulate a workload" in text
-    states = text.partition("one of six states")[2].partition("Figures and tables")[0]
+    assert "Of the 1 reproduced claims 0 simulate a workload" in text
+    states = text.partition("of these states")[2].partition("Figures and tables")[0]
     places = [states.index(state) for state in (*VERDICTS, "Failed")]
     assert places == sorted(places)
 

@@ -15,8 +15,8 @@ import pytest
 from conftest import SCENARIO
 from sledsim import SledsimError, __version__
 from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.claim import Claim, claims
 from sledsim_papers.harness.finding import ALL_THE_SAME, COMPUTED, Finding, Ours, Probe, order, trend
-from sledsim_papers.harness.ledger import Claim, claims
 from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
@@ -272,9 +272,7 @@ def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
     monkeypatch.setenv("SLEDSIM_REFERENCE", str(tmp_path))
     found = sledsim_cli("reproduce", "griffin1999.settle-time")
     assert found.status == 0
-    reason = (
-        "the trace hplajw is not at hand: set SLEDSIM_REFERENCE to a folder that holds traces/hplajw-1992-1week.srt"
-    )
+    reason = "the trace hplajw is missing: set SLEDSIM_REFERENCE to a folder that holds traces/hplajw-1992-1week.srt"
     assert f"griffin1999.settle-time  {reason}" in found.out
 
 
@@ -285,7 +283,6 @@ def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
         (["grifin1999"], "there is no claim grifin1999; did you mean griffin1999?"),
         (["settle-time"], "did you mean griffin1999.settle-time?"),
         (["@"], "there is no claim @ (papers are griffin1999, schlosser2000"),
-        (["--quick", "--full"], "not both --quick and --full"),
     ],
 )
 def test_what_is_wrong_is_said(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:

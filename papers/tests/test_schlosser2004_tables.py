@@ -7,7 +7,7 @@ import pytest
 from sledsim.show.tables import Table
 from sledsim_papers.harness import Study, claims, experiments, pictures
 
-# What docs/reference/claims.md has, with the digits that it has.
+# The recorded figures, with three decimals.
 FIGURES = {
     "table-normal-layout": 4.000,
     "table-mems-layout": 1.004,

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-#: Statement of a bit of `g2`, nm.
+#: Side of a bit of `g2`, nm.
 CATALOGUE_NM = 40.0
 SPRINGS = "schlosser2000.spring-turnaround"
-HOW_TO, CLAIMS = "how-to/reproduce.md", "reference/claims.md"
+HOW_TO, CLAIMS = "how-to/reproduce.md", "papers/claims.md"
 MIXED = {"kind": "mirror", "members": ["g2", {"device": {"name": "g3", "bit_nm": 40}}, {"device": "cheetah73"}]}
 
 
@@ -184,7 +184,7 @@ def test_an_experiment_that_fails_with_a_setting_says_so(
     monkeypatch.setenv("SLEDSIM_REFERENCE", "/nowhere")
     found = sledsim_cli("reproduce", "griffin1999.seek-max", "--set", "device.bit_nm=50")
     assert found.status == 0
-    assert found.out.count("the trace hplajw is not at hand") == 2
+    assert found.out.count("the trace hplajw is missing") == 2
 
 
 def test_progress_goes_over_both() -> None:

@@ -1,4 +1,4 @@
-"""Every claim of the papers has its verdict, what differs has its evidence, and the documents say what was found."""
+"""Every claim has its recorded verdict, and every difference has a cause and evidence."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import claims_page
+import recorded
 from conftest import REFERENCE, reference
 from documented_claims import documented
 from sledsim.cli.app import app
 from sledsim.scenario import resolve
 from sledsim_papers.harness import reproduction
-from sledsim_papers.harness.ledger import HARDLY_MOVES, PAPERS, claims, motion
+from sledsim_papers.harness.claim import HARDLY_MOVES, PAPERS, claims, motion
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.stand_ins import stand_ins
@@ -27,8 +28,8 @@ from test_report import WIDTHS, check_drawn, check_page
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sledsim_papers.harness.claim import Claim
     from sledsim_papers.harness.finding import Ours
-    from sledsim_papers.harness.ledger import Claim
     from sledsim_papers.harness.reproduction import Reproduction
 
 
@@ -59,7 +60,7 @@ def as_readme_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproducti
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
+def test_every_claim_has_an_experiment_and_a_recorded_outcome(paper: str) -> None:
     assert {name for name in experiments() if name.startswith(f"{paper}.")} == set(claims(paper))
     assert {f"{paper}.{row.claim}" for row in documented(paper)} == set(claims(paper))
     assert not [row.claim for row in documented(paper) if row.verdict == "not done"]
@@ -199,23 +200,22 @@ def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]
 
 
 @pytest.mark.slow
-def test_the_page_of_claims_has_the_rows_that_were_found(quick_run: tuple[Reproduction, Path]) -> None:
-    written = claims_page.PAGE.read_text(encoding="utf-8")
-    for paper in quick_run[0].papers():
-        assert claims_page.claims_table(quick_run[0], paper) in written, "run make claims"
+def test_the_outcomes_are_those_recorded(quick_run: tuple[Reproduction, Path]) -> None:
+    found = claims_page.record_of(quick_run[0])
+    assert [(each.name, each.verdict, each.text) for each in found.claims] == [
+        (each.name, each.verdict, each.text) for each in recorded.read("quick").claims
+    ], "run `make claims`"
 
 
 @pytest.mark.slow
-def test_the_page_of_claims_says_what_was_found(
-    quick_run: tuple[Reproduction, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What its notes say is run again.
+def test_the_page_of_claims_is_filled(quick_run: tuple[Reproduction, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    # The notes make further runs.
     monkeypatch.setenv("SLEDSIM_REFERENCE", str(REFERENCE))
-    written = claims_page.PAGE.read_text(encoding="utf-8").splitlines()
-    found = claims_page.page(quick_run[0]).splitlines()
-    differing = [(line, other) for line, other in zip(written, found, strict=False) if line != other]
-    assert not differing, "run make claims"
-    assert len(written) == len(found)
+    page = claims_page.with_tables(claims_page.ALL.read_text(encoding="utf-8"), quick_run[0])
+    assert "<!-- computed" not in page
+    assert "*Not done:*" not in page
+    for paper in quick_run[0].papers():
+        assert claims_page.claims_table(quick_run[0], paper) in page
 
 
 @pytest.mark.slow

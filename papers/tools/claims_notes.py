@@ -1,4 +1,4 @@
-"""The paragraphs beside the tables of docs/reference/claims.md: every figure in them is computed.
+"""The paragraphs beside the tables of claims on the site: every figure in them is computed.
 
 Most are figures and probes of the claims that were checked; the others are arithmetic of what a paper prints, and a
 few runs that cost next to nothing.
@@ -10,13 +10,13 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from sledsim_papers.griffin1999.workload import DEVICE
-from sledsim_papers.harness.ledger import motion
+from sledsim_papers.harness.claim import motion
+from sledsim_papers.hong2006.hierarchies import TWICE
 from sledsim_papers.hong2006.systems import LABELS, LOADS, responses, systems
-from sledsim_papers.hong2006.transactions import TWICE
 from sledsim_papers.lin2002.contradictions import MOVING_W, START_S, STOPPED_W
 from sledsim_papers.lin2002.experiments import table_1
 from sledsim_papers.lin2002.figures import PUBLISHED_J
-from sledsim_papers.lin2002.snake_column import COLUMN, DAY_S, FASTER, LASTS_S, REQUESTS
+from sledsim_papers.lin2002.snake import COLUMN, DAY_S, FASTER, LASTS_S, REQUESTS
 from sledsim_papers.lin2002.workload import TENFOLD, day, joules
 from sledsim_papers.schlosser2000.energy import ACCESS_W, APPLICATIONS, INACTIVE_W, SLED_W, run_s
 
@@ -27,20 +27,24 @@ if TYPE_CHECKING:
     from sledsim_papers.harness.reproduction import Reproduction
     from sledsim_papers.harness.study import Study
 
-__all__ = ["NOTES", "Found"]
+__all__ = ["NOTES", "Found", "NotDoneError"]
 
 WIDTH = 120
 
 
+class NotDoneError(Exception):
+    """A claim that a paragraph needs is not done."""
+
+
 class Found:
-    """What was found for claims, by their names.
+    """Findings for claims, by their names.
 
     Parameters
     ----------
     reproduction
-        What came of all claims of a paper, or of all.
+        The outcomes of the claims.
     study
-        Makes the runs that no claim has.
+        Makes further runs.
     """
 
     def __init__(self, reproduction: Reproduction, study: Study) -> None:
@@ -48,10 +52,10 @@ class Found:
         self.study = study
 
     def of(self, name: str) -> Finding:
-        """Return what was found for a claim."""
+        """Return the finding for a claim."""
         finding = self._answers[name].finding
         if finding is None:
-            raise SystemExit(f"{name} is not done: {self._answers[name].reason}")
+            raise NotDoneError(f"{name}: {self._answers[name].reason}")
         return finding
 
     def ours(self, name: str) -> float:
@@ -59,12 +63,12 @@ class Found:
         return float(self.of(name).ours)  # type: ignore[arg-type]
 
     def probe(self, name: str, begins: str) -> Any:
-        """Return the figure of a probe, by how what it changes begins."""
+        """Return the figure of the probe whose change begins with these words."""
         [probe] = [each for each in self.of(name).probes if each.change.startswith(begins)]
         return probe.ours
 
     def row(self, name: str, key: str, value: str) -> Mapping[str, Any]:
-        """Return the row behind a claim that has a value."""
+        """Return the row of a claim's curve that has this value."""
         [row] = [each for each in self.of(name).curve if each[key] == value]
         return row
 
@@ -311,12 +315,12 @@ def hong2006(found: Found) -> str:
     return "\n\n".join([controller, buffer, listed, below])
 
 
-#: The paragraphs by the names of their places on the page, with the paper whose claims they need.
-NOTES: Mapping[str, tuple[str, Callable[[Found], str]]] = {
-    "note_griffin1999": ("griffin1999", griffin1999),
-    "note_cache": ("schlosser2000", cache_of_disks),
-    "note_table_4": ("schlosser2000", table_4),
-    "note_lin2002": ("lin2002", lin2002),
-    "note_hong2006": ("hong2006", hong2006),
-    "note_tpcd": ("hong2006", tpcd_by_seed),
+#: The paragraphs by the names of their places on the page.
+NOTES: Mapping[str, Callable[[Found], str]] = {
+    "note_griffin1999": griffin1999,
+    "note_cache": cache_of_disks,
+    "note_table_4": table_4,
+    "note_lin2002": lin2002,
+    "note_hong2006": hong2006,
+    "note_tpcd": tpcd_by_seed,
 }

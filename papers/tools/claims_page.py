@@ -1,15 +1,13 @@
-"""Write the tables of docs/reference/claims.md: what papers claim, and what a quick run finds.
+"""Write the pages of the papers' claims.
 
-The page keeps its prose; what stands between ``<!-- computed: NAME -->`` and ``<!-- end -->`` is replaced.
+    python papers/tools/claims_page.py             check every claim (minutes), record the outcomes in
+                                                   papers/records/quick.json and refresh docs/papers
+    python papers/tools/claims_page.py --full FILE record the outcomes of a full run from its verdicts.json
+    python papers/tools/claims_page.py --site FILE check and perturb every claim (minutes), and write to a file
+                                                   docs/papers/claims.md with all tables; ``make docs`` does this
 
-    python tools/claims_page.py            run every claim, write the page; minutes
-    python tools/claims_page.py --seeds 5  write the table of verdicts by seed too, else it stays; ten minutes or more
-    python tools/claims_page.py --full verdicts.json
-                                           take what a full run found from its report, which else stays
-    python tools/claims_page.py --check    exit with 1 where the page is out of date
-
-It needs the reference data in the folder that SLEDSIM_REFERENCE names, and takes the application runs that
-are recorded, so that the page is the same wherever it is made: where some were made here, it refuses and names them.
+Traces are read from the folder named by SLEDSIM_REFERENCE. Runs on whole machines are the recorded ones; the first
+form stops if others were made here, because its output must not depend on the machine.
 """
 
 from __future__ import annotations
@@ -21,15 +19,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import full_run
-from claims_notes import NOTES, Found
-from sledsim.show.progress import ProgressBar
+import recorded
+from claims_notes import NOTES, Found, NotDoneError
+from recorded import Record
+from sledsim.show import ProgressBar
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
+from sledsim_papers.harness.claim import PAPERS, VERDICTS, claims, figures_of, motion, title
 from sledsim_papers.harness.contradictions import contradictions
-from sledsim_papers.harness.ledger import PAPERS, VERDICTS, figures_of, motion, title
-from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
 from sledsim_papers.harness.study import Study
+from sledsim_papers.harness.verdicts import verdicts
 from sledsim_papers.harness.wording import command_text, ours_text, published_text, rests_text, time_optimal_text
 from sledsim_papers.schlosser2000 import applications
 from sledsim_papers.schlosser2000.application_claims import robust_orders
@@ -37,12 +36,20 @@ from sledsim_papers.schlosser2000.application_claims import robust_orders
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from full_run import FullAnswer, FullRun
+    from recorded import Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "claims.md"
-#: What of a figure's larger value is far.
+PAGES = Path(__file__).parents[2] / "docs" / "papers"
+#: The page that has all tables on the site.
+ALL = PAGES / "claims.md"
+#: Relative difference from which the figures of a quick and a full run are listed.
 FAR = 0.1
-BLOCK = re.compile(r"(?P<open><!-- computed: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+#: A figure that is a mean over fewer seeds is listed.
+ENOUGH_SEEDS = len(SEEDS)
+#: Where a page has a table from the record, and where the site has a block that is computed.
+FROM_RECORD = re.compile(
+    r"(?P<open><!-- (?P<kind>verdicts|claims): (?P<names>[^>]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL
+)
+COMPUTED = re.compile(r"<!-- computed: (?P<name>\w+) -->\n")
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -52,25 +59,56 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
-def totals(found: Reproduction) -> str:
-    """Return how many claims have which verdict."""
-    papers: list[tuple[str, str | None]] = [(f"[{paper}](#{paper})", paper) for paper in found.papers()]
-    rows = [[label, *counts_row(found, paper)] for label, paper in [*papers, ("in total", None)]]
-    return table(["paper", *COUNTED], rows)
+def with_record(text: str, run: Record) -> str:
+    """Return a page with its tables from a record.
+
+    Parameters
+    ----------
+    text
+        The page. ``<!-- verdicts: PAPER ... -->`` has the counts of verdicts of these papers, and
+        ``<!-- claims: PAPER.CLAIM ... -->`` the outcomes of these claims.
+    run
+        The outcomes.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        names = match["names"].split()
+        made = verdict_counts(run, names) if match["kind"] == "verdicts" else outcomes(run, names)
+        return f"{match['open']}{made}\n{match['close']}"
+
+    return FROM_RECORD.sub(filled, text)
 
 
-def not_done(found: Reproduction) -> str:
-    """Return the names of the claims that are not done, by paper and by what they wait for."""
-    waiting: dict[tuple[str, str], list[str]] = {}
-    for each in found.answers:
-        if each.verdict == "not done":
-            waiting.setdefault((each.claim.paper, each.reason), []).append(f"`{each.claim.id}`")
-    lines = [f"- {paper}, {reason} ({len(ids)}): {', '.join(ids)}" for (paper, reason), ids in waiting.items()]
-    return "\n".join(lines) or "None."
+def verdict_counts(run: Record, papers: list[str]) -> str:
+    """Return how many claims of papers have which verdict."""
+    rows = [count_row(f"[{paper}]({paper}.md)", run.of(paper)) for paper in papers]
+    if len(papers) > 1:
+        rows.append(count_row("total", run.claims))
+    return table(["paper", *VERDICTS, "claims"], rows)
+
+
+def count_row(label: str, found: tuple[Outcome, ...]) -> list[str]:
+    """Return a label, how many outcomes have each verdict, and their number."""
+    count = Counter(each.verdict for each in found)
+    return [label, *(str(count[each]) for each in VERDICTS), str(len(found))]
+
+
+def outcomes(run: Record, names: list[str]) -> str:
+    """Return what the paper says and what was found for claims."""
+    found = {each.name: each for each in run.claims}
+    rows = []
+    for claim, each in ((claims()[name], found[name]) for name in names):
+        rows.append([f"{sentence(claim.what)} ({claim.where})", published_text(claim), each.text, each.verdict])
+    return table(["claim", "paper", "Sledsim", "verdict"], rows)
+
+
+def sentence(what: str) -> str:
+    """Return what a claim says with a capital and without a full stop."""
+    return f"{what[:1].upper()}{what[1:].rstrip('.')}"
 
 
 def reasons(answer: Answer) -> Iterator[str]:
-    """Yield how a claim was checked, or why it differs or was not."""
+    """Yield sentences on how a claim was checked and why it differs, or why it was not done."""
     finding = answer.finding
     if finding is None:
         yield answer.reason
@@ -87,30 +125,36 @@ def reasons(answer: Answer) -> Iterator[str]:
         yield f"*Probes:* {'; '.join(probes)}"
 
 
-def sentences(texts: Iterable[str]) -> str:
-    """Join texts as sentences."""
-    return " ".join(text if text.endswith((".", "?")) else f"{text}." for text in texts if text)
-
-
 def row(answer: Answer) -> list[str]:
     """Return the row of a claim."""
     claim, finding = answer.claim, answer.finding
     ours = ours_text(finding.ours, finding) if finding else "–"
-    how = f"{sentences(reasons(answer))} *Again:* `{command_text(claim)}`"
-    what = f"{claim.what[:1].upper()}{claim.what[1:].rstrip('.')} ({claim.where})."
+    texts = [text if text.endswith((".", "?")) else f"{text}." for text in reasons(answer) if text]
+    how = " ".join([*texts, f"*Again:* `{command_text(claim)}`"])
     beside = time_optimal_text(answer.time_optimal, finding)
+    what = f"{sentence(claim.what)} ({claim.where})."
     return [claim.id, what, published_text(claim), ours, beside, answer.verdict, rests_text(claim), how]
 
 
 def claims_table(found: Reproduction, paper: str) -> str:
     """Return the claims of a paper, with its title above."""
     answers = [answer for answer in found.answers if answer.claim.paper == paper]
-    header = ["claim", "what", "published", "ours", "time-optimal", "verdict", "rests on", "how, or why it differs"]
-    return f"{title(paper)}\n\nSleds move by the model *{motion(paper)}*.\n\n{table(header, map(row, answers))}"
+    header = ["claim", "what", "paper", "Sledsim", "time-optimal", "verdict", "rests on", "how, or why it differs"]
+    return f"{title(paper)}. Sleds move by the model *{motion(paper)}*.\n\n{table(header, map(row, answers))}"
+
+
+def not_done(found: Reproduction) -> str:
+    """Return the names of the claims that are not done, by paper and reason."""
+    waiting: dict[tuple[str, str], list[str]] = {}
+    for each in found.answers:
+        if each.verdict == "not done":
+            waiting.setdefault((each.claim.paper, each.reason), []).append(f"`{each.claim.id}`")
+    lines = [f"- {paper}, {reason} ({len(ids)}): {', '.join(ids)}" for (paper, reason), ids in waiting.items()]
+    return "\n".join(lines) or "Every claim is done."
 
 
 def perturbed(found: Reproduction) -> str:
-    """Return what becomes of claims under the changes that contradict them, those that keep their verdict first."""
+    """Return the outcomes of claims with their perturbations, those that keep their verdict first."""
     done = sorted((answer for answer in found.answers if answer.perturbed), key=lambda answer: not answer.insensitive)
     rows = [
         [
@@ -123,154 +167,136 @@ def perturbed(found: Reproduction) -> str:
         for answer in done
         if (each := answer.perturbed) and answer.finding
     ]
-    insensitive = sum(answer.insensitive for answer in done)
-    said = f"{len(done)} claims, of which {insensitive} keep their verdict."
-    return f"{said}\n\n{table(['claim', 'with', 'ours', 'ours then', 'verdict'], rows)}"
+    kept = sum(answer.insensitive for answer in done)
+    header = ["claim", "with", "Sledsim", "perturbed", "verdict"]
+    return f"{len(done)} claims, of which {kept} keep their verdict.\n\n{table(header, rows)}"
 
 
-def both_sides() -> str:
-    """Return what papers that are at odds with themselves say in several places, and the arithmetic of each."""
+def contradicting() -> str:
+    """Return the statements of papers that contradict each other."""
     rows = [
-        [name if side is sides[0] else "", side.where, side.arithmetic, side.text]
-        for name, sides in contradictions().items()
-        for side in sides
+        [name if each is statements[0] else "", each.where, each.arithmetic, each.text]
+        for name, statements in contradictions().items()
+        for each in statements
     ]
-    return table(["claim", "where", "arithmetic", "makes"], rows)
+    return table(["claim", "where", "arithmetic", "figure"], rows)
 
 
 def robust() -> str:
-    """Return the orders of applications on other machines than the paper's."""
+    """Return the orders of devices for applications on other machines than the paper's."""
     return table(["application", "machine", "run time, ms, from the quickest", "against the paper's"], robust_orders())
 
 
-def by_seed(found: Reproduction) -> str:
-    """Return the verdicts that depend on the seed, and how many do not."""
-    tried = [answer for answer in found.answers if answer.by_seed]
-    seeds = max(len(answer.by_seed) for answer in tried)
-    unstable = [answer for answer in tried if answer.unstable]
-    rows = [[answer.claim.name, ", ".join(answer.by_seed)] for answer in unstable]
-    same = len(tried) - len(unstable)
-    said = f"{len(tried)} claims with {seeds} seeds each: the verdict of {same} is the same under all of them."
-    return f"{said}\n\n{table(['claim', 'seed by seed'], rows)}" if rows else said
-
-
 def seeds(found: Reproduction) -> str:
-    """Return how many claims rest on runs with several seeds, their probes too, and which do not."""
+    """Return how many claims rest on runs with several seeds, and a table of the others."""
     random = [answer for answer in found.answers if answer.seeds or answer.probe_seeds]
-    fewer = [answer for answer in random if min(answer.seeds or MANY, answer.probe_seeds or MANY) < MANY]
-    said = f"Of {len(found.answers)} claims {len(random)} rest on runs in which something is drawn at random"
+    fewer = [
+        each for each in random if min(each.seeds or ENOUGH_SEEDS, each.probe_seeds or ENOUGH_SEEDS) < ENOUGH_SEEDS
+    ]
+    said = f"Of {len(found.answers)} claims {len(random)} rest on random numbers, {len(random) - len(fewer)} of them on"
+    said += f" runs with {SEEDS_SAID} or more."
     if not fewer:
-        return f"{said}: these are made with {SEEDS_SAID} or more, those of probes too."
-    said += f". Those of {len(random) - len(fewer)} are made with {SEEDS_SAID} or more, those of their probes too."
+        return said
     rows = [[each.claim.name, *(str(count or "–") for count in (each.seeds, each.probe_seeds))] for each in fewer]
-    header = ["claim", "seeds of its figure", "seeds of its probes alone"]
-    return f"{said} The others cost too much:\n\n{table(header, rows)}"
+    return f"{said}\n\n{table(['claim', 'seeds of its figure', 'seeds of its probes alone'], rows)}"
 
 
-#: A figure that is a mean over fewer seeds is told of.
-MANY = len(SEEDS)
-
-
-def full(found: Reproduction, run: FullRun) -> str:
-    """Return how many claims have which verdict in a full run, and what differs from a quick one."""
-    pairs = list(zip(found.answers, run.claims, strict=True))
-    kinds = {
-        "quick": Counter(quick.verdict for quick, _ in pairs),
-        "full": Counter(other.verdict for _, other in pairs),
-    }
-    counts = [[kind, *(str(count[each]) for each in VERDICTS), str(len(pairs))] for kind, count in kinds.items()]
-    others = [(quick, other) for quick, other in pairs if quick.verdict != other.verdict]
-    moved = [(quick, other) for quick, other in pairs if quick.verdict == other.verdict and far_apart(quick, other)]
+def full(quick: Record, other: Record) -> str:
+    """Return how the outcomes of a full run differ from those of a quick one."""
+    pairs = list(zip(quick.claims, other.claims, strict=True))
+    counts = [count_row(each.mode, each.claims) for each in (quick, other)]
+    changed = [pair for pair in pairs if pair[0].verdict != pair[1].verdict]
+    moved = [pair for pair in pairs if pair not in changed and far_apart(*pair)]
     parts = [
-        f"Sledsim {run.sledsim}, {len(pairs)} claims: "
-        f"the verdict of {len(pairs) - len(others)} is the same in a quick run and in a full one.",
+        f"Sledsim {other.sledsim}, {len(pairs)} claims: the verdict of {len(pairs) - len(changed)} is the same.",
         table(["run", *VERDICTS, "claims"], counts),
     ]
-    header = ["claim", "published", "quick", "verdict", "full", "verdict"]
-    for says, listed in (("", others), (f"A figure of {len(moved)} more moves by over {100 * FAR:g} %:", moved)):
+    header = ["claim", "paper", "quick", "verdict", "full", "verdict"]
+    for heading, listed in (("", changed), (f"{len(moved)} other figures move by over {100 * FAR:g} %:", moved)):
         if listed:
-            parts += [*([says] if says else []), table(header, [full_row(*pair) for pair in listed])]
+            rows = [[a.name, published_text(claims()[a.name]), a.text, a.verdict, b.text, b.verdict] for a, b in listed]
+            parts += [*([heading] if heading else []), table(header, rows)]
     return "\n\n".join(parts)
 
 
-def full_row(quick: Answer, other: FullAnswer) -> list[str]:
-    """Return what a quick run and a full one find of a claim."""
-    ours = ours_text(quick.finding.ours, quick.finding) if quick.finding else "–"
-    return [quick.claim.name, published_text(quick.claim), ours, quick.verdict, other.text, other.verdict]
-
-
-def far_apart(quick: Answer, other: FullAnswer) -> bool:
-    """Whether a figure of a full run is far from that of a quick one."""
-    before, after = figures_of(quick.finding.ours) if quick.finding else None, figures_of(other.ours)
+def far_apart(quick: Outcome, other: Outcome) -> bool:
+    """Return true if a figure of a full run is far from that of a quick one."""
+    before, after = figures_of(quick.ours), figures_of(other.ours)
     if before is None or after is None:
         return False
     return any(abs(a - b) > FAR * max(abs(a), abs(b)) for a, b in zip(before, after, strict=True))
 
 
-def notes(found: Reproduction) -> dict[str, str]:
-    """Return the paragraphs beside the tables, for the papers that were gone through."""
+def notes(found: Reproduction) -> Iterator[tuple[str, str]]:
+    """Yield the paragraphs beside the tables; those of claims that are not done say why."""
     with Study() as study:
         data = Found(found, study)
-        return {name: make(data) for name, (paper, make) in NOTES.items() if paper in found.papers()}
+        for name, make in NOTES.items():
+            try:
+                yield name, make(data)
+            except NotDoneError as error:
+                yield name, f"*Not done:* {error}"
 
 
-def page(found: Reproduction, run: FullRun | None = None) -> str:
-    """Return the page with what was found, and what a full run did: what is recorded of one, if none is given."""
+def with_tables(text: str, found: Reproduction) -> str:
+    """Return the page of all claims with every table.
+
+    Parameters
+    ----------
+    text
+        The page.
+    found
+        The outcomes of all claims, with perturbations and time-optimal motion.
+    """
     blocks = {
-        "totals": totals(found),
         "not_done": not_done(found),
-        "contradictions": both_sides(),
-        # Where nothing was contradicted, what became of it before stays.
-        **({"perturbed": perturbed(found)} if any(answer.perturbed for answer in found.answers) else {}),
-        **({"by_seed": by_seed(found)} if any(answer.by_seed for answer in found.answers) else {}),
-        **({"full": full(found, run or full_run.read())} if found.papers() == [*PAPERS] else {}),
-        **({"robust": robust()} if "schlosser2000" in found.papers() else {}),
-        **({"seeds": seeds(found)} if found.papers() == [*PAPERS] else {}),
-        **{paper: claims_table(found, paper) for paper in found.papers()},
-        **notes(found),
+        "contradictions": contradicting(),
+        "perturbed": perturbed(found),
+        "full": full(record_of(found), recorded.read("full")),
+        "robust": robust(),
+        "seeds": seeds(found),
+        **{paper: claims_table(found, paper) for paper in PAPERS},
+        **dict(notes(found)),
     }
-    text = PAGE.read_text(encoding="utf-8")
-    missing = set(blocks) - {match["name"] for match in BLOCK.finditer(text)}
-    if missing:
-        raise SystemExit(f"{PAGE} has no place for {', '.join(sorted(missing))}")
+    return COMPUTED.sub(lambda match: f"{blocks[match['name']]}\n", text)
 
-    def written(match: re.Match[str]) -> str:
-        return f"{match['open']}{blocks[name]}\n{match['close']}" if (name := match["name"]) in blocks else match[0]
 
-    return BLOCK.sub(written, text)
+def record_of(found: Reproduction) -> Record:
+    """Return the record of what was found."""
+    return Record.model_validate(verdicts(found))
+
+
+def check_all(*, perturb: bool) -> Reproduction:
+    """Check every claim with small samples; this takes minutes."""
+    with ProgressBar("reproducing", "claims") as progress:
+        return reproduce(time_optimal=perturb, perturb=perturb, progress=progress)
+
+
+def refresh() -> None:
+    """Check every claim, write the record and refresh the pages."""
+    if applications.are_made_here():
+        raise SystemExit(f"{applications.folder()} has runs made here; the record is made from the recorded ones")
+    found = check_all(perturb=False)
+    missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
+    if missing or not found.complete:
+        raise SystemExit("\n".join(["not every claim could be checked:", *missing]))
+    recorded.write(record_of(found))
+    for path in sorted(PAGES.glob("*.md")):
+        path.write_text(with_record(path.read_text(encoding="utf-8"), recorded.read("quick")), encoding="utf-8")
 
 
 def main() -> int:
-    """Write or check the page."""
-    parser = argparse.ArgumentParser(description="Write docs/reference/claims.md from a quick run of all claims.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
-    parser.add_argument("--seeds", type=int, default=1, help="tell which verdicts depend on the seed, of so many")
-    parser.add_argument(
-        "--full",
-        type=Path,
-        default=full_run.RECORD,
-        metavar="FILE",
-        help="record what a full run found, of which this is the verdicts.json",
-    )
+    """Write what is asked for."""
+    parser = argparse.ArgumentParser(description="Record the outcomes of the papers' claims and refresh their pages.")
+    parser.add_argument("--full", type=Path, metavar="FILE", help="record a full run from its verdicts.json")
+    parser.add_argument("--site", type=Path, metavar="FILE", help="write the page with all tables to FILE")
     given = parser.parse_args()
-    check = given.check
-    if applications.are_made_here():
-        print(f"{applications.folder()} has runs made here, and the page shows those recorded", file=sys.stderr)
-        return 1
-    run = full_run.read(given.full)
-    with ProgressBar("reproducing", "claims") as progress:
-        found = reproduce(time_optimal=True, perturb=True, seeds=given.seeds, progress=progress)
-    missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
-    if missing or not found.complete:
-        print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)
-        return 1
-    text = page(found, run)
-    if not check:
-        full_run.record(run)
-        PAGE.write_text(text, encoding="utf-8")
-    elif PAGE.read_text(encoding="utf-8") != text:
-        print(f"{PAGE} is out of date: run make claims", file=sys.stderr)
-        return 1
+    if given.full:
+        recorded.write(recorded.read("full", given.full))
+    elif given.site:
+        given.site.write_text(with_tables(ALL.read_text(encoding="utf-8"), check_all(perturb=True)), encoding="utf-8")
+    else:
+        refresh()
     return 0
 
 

@@ -87,7 +87,7 @@ class Fault:
         file: str | None = None,
         line: int | None = None,
         field: str | None = None,
-        told: bool = False,
+        message_is_complete: bool = False,
     ) -> Self: ...
     kind: str
     """In what way it is wrong.

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sledsim::fault::{Fault, Kind};
-use sledsim::scenario::{self, Catalog, Draft, Keep, Notation};
+use sledsim::scenario::{self, BuiltIn, Catalog, Draft, Keep, Notation};
 
 use sledsim_plugin::LibraryLoader;
 
 use crate::codes::Error;
 
 /// The files of the catalogue, by path.
-static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 /// The workload of a session.
 const SESSION_WORKLOAD: &str = "workload={kind=\"session\"}";
@@ -42,8 +42,8 @@ pub fn open_draft(draft: Draft, folder: &Path, mut settings: Vec<String>) -> Res
     let libraries = unsafe { LibraryLoader::trusted() };
     let catalog = Catalog::default().with_built_in(CATALOG).with_loader(Arc::new(libraries));
     let resolved = draft.set(&settings).resolve(&catalog, folder)?;
-    let session = scenario::Session::new(&resolved.scenario, &Keep::default())?;
-    Ok(Opened { session, citations: resolved.citations })
+    let session = resolved.session(&Keep::default())?;
+    Ok(Opened { session, citations: resolved.citations().to_vec() })
 }
 
 /// Opens a session with the system of a scenario file. Its ending gives the format.

@@ -217,7 +217,7 @@ pub(super) fn table(values: &[Draft]) -> Map<String, Json> {
 
 /// The fault of a value that the keys' own definitions refuse: at the parameter that gives it.
 pub(super) fn refused(values: &[Draft], fault: fault::Fault, otherwise: Place) -> Fault {
-    let mut steps = fault.path.steps().iter();
+    let mut steps = fault.location.path.steps().iter();
     let key = steps.next();
     // Of the zones, the parameter of the list comes first.
     let index = steps.next().and_then(|entry| entry.parse::<usize>().ok()).map_or(0, |index| index + 1);

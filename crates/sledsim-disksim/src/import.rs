@@ -245,7 +245,7 @@ fn check_scenario(import: &Import, settings: &[Draft], driven: bool, end: Place)
     }
     let resolved = resolve(&text, Notation::Toml, "scenario", &accepted, &Catalog::default(), Path::new(""));
     let placed = |fault: fault::Fault| {
-        let draft = settings.iter().find(|draft| fault.path.steps().iter().any(|step| step == draft.key));
+        let draft = settings.iter().find(|draft| fault.location.path.steps().iter().any(|step| step == draft.key));
         let place = draft.and_then(|draft| draft.from.first()).map_or(end, |(place, _)| *place);
         Fault::of(place, fault)
     };

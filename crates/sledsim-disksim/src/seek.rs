@@ -165,7 +165,8 @@ fn table(
 /// A fault of a field of a table's line.
 fn record(place: Place, field: &str, allowed: impl Into<Allowed>, found: &str) -> Fault {
     let mut what = fault::Fault::new(Kind::Record);
-    (what.field, what.value, what.allowed) = (Some(field.into()), Some(printable(found).into()), Some(allowed.into()));
+    (what.location.field, what.value, what.allowed) =
+        (Some(field.into()), Some(printable(found).into()), Some(allowed.into()));
     Fault::of(place, what)
 }
 

@@ -88,7 +88,7 @@ impl Sources {
     /// The faults to report, with the names of their files and with nothing that would break a line.
     pub fn faults(&self, refusal: Refusal) -> Faults {
         let named = |Fault { place, mut what }: Fault| {
-            for word in &mut what.words {
+            for word in &mut what.message {
                 if let Word::Text(text) = word {
                     *text = printable(text);
                 }

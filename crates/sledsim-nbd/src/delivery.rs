@@ -230,7 +230,7 @@ mod tests {
         let catalog = Catalog::new(vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog")]);
         let draft = Draft::read(text, Notation::Toml, "here", Path::new("")).expect("a scenario");
         let resolved = draft.resolve(&catalog, Path::new("")).expect("of a device that is known");
-        Session::new(&resolved.scenario, &Keep::default()).expect("a session")
+        resolved.session(&Keep::default()).expect("a session")
     }
 
     #[test]

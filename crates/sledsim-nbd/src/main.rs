@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use sledsim::scenario::{text_of, Catalog, Draft, Keep, Notation, Resolved, Session};
+use sledsim::scenario::{text_of, BuiltIn, Catalog, Draft, Keep, Notation, Resolved};
 use sledsim_nbd::files::are_same;
 use sledsim_nbd::log::Summary;
 use sledsim_nbd::os;
@@ -12,7 +12,7 @@ use sledsim_nbd::server::{serve, Options, Ready, ServeError};
 use sledsim_nbd::sockets::{Address, AddressError};
 
 /// Files of the catalogue, by their paths in it.
-static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+static CATALOG: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 const USAGE: &str =
     "usage: sledsim-nbd SCENARIO [--set PATH=VALUE]... [--socket PATH | --tcp [ADDRESS:]PORT [--remote]]
@@ -109,8 +109,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     // Checked before the session, which takes longer to create.
     address.require_free().map_err(with_option)?;
     let resolved = resolved(&arguments.scenario, &arguments.settings)?;
-    require_apart(arguments, resolved.scenario.system.drives().iter().map(|drive| Path::new(drive.device.name())))?;
-    let session = Session::new(&resolved.scenario, &Keep::default()).map_err(|error| error.to_string())?;
+    require_apart(arguments, resolved.scenario().system.drives().iter().map(|drive| Path::new(drive.device.name())))?;
+    let session = resolved.session(&Keep::default()).map_err(|error| error.to_string())?;
     os::install_signal_handlers();
     let ready = |ready: Ready| {
         let at = &ready.address;

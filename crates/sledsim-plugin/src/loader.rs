@@ -91,7 +91,7 @@ pub unsafe fn at_address(role: Role, spec: &PluginSpec, address: usize) -> Resul
 
 /// Marks the words of a fault as the whole message.
 fn whole_sentence(mut fault: Fault) -> Fault {
-    fault.told = true;
+    fault.message_is_complete = true;
     fault
 }
 

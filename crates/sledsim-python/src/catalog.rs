@@ -32,7 +32,6 @@ pub fn catalog_entry<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let subject = Subject::named(kind).map_err(errors::scenario)?;
     let read = || Catalog::new(catalog).entry(subject, name, &base_dir);
-    let entry = errors::catch_panic(read)?
-        .map_err(|faults| errors::scenario(faults.into_iter().collect::<sledsim::fault::Faults>()))?;
-    to_python(python, &entry.told())
+    let entry = errors::catch_panic(read)?.map_err(errors::scenario)?;
+    to_python(python, &entry.to_value())
 }

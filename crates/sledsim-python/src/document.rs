@@ -55,14 +55,14 @@ impl Document {
         prefix: &str,
     ) -> PyResult<Self> {
         let mut document = read(written, format, source, &base_dir)?;
-        let faults = errors::catch_panic(|| document.check(&sets, prefix, &schema.0))?;
-        Ok(Self { document, faults })
+        let checked = errors::catch_panic(|| document.check(&sets, prefix, &schema.0))?;
+        Ok(Self { document, faults: checked.err().into_iter().flatten().collect() })
     }
 
     /// The values; quantities are numbers.
     #[getter]
     fn values<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, self.document.values())
+        to_python(python, &self.document.values())
     }
 
     /// The faults.

@@ -61,12 +61,12 @@ pub fn invalid_argument(says: impl Into<String>) -> PyErr {
 }
 
 /// Returns the traceback of an exception of custom code.
-pub fn traceback_of(python: Python<'_>, error: &PyErr) -> fault::Raised {
+pub fn traceback_of(python: Python<'_>, error: &PyErr) -> fault::PolicyError {
     let lines = || -> PyResult<Vec<String>> {
         let raised = (error.get_type(python), error.value(python), error.traceback(python));
         python.import("traceback")?.call_method1("format_exception", raised)?.extract()
     };
-    fault::Raised { traceback: lines().unwrap_or_default().concat(), ..fault::Raised::default() }
+    fault::PolicyError { traceback: lines().unwrap_or_default().concat(), ..fault::PolicyError::default() }
 }
 
 /// Returns the faults of an exception, if it is a `SledsimError`.
@@ -139,7 +139,7 @@ impl Fault {
     #[pyo3(
         signature = (kind, says = None, **facts),
         text_signature = "(kind, says=None, *, path=None, value=None, allowed=None, suggestion=None, file=None, \
-                          line=None, field=None, told=False)"
+                          line=None, field=None, message_is_complete=False)"
     )]
     fn new(kind: &str, says: Option<&Bound<'_, PyAny>>, facts: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let kind: Kind = serde_json::from_value(kind.into()).map_err(|error| invalid_argument(error.to_string()))?;
@@ -147,19 +147,19 @@ impl Fault {
         let mut suggestion = None;
         for (name, given) in facts.into_iter().flat_map(|facts| facts.iter()).filter(|(_, given)| !given.is_none()) {
             match name.extract::<String>()?.as_str() {
-                "path" => fault.path = given.extract::<String>()?.into(),
+                "path" => fault.location.path = given.extract::<String>()?.into(),
                 "value" => fault.value = Some(value_or_text(&given)),
                 "allowed" => fault.allowed = Some(allowed_of(&given)?),
                 "suggestion" => suggestion = Some(given.extract()?),
-                "file" => fault.file = Some(given.extract()?),
-                "line" => fault.line = Some(given.extract()?),
-                "field" => fault.field = Some(given.extract()?),
-                "told" => fault.told = given.extract()?,
+                "file" => fault.location.file = Some(given.extract()?),
+                "line" => fault.location.line = Some(given.extract()?),
+                "field" => fault.location.field = Some(given.extract()?),
+                "message_is_complete" => fault.message_is_complete = given.extract()?,
                 other => return Err(PyTypeError::new_err(format!("a fault has no attribute {other}"))),
             }
         }
         if let Some(Allowed::Names(names)) = &fault.allowed {
-            let given = fault.value.as_ref().and_then(Value::as_str).or(fault.path.last()).unwrap_or_default();
+            let given = fault.value.as_ref().and_then(Value::as_str).or(fault.location.path.last()).unwrap_or_default();
             suggestion = suggestion.or(fault::nearest(given, names.iter().map(String::as_str)).map(str::to_owned));
         }
         fault.suggestion = suggestion;
@@ -188,13 +188,13 @@ impl Fault {
     /// The path of the key.
     #[getter]
     fn path(&self) -> Option<String> {
-        (!self.0.path.is_empty()).then(|| self.0.path.to_string())
+        (!self.0.location.path.is_empty()).then(|| self.0.location.path.to_string())
     }
 
     /// The field of the trace record.
     #[getter]
     fn field(&self) -> Option<&str> {
-        self.0.field.as_deref()
+        self.0.location.field.as_deref()
     }
 
     /// The value.
@@ -229,37 +229,37 @@ impl Fault {
     /// The file with the fault.
     #[getter]
     fn file(&self) -> Option<&str> {
-        self.0.file.as_deref()
+        self.0.location.file.as_deref()
     }
 
     /// The line in the file, from 1.
     #[getter]
     fn line(&self) -> Option<u64> {
-        self.0.line
+        self.0.location.line
     }
 
     /// The simulated time at which a custom policy failed, s.
     #[getter]
     fn at_s(&self) -> Option<f64> {
-        self.0.raised.as_ref().map(|raised| ns_to_s(raised.at_ns))
+        self.0.policy_error.as_ref().map(|raised| ns_to_s(raised.at_ns))
     }
 
     /// The number of the request with which a custom policy failed, or of the oldest pending request.
     #[getter]
     fn request(&self) -> Option<u64> {
-        self.0.raised.as_ref().and_then(|raised| raised.request)
+        self.0.policy_error.as_ref().and_then(|raised| raised.request)
     }
 
     /// The traceback of the exception that a custom policy raised.
     #[getter]
     fn traceback(&self) -> Option<&str> {
-        self.0.raised.as_ref().map(|raised| raised.traceback.as_str()).filter(|text| !text.is_empty())
+        self.0.policy_error.as_ref().map(|raised| raised.traceback.as_str()).filter(|text| !text.is_empty())
     }
 
     /// The setting with the fault.
     #[getter]
     fn setting(&self) -> Option<&str> {
-        self.0.setting.as_deref()
+        self.0.location.setting.as_deref()
     }
 
     /// All keys in the message, that of the fault first.
@@ -271,8 +271,8 @@ impl Fault {
     /// Returns the fault with `prefix` before its path. A fault without a path gets the path `prefix`.
     fn within(&self, prefix: &str) -> Self {
         let mut fault = self.0.clone();
-        if fault.path.is_empty() {
-            fault.path = prefix.into();
+        if fault.location.path.is_empty() {
+            fault.location.path = prefix.into();
             return Self(fault);
         }
         Self(fault.within(prefix))
@@ -282,15 +282,15 @@ impl Fault {
     #[pyo3(signature = (about, *, instead = false))]
     fn about(&self, about: &str, instead: bool) -> Self {
         let mut fault = self.0.clone().about(about);
-        fault.setting = fault.setting.take().filter(|_| !instead);
+        fault.location.setting = fault.location.setting.take().filter(|_| !instead);
         Self(fault)
     }
 
     /// Returns the fault for an option of a command, without file, line and setting.
     fn of_option(&self, option: &str) -> Self {
         let mut fault = self.0.clone();
-        fault.path = Path::default().step(option);
-        (fault.file, fault.line, fault.setting) = (None, None, None);
+        fault.location.path = Path::default().step(option);
+        (fault.location.file, fault.location.line, fault.location.setting) = (None, None, None);
         Self(fault)
     }
 

@@ -13,7 +13,7 @@ use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::plugin::Role;
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op};
-use sledsim::scenario::{self, Keep, Report, Resolved};
+use sledsim::scenario::{self, Keep, Report};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::{PhaseFacts, PHASES};
 use sledsim::time::{ns_to_s, s_to_ns, Time};
@@ -44,13 +44,11 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     check: bool,
 ) -> PyResult<RunOutput> {
-    let Resolved { scenario, citations } = &scenario.resolved;
+    let resolved = &scenario.resolved;
+    let scenario = resolved.scenario();
     let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check };
     let mut watch = Watch::new(progress, scenario.run.requests, scenario.run.time_s);
-    let outcome = python.detach(|| {
-        let citations = citations.clone();
-        errors::catch_panic(|| scenario::run_keeping(scenario, citations, &keep, &mut |now| watch.keep_going(now)))
-    })?;
+    let outcome = python.detach(|| errors::catch_panic(|| resolved.run(&keep, &mut |now| watch.keep_going(now))))?;
     if let Some(error) = watch.error {
         return Err(error);
     }

@@ -106,8 +106,9 @@ impl Written {
     fn resolve(&self, python: Python<'_>, sets: Vec<String>) -> PyResult<Scenario> {
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
         let mut resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
-        if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
-            trace.table = table_named(&trace.path);
+        if let WorkloadSpec::Trace(trace) = &resolved.scenario().workload {
+            let table = table_named(&trace.path);
+            resolved.set_table(table);
         }
         let policies = self.policies.as_ref().filter(|_| resolved.has_plugins());
         Ok(Scenario { policies: policies.map(|load| load.clone_ref(python)), ..resolved.into() })
@@ -139,7 +140,7 @@ impl Scenario {
     }
 
     fn text(&self) -> &str {
-        self.canonical.get_or_init(|| canonical(to_value(&self.resolved.scenario)))
+        self.canonical.get_or_init(|| canonical(to_value(self.resolved.scenario())))
     }
 }
 
@@ -148,32 +149,32 @@ impl Scenario {
     /// All keys, as new dictionaries and lists.
     #[getter]
     fn values<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(python, &to_value(&self.resolved.scenario))
+        to_python(python, &to_value(self.resolved.scenario()))
     }
 
     /// Seed of every random stream of the run.
     #[getter]
     fn seed(&self) -> u64 {
-        self.resolved.scenario.seed
+        self.resolved.scenario().seed
     }
 
     /// Citation keys of the sources of the devices' and the workload's values.
     #[getter]
     fn citations(&self) -> Vec<String> {
-        self.resolved.citations.clone()
+        self.resolved.citations().to_vec()
     }
 
     /// Names of the devices with unknown powers.
     #[getter]
     fn unpowered(&self) -> Vec<String> {
-        let drives = self.resolved.scenario.system.drives();
+        let drives = self.resolved.scenario().system.drives();
         drives.iter().filter(|drive| !drive.device.has_powers()).map(|drive| drive.device.name().to_owned()).collect()
     }
 
     /// The file and the columns of the replayed trace, if there is one.
     #[getter]
     fn trace(&self) -> Option<(PathBuf, Option<BTreeMap<String, String>>)> {
-        match &self.resolved.scenario.workload {
+        match &self.resolved.scenario().workload {
             WorkloadSpec::Trace(trace) => Some((trace.path.clone().into(), trace.columns.clone())),
             _ => None,
         }
@@ -182,7 +183,7 @@ impl Scenario {
     /// The replayed trace, if it is in memory.
     #[getter]
     fn table(&self) -> Option<TraceTable> {
-        match &self.resolved.scenario.workload {
+        match &self.resolved.scenario().workload {
             WorkloadSpec::Trace(trace) => trace.table.clone().map(|table| TraceTable { table }),
             _ => None,
         }
@@ -191,18 +192,18 @@ impl Scenario {
     /// Returns the scenario with its trace in memory, whose columns are named so.
     #[pyo3(signature = (table, columns = None))]
     fn with_table(&self, python: Python<'_>, table: &TraceTable, columns: Option<BTreeMap<String, String>>) -> Self {
-        let mut resolved = self.resolved.clone();
-        if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
+        let mut scenario = self.resolved.scenario().clone();
+        if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
             (trace.table, trace.columns) = (Some(table.table.clone()), columns);
         }
-        Self { policies: self.loader(python), ..resolved.into() }
+        Self { policies: self.loader(python), ..Resolved::new(scenario, self.citations()).into() }
     }
 
     /// Returns the canonical JSON text, which is equal for equal scenarios. `trace`, a name and a digest, replaces the path of the trace.
     #[pyo3(signature = (trace = None))]
     fn canonical(&self, trace: Option<(String, String)>) -> String {
         let Some((name, digest)) = trace else { return self.text().to_owned() };
-        let mut values = to_value(&self.resolved.scenario);
+        let mut values = to_value(self.resolved.scenario());
         if let Some(path) = values.pointer_mut("/workload/path") {
             *path = json!([name, digest]);
         }
@@ -211,7 +212,7 @@ impl Scenario {
 
     /// Returns the tree of components.
     fn explain<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let system = &self.resolved.scenario.system;
+        let system = &self.resolved.scenario().system;
         let explained = errors::catch_panic(|| scenario::explain(system))?.map_err(errors::scenario)?;
         to_python(python, &to_value(&explained))
     }
@@ -227,7 +228,7 @@ impl Scenario {
     }
 
     fn __repr__(&self) -> String {
-        let scenario = &self.resolved.scenario;
+        let scenario = self.resolved.scenario();
         let kind = to_value(&scenario.workload).get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         let workload = scenario.workload.stand_in().unwrap_or(&kind);
         format!("<Scenario: {workload} on {}, seed {}>", scenario.system.title(), scenario.seed)
@@ -252,9 +253,7 @@ impl Scenario {
         let loader = policies.as_ref().map(|load| PythonLoader::new(load.clone_ref(python), None));
         let loader = loader.as_ref().map(|loader| loader as &dyn PluginLoader);
         let mut resolved = Resolved::reread(text, citations, loader).map_err(errors::scenario)?;
-        if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
-            trace.table = table.map(|table| table.get().table.clone());
-        }
+        resolved.set_table(table.map(|table| table.get().table.clone()));
         Ok(Self { policies, ..resolved.into() })
     }
 }

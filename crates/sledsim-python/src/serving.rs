@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::fault::{Fault, Kind};
-use sledsim::scenario::{self, Keep};
+use sledsim::scenario::Keep;
 use sledsim_nbd::log::{Accuracy, Summary};
 use sledsim_nbd::server::{serve, Options, Ready, ServeError};
 use sledsim_nbd::sockets::{Address, AddressError};
@@ -73,7 +73,7 @@ pub fn serve_nbd<'py>(
     // Checked before the session is opened, which may take long.
     address.require_free().map_err(|says| unreadable(place, &says))?;
     let keep = Keep::default();
-    let session = python.detach(|| errors::catch_panic(|| scenario::Session::new(&resolved.scenario, &keep)))?;
+    let session = python.detach(|| errors::catch_panic(|| resolved.session(&keep)))?;
     let session = session.map_err(run_error)?;
     let options = Options { address, dilation, image, drop: dropped, log, once };
     let ready = ready.clone().unbind();
@@ -110,7 +110,7 @@ pub fn serve_nbd<'py>(
         ServeError::Store(says) => unreadable("image", &says),
         ServeError::Run(error) => run_error(error),
     })?;
-    let output = session.result(resolved.citations.clone()).map_err(run_error)?;
+    let output = session.result(resolved.citations().to_vec()).map_err(run_error)?;
     // Ctrl-C while the server stops has no further effect.
     let _ = python.check_signals();
     Ok((output.into(), values_of(python, &summary)?))

@@ -215,8 +215,8 @@ impl Session {
         };
         let keep = Keep { log, timeline: timeline.map(timeline_spec).transpose()?, check };
         let resolved = &scenario.get().resolved;
-        let made = python.detach(|| errors::catch_panic(|| scenario::Session::new(&resolved.scenario, &keep)))?;
-        Ok(Self { session: Mutex::new(made.map_err(run_error)?), citations: resolved.citations.clone() })
+        let made = python.detach(|| errors::catch_panic(|| resolved.session(&keep)))?;
+        Ok(Self { session: Mutex::new(made.map_err(run_error)?), citations: resolved.citations().to_vec() })
     }
 
     /// Number of blocks of the system.

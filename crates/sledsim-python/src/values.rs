@@ -94,7 +94,7 @@ impl ConversionError {
     fn within(self, key: &str) -> Self {
         match self {
             Self::Invalid(mut fault) => {
-                fault.path = fault::Path::default().step(key).join(&fault.path);
+                fault.location.path = fault::Path::default().step(key).join(&fault.location.path);
                 Self::Invalid(fault)
             }
             raised => raised,

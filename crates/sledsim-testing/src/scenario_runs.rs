@@ -11,6 +11,7 @@ pub fn scenario<S: AsRef<str>>(settings: &[S]) -> Scenario {
     let settings: Vec<String> = settings.iter().map(|setting| setting.as_ref().to_owned()).collect();
     scenario::resolve("", Notation::Toml, "test", &settings, &catalog(), Path::new("."))
         .unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+        .into_scenario()
 }
 
 /// Runs the scenario that `settings` describe, to its end; keeps the request log if asked.

@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::mems::{MemsParameters, Transfer};
 use sledsim::hierarchy::cache::ram::RamCacheSpec;
-use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario};
+use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, Resolved, RunOutput, Scenario};
 use sledsim::workloads::{ArrivalSpec, SyntheticSpec};
 
 /// The folder of the catalogue.
@@ -40,6 +40,7 @@ pub fn resolve(document: &Value) -> Result<Scenario, String> {
 /// Completes a document whose files are relative to `base`.
 pub fn resolve_in(document: &Value, base: &Path) -> Result<Scenario, String> {
     scenario::resolve(&document.to_string(), Notation::Json, "test", &[], &catalog(), base)
+        .map(Resolved::into_scenario)
         .map_err(|error| error.to_string())
 }
 

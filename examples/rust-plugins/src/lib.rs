@@ -17,7 +17,7 @@ use sledsim::plugin::RustPlugins;
 pub const PLUGINS: RustPlugins =
     RustPlugins(&[fcfs::PLUGIN, clook::PLUGIN, sptf::PLUGIN, lru::PLUGIN, arc::PLUGIN, linear::PLUGIN, sled::PLUGIN]);
 
-/// The core of Sledsim as a module of Python, with the plugins of this crate: `SLEDSIM_CORE=rust_plugins sledsim schedulers`.
+/// The core of Sledsim as a module of Python, with the plugins of this crate: `SLEDSIM_CORE=rust_plugins sledsim list schedulers`.
 #[cfg(feature = "python")]
 #[pyo3::pymodule]
 fn rust_plugins(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -1,4 +1,4 @@
-"""What five papers say of MEMS storage, and what we find: a client of Sledsim's public names.
+"""Claims of five papers about MEMS storage, checked with Sledsim's public API.
 
-``harness`` runs, judges and shows; each paper has a folder with its claims, experiments and figures.
+``harness`` runs experiments and computes verdicts; each paper has a folder with its claims, experiments and figures.
 """

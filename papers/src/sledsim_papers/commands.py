@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli import AsJson, complain, print_json, print_tables
+from sledsim.cli import AsJson, print_error, print_json, print_tables
 
 if TYPE_CHECKING:
     from sledsim.show import Table
@@ -30,14 +30,14 @@ Examples:
 
 def claim_names(incomplete: str) -> list[str]:
     """Return the papers and claims whose names begin with this."""
-    from sledsim_papers.harness.ledger import PAPERS, claims
+    from sledsim_papers.harness.claim import PAPERS, claims
 
     return [name for name in (*PAPERS, *claims()) if name.startswith(incomplete)]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to an application."""
-    app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
+    app.command(epilog=REPRODUCE_EXAMPLES, rich_help_panel="Papers")(reproduce)
 
 
 def reproduce(
@@ -49,8 +49,9 @@ def reproduce(
             autocompletion=claim_names,
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small samples: minutes. This is the default.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The papers' own sample sizes: an hour.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Sample sizes of the papers: an hour (default: smaller samples, minutes).")
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write pages with all claims and figures into this folder."),
@@ -85,8 +86,6 @@ def reproduce(
     """
     from sledsim_papers.harness.registry import select
 
-    if quick and full:
-        raise typer.BadParameter("not both --quick and --full", param_hint="--full")
     selected = select(name)
     if sets:
         if name is None or selected != [name]:
@@ -147,12 +146,12 @@ def _end(document: dict[str, Any] | None, tables: "list[Table]", *, complete: bo
     else:
         print_json(document)
     if not complete:
-        complain("interrupted: unfinished claims are listed as not done")
+        print_error("interrupted: unfinished claims are listed as not done")
         # Experiments still running in threads are abandoned.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if failures:
-        complain(f"{failures} of the experiments and figures failed")
+        print_error(f"{failures} of the experiments and figures failed")
         raise typer.Exit(FAILED)
 
 

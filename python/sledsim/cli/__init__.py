@@ -1,7 +1,8 @@
-"""The command line: arguments in, tables or JSON out; everything else is done by the package.
+"""The command line: reads arguments, calls the package, prints tables or JSON.
 
-Another package adds commands of its own by an entry point of the group ``sledsim.commands``: a function that takes the
-application. ``AsJson``, ``complain``, ``print_json`` and ``print_tables`` keep such commands like the others.
+Another package adds commands through an entry point of the group ``sledsim.commands``: a function that takes the
+application. ``AsJson``, ``print_error``, ``print_json``, ``print_tables`` and ``print_written`` give its commands the
+same options and output.
 """
 
 from sledsim._loading import CoreError, attach
@@ -11,20 +12,20 @@ __getattr__, __dir__, __all__ = attach(__name__)
 
 
 def main() -> None:
-    """Run the command line; the process ends with the command's exit status."""
+    """Run the command line and exit with the command's status."""
     import sys
 
     try:
         from sledsim._guarding import end_when_stuck
-        from sledsim.cli.streams import hold_streams
+        from sledsim.cli.streams import prepare_streams
 
-        hold_streams()
+        prepare_streams()
         from sledsim.cli.app import app
 
         end_when_stuck()
         app(prog_name="sledsim")
     except KeyboardInterrupt:
-        # Ctrl-C before the command has begun, while Python still loads it.
+        # Ctrl-C while the command is still being loaded.
         sys.exit(130)
     except CoreError as error:
         print(f"sledsim: {error}", file=sys.stderr)

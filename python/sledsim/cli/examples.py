@@ -1,5 +1,7 @@
-"""The command that writes examples into the working folder: what the documentation names, to be run and changed."""
+"""The command ``example``: writes the examples of the documentation into the working folder."""
 
+import shlex
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +10,7 @@ import typer
 
 from sledsim.cli.options import AsJson
 from sledsim.cli.output import print_json, print_tables
+from sledsim.cli.streams import write
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -75,13 +78,13 @@ NEEDED = {
 }
 TRACE_REQUESTS = 5000
 MEASURED_REQUESTS = 400
-#: How much longer than the model's the service times of the made measurement are.
+#: Ratio of the generated service times to those of the model.
 LONGER = 1.02
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=EXAMPLES)(example)
+    app.command(epilog=EXAMPLES, rich_help_panel="Simulate")(example)
 
 
 def example_names(incomplete: str) -> list[str]:
@@ -101,7 +104,7 @@ def example(
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write an example into the working folder: a scenario, a sweep, a trace.
+    """Write example files into the working folder.
 
     Files that the example refers to are written too. Existing files are not overwritten unless --force is given.
     """
@@ -115,7 +118,7 @@ def example(
             print_json(known)
         else:
             rows = [[README, f"the first {len(KINDS)}: all that README uses"], *map(list, known.items())]
-            print_tables([Table(["example", "what it is"], rows, left=frozenset({1}))])
+            print_tables([Table(["example", "content"], rows, left=frozenset({1}))])
         return
     # The ending may be omitted.
     named = list(KINDS) if name == README else [each for each in known if name in (each, Path(each).stem)]
@@ -129,7 +132,7 @@ def example(
         require_plain(SledsimError, Path(each))
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
-        says = f"{', '.join(changed)}: there already, with other content; --force writes over it"
+        says = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
         raise wrong(SledsimError, "conflict", says, path="force", value=changed)
     for each, text in texts.items():
         Path(each).write_bytes(text)
@@ -137,11 +140,35 @@ def example(
         print_json(list(texts))
     else:
         print_tables([Table(["written", ""], [[each, known[each]] for each in texts], left=frozenset({1}))])
+        first = next(iter(texts))
+        write(f"next: {shlex.join(['sledsim', *_next_command(first, texts[first])])}", err=True)
+
+
+def _next_command(name: str, content: bytes) -> list[str]:
+    """Return the words of the command that uses an example."""
+    if name == "measured.trace":
+        return ["validate-drive", "atlas10k", name]
+    if not name.endswith(".toml"):
+        return ["replay", name, "--device", "g2"]
+    keys = tomllib.loads(content.decode()).keys()
+    command = next((words for key, words in COMMANDS.items() if key in keys), "run")
+    return [*command.split(), name]
+
+
+#: Commands by a key that only the documents of each have; other documents are scenarios.
+COMMANDS = {
+    "axes": "sweep run",
+    "sample": "sweep run",
+    "objectives": "optimise",
+    "enclosure": "reliability",
+    "mems_bytes": "cost",
+    "role": "role-test specificity",
+}
 
 
 def _content(name: str) -> bytes:
-    made: dict[str, Callable[[], bytes]] = {"my-trace.gz": _trace, "measured.trace": _measured}
-    return made[name]() if name in made else (files("sledsim") / "examples" / name).read_bytes()
+    generated: dict[str, Callable[[], bytes]] = {"my-trace.gz": _trace, "measured.trace": _measured}
+    return generated[name]() if name in generated else (files("sledsim") / "examples" / name).read_bytes()
 
 
 def _logged(scenario: "dict[str, object]") -> "dict[str, NDArray[np.generic]]":
@@ -151,10 +178,10 @@ def _logged(scenario: "dict[str, object]") -> "dict[str, NDArray[np.generic]]":
 
 
 def _trace() -> bytes:
-    """Write requests of a stand-in as a trace: CSV with the columns that are looked for, compressed."""
+    """Return a block trace of a workload of the catalogue: compressed CSV with the usual columns."""
     import gzip
 
-    # Where requests go and when follows from the size of the device, not from its speed.
+    # Addresses and times depend on the size of the device, not on its speed.
     log = _logged({"workload": "tpcc-like", "system": {"device": "g2"}, "run": {"requests": TRACE_REQUESTS}})
     columns = (log[name].tolist() for name in ("arrival_ns", "origin", "lbn", "blocks", "read"))
     rows = sorted(
@@ -166,7 +193,7 @@ def _trace() -> bytes:
 
 
 def _measured() -> bytes:
-    """Write service times of a drive's model, each a little longer, in DiskSim's validation format."""
+    """Return service times of a drive's model, each a little longer, in DiskSim's validation format."""
     workload = {"read_fraction": 0.7, "arrival": {"kind": "closed", "outstanding": 1}}
     log = _logged({"workload": workload, "system": {"device": "atlas10k"}, "run": {"requests": MEASURED_REQUESTS}})
     columns = (log[name].tolist() for name in ("read", "lbn", "blocks", "response_ns"))

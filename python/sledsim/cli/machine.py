@@ -1,4 +1,4 @@
-"""The commands that run programs on whole machines in virtual time."""
+"""The command ``machine``: runs programs on a whole Linux machine in virtual time."""
 
 import shlex
 import signal
@@ -8,45 +8,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sledsim.cli.options import MOST_DIGITS, AsJson, Sets, System, Threads, device_names
-from sledsim.cli.output import print_found
+from sledsim.cli.output import print_result, print_written
 
 if TYPE_CHECKING:
     from sledsim._core import SledsimError
 
-__all__ = ["app"]
+__all__ = ["register"]
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run programs on a whole Linux machine in virtual time, on simulated storage.",
-)
-
-RUN_EXAMPLES = """\b
+EXAMPLES = """\b
 Examples:
-  sledsim machine run scenario.toml --program postmark
-  sledsim machine run g2 --program fio jobs.fio --trace requests.csv
-  sledsim machine run g2 --program andrew --device g1 --device atlas10k
-  sledsim machine run g2 --memory-mib 64 --file-system ext2 --mount dirsync --program postmark --size files=2000
-  sledsim machine run g2 --file stock.db -- "sqlite3 stock.db 'select count(*) from stock'"
+  sledsim machine scenario.toml --program postmark
+  sledsim machine g2 --program fio jobs.fio --trace requests.csv
+  sledsim machine g2 --program andrew --device g1 --device atlas10k
+  sledsim machine g2 --memory-mib 64 --file-system ext2 --program postmark
+  sledsim machine g2 --program postmark --size files=2000
+  sledsim machine g2 --file stock.db -- "sqlite3 stock.db .tables"
 
-The exit status is 1 where the program failed; its own is told."""
+The exit status is 1 if the program failed; the result has its own status."""
 
 Jobs = Annotated[
     list[str] | None,
     typer.Argument(metavar="[JOBS | -- COMMAND]", help="Job files of fio, or a command for the shell of the machine."),
 ]
-Named = Annotated[
+Program = Annotated[
     str | None, typer.Option("--program", metavar="NAME", help="postmark, andrew, link, tpch, browse or fio.")
 ]
 Size = Annotated[
     list[str] | None,
     typer.Option("--size", metavar="KEY=N", help="Size of a program: files=2000. Repeatable."),
 ]
-Lies = Annotated[
+Files = Annotated[
     list[Path] | None,
     typer.Option("--file", metavar="PATH", help="File or folder to copy to the device. Repeatable."),
 ]
-Each = Annotated[
+Devices = Annotated[
     list[str] | None,
     typer.Option(
         "--device",
@@ -64,63 +59,69 @@ ReadAhead = Annotated[
     int | None, typer.Option("--read-ahead-kib", metavar="N", help="Read-ahead of the kernel (default: 128).")
 ]
 Cache = Annotated[str, typer.Option("--cache", metavar="STATE", help="cold, or warm (all files read before).")]
-TraceFile = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write the requests as a CSV trace.")]
+WrittenTrace = Annotated[
+    Path | None, typer.Option("--trace", metavar="FILE", help="Write the requests as a CSV trace.")
+]
 Limit = Annotated[float, typer.Option("--limit-s", metavar="N", help="Stop a guest after this many seconds.")]
 Folder = Annotated[Path | None, typer.Option("--machine", metavar="FOLDER", help="Folder made by `make machine`.")]
 
 
-@app.command(epilog=RUN_EXAMPLES)
-def run(
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=EXAMPLES, rich_help_panel="Simulate")(machine)
+
+
+def machine(
     system: System,
     words: Jobs = None,
-    program: Named = None,
+    program: Program = None,
     size: Size = None,
-    file: Lies = None,
-    device: Each = None,
+    file: Files = None,
+    device: Devices = None,
     memory_mib: Memory = 128,
     cpu: Cpu = 1.0,
     file_system: FileSystem = "ext4",
     mount: Mount = "defaults",
     read_ahead_kib: ReadAhead = None,
     cache: Cache = "cold",
-    trace: TraceFile = None,
+    trace: WrittenTrace = None,
     limit_s: Limit = 1800.0,
-    machine: Folder = None,
+    folder: Folder = None,
     sets: Sets = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a program on a Linux machine whose storage is simulated, in virtual time.
+    """Run a program on a Linux machine with simulated storage.
 
-    QEMU emulates the machine, and each instruction takes the same time; processor and device share one clock. Two runs
-    give the same times, to the microsecond.
+    QEMU emulates the machine in virtual time. Each instruction takes the same time, and processor and device share one
+    clock, so two runs give the same times to the microsecond.
     """
     from sledsim._core import SledsimError
     from sledsim.machine import Guest
     from sledsim.machine import folder as machine_folder
-    from sledsim.machine import run as run_on_one
+    from sledsim.machine import run as run_program
     from sledsim.machine.running import run_each
     from sledsim.runs.session import files_read, system_of
     from sledsim.show.faults import require_apart, require_place
 
-    # What ends a command leaves no machine behind.
+    # SIGTERM ends the machine like Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options = _asked(program, words or [])
-    options |= {"files": file or [], "sizes": _sizes(size or []), "machine": machine, "limit_s": limit_s}
+    options = _program(program, words or [])
+    options |= {"files": file or [], "sizes": _sizes(size or []), "machine": folder, "limit_s": limit_s}
     options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
     given = system_of(system)
     if device:
-        _refuse("trace", None if trace is None else str(trace), " is of one run: leave it out, or ", "device")
+        _refuse("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")
         _refuse_twice("device", device)
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
         try:
             each = run_each(dict.fromkeys(device, given), threads=threads, overrides=settings, **options)
         except SledsimError as error:
-            raise _of_devices(error, device) from None
-        print_found(each, as_json=as_json)
+            raise _with_device_option(error, device) from None
+        print_result(each, as_json=as_json)
         statuses = [run.status for run in each.runs.values()]
     else:
-        _refuse("threads", threads, " are for several runs: leave them out, or give ", "device")
+        _refuse("threads", threads, " applies to several runs: leave it out, or give ", "device")
         if trace:
             require_place(SledsimError, trace)
             inputs = [
@@ -128,31 +129,32 @@ def run(
                 ("FILE", options.get("job") or ""),
                 *(("--file", each) for each in file or []),
             ]
-            inputs += [("--machine", machine or machine_folder())]
+            inputs += [("--machine", folder or machine_folder())]
             inputs += [("the scenario", each) for each in files_read(given, sets or [])]
-            require_apart(SledsimError, "trace", trace, [_lies_in(trace, *each) for each in inputs])
-        found = run_on_one(given, overrides=sets or [], **options)
+            require_apart(SledsimError, "trace", trace, [_inside(trace, *each) for each in inputs])
+        found = run_program(given, overrides=sets or [], **options)
+        print_result(found, as_json=as_json)
         if trace:
             found.save_trace(trace)
-        print_found(found, as_json=as_json)
+            print_written(trace, "replay", trace, "--device", "g2")
         statuses = [found.status]
     if any(statuses):
         raise typer.Exit(1)
 
 
-def _asked(program: str | None, words: list[str]) -> dict[str, Any]:
-    """Return what is to be run: a program with its jobs, or a command."""
+def _program(program: str | None, words: list[str]) -> dict[str, Any]:
+    """Return the program and its jobs, or the command, to run."""
     from sledsim._core import SledsimError
     from sledsim.show.faults import wrong
 
     if program is None:
         if not words:
-            says = "say what is to run: --program NAME, or -- COMMAND"
+            says = "name a program with --program NAME, or give a command after --"
             raise wrong(SledsimError, "missing", says, path="program")
         return {"command": words[0] if len(words) == 1 else shlex.join(words)}
     if len(words) > 1 or (words and program != "fio"):
-        taken: list[str | tuple[str]] = [("program",), f" {program} takes no further words: {shlex.join(words)}"]
-        raise wrong(SledsimError, "conflict", taken, path="program", value=program)
+        parts: list[str | tuple[str]] = [("program",), f" {program} takes no further arguments: {shlex.join(words)}"]
+        raise wrong(SledsimError, "conflict", parts, path="program", value=program)
     return {"name": program, "job": words[0] if words else None}
 
 
@@ -165,7 +167,9 @@ def _sizes(given: list[str]) -> dict[str, int]:
     for each in given:
         key, _, value = each.partition("=")
         if not (value.isascii() and value.isdecimal()):
-            raise wrong(SledsimError, "misfit", f"--size {each} is no KEY=N, as files=2000", path="size", value=each)
+            raise wrong(
+                SledsimError, "misfit", f"--size {each}: expected KEY=N, such as files=2000", path="size", value=each
+            )
         if len(value) > MOST_DIGITS:
             says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
             raise wrong(SledsimError, "out-of-range", says, path="size", value=each)
@@ -183,26 +187,26 @@ def _refuse_twice(option: str, given: list[str]) -> None:
         raise wrong(SledsimError, "conflict", says, path=option, value=twice[0])
 
 
-def _of_devices(error: "SledsimError", devices: list[str]) -> "SledsimError":
-    """Return an error of which what the devices brought in is told of their option."""
+def _with_device_option(error: "SledsimError", devices: list[str]) -> "SledsimError":
+    """Return an error whose faults of the devices name the option ``--device``."""
     from sledsim._core import error_of
 
     settings = {f"device={name}" for name in devices}
-    told = [fault.of_option("--device") if fault.setting in settings else fault for fault in error.faults]
-    return error_of(type(error), told) if told else error
+    faults = [fault.of_option("--device") if fault.setting in settings else fault for fault in error.faults]
+    return error_of(type(error), faults) if faults else error
 
 
-def _lies_in(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]:
-    """Return what is read by a name: the trace itself where it lies in a folder that is."""
+def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]:
+    """Return name and file; the trace itself if it exists in a folder that is read."""
     inside = Path(given).is_dir() and trace.exists() and trace.resolve().is_relative_to(Path(given).resolve())
     return name, trace if inside else given
 
 
 def _refuse(key: str, value: object, says: str, other: str) -> None:
-    """Refuse what does not go without another option, or with it."""
+    """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
     from sledsim.show.faults import wrong
 
     if value is not None:
-        told: list[str | tuple[str]] = [(key,), says, (other,)]
-        raise wrong(SledsimError, "conflict", told, path=key, value=value)
+        parts: list[str | tuple[str]] = [(key,), says, (other,)]
+        raise wrong(SledsimError, "conflict", parts, path=key, value=value)

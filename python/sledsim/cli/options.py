@@ -1,11 +1,7 @@
-"""Options that several commands take: each is defined once, so that it means the same everywhere."""
+"""Options that several commands have."""
 
-import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -14,34 +10,38 @@ from sledsim.show.faults import wrong
 __all__ = [
     "MOST_DIGITS",
     "AsJson",
-    "Catalog",
     "Cluster",
+    "Columns",
+    "Event",
     "Full",
+    "Log",
     "Metric",
+    "Metrics",
     "OfDevice",
     "Out",
     "Plot",
-    "Reading",
-    "Records",
     "Replications",
     "Resolved",
     "ScenarioFile",
-    "SeekModel",
+    "SectorBytes",
     "Sets",
     "SkipBad",
     "System",
     "Threads",
+    "TimeUnit",
+    "Timeline",
+    "TraceFile",
+    "TraceFormat",
     "device_names",
-    "listed",
+    "numbers",
     "policy_names",
+    "reader_options",
     "scheduler_names",
-    "unfolded",
-    "with_catalog",
     "workload_names",
 ]
 
 
-#: Digits of the largest number that a list of numbers takes.
+#: Most digits of a number in a list of numbers.
 MOST_DIGITS = 18
 
 
@@ -77,6 +77,7 @@ ScenarioFile = Annotated[
     str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")
 ]
 System = Annotated[str, typer.Argument(metavar="SYSTEM", help="Scenario, - for standard input, or name of a device.")]
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -88,6 +89,17 @@ Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a table: .csv, .parquet or .json.")
 ]
+Log = Annotated[
+    Path | None, typer.Option("--log", metavar="FILE", help="Write a row per request: .parquet, .csv or .json.")
+]
+Timeline = Annotated[
+    Path | None,
+    typer.Option(
+        "--timeline",
+        metavar="FILE",
+        help="Write states and power of each mechanism over time: .parquet, .csv or .json.",
+    ),
+]
 Resolved = Annotated[bool, typer.Option("--resolved", help="Print the scenario with every key and run nothing.")]
 Full = Annotated[bool, typer.Option("--full", help="Print every figure: percentiles, phases, states, components.")]
 OfDevice = Annotated[
@@ -96,21 +108,13 @@ OfDevice = Annotated[
         "--device", "-d", metavar="NAME", help="Device of the catalogue, or a device file.", autocompletion=device_names
     ),
 ]
-SeekModel = Annotated[
-    str | None,
-    typer.Option(
-        "--seek-model", metavar="NAME", help="Seek model of MEMS storage: first-order, decomposed or time-optimal."
-    ),
-]
-SkipBad = Annotated[
-    int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip and count up to N malformed records.")
-]
 Metric = Annotated[
     str,
     typer.Option("--metric", "-m", metavar="KEY", help="Metric to draw, such as response.mean_ms."),
 ]
-Records = Annotated[
-    int | None, typer.Option("--records", "-n", metavar="N", min=1, help="Use only the first N records of the trace.")
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", metavar="KEY", help="Metric, such as response.mean_ms. Repeatable."),
 ]
 Replications = Annotated[
     int | None, typer.Option("--replications", metavar="N", help="Runs of each kind, each with its own seed.")
@@ -124,131 +128,69 @@ Cluster = Annotated[
     typer.Option("--cluster", metavar="local|ADDRESS", help="Run on a Dask cluster: local or tcp://host:port."),
 ]
 
-
-Catalog = Annotated[
-    Path | None,
+TraceFormat = Annotated[
+    str | None,
     typer.Option(
-        "--catalog",
-        metavar="FOLDER",
-        help="Folder with your devices/*.toml and workloads/*.toml (or set SLEDSIM_CATALOG).",
+        "--format", metavar="NAME", help="Format of the trace (default: detected; see `sledsim list formats`)."
     ),
+]
+SkipBad = Annotated[
+    int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip and count up to N malformed records.")
+]
+SectorBytes = Annotated[
+    int | None,
+    typer.Option(
+        "--sector-bytes", metavar="N", min=1, help="Bytes of a sector in the trace, if not the usual of its format."
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="MEANING=COLUMN",
+        help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option("--event", metavar="NAME", help="blkparse event that counts as arrival: queued or dispatched."),
+]
+TimeUnit = Annotated[
+    str | None,
+    typer.Option("--time-unit", metavar="UNIT", help="Timestamp unit of a fio v3 iolog, if not us."),
 ]
 
 
-def unfolded(command: Callable[..., None]) -> Callable[..., None]:
-    """Make options of a command of the fields of each of its parameters that is a dataclass.
+def reader_options(
+    trace_format: str | None,
+    skip_bad: int,
+    columns: list[str] | None,
+    sector_bytes: int | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of functions that read a trace.
 
     Parameters
     ----------
-    command
-        The command, with such parameters. It is called with the dataclasses filled in.
+    trace_format, skip_bad, columns, sector_bytes, event, time_unit
+        Values of the options.
     """
-    taken = inspect.signature(command, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {each.name: each.annotation for each in taken if is_dataclass(each.annotation)}
-    parameters = []
-    for each in taken:
-        if each.name not in groups:
-            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        hints = get_type_hints(each.annotation, include_extras=True)
-        for field in fields(each.annotation):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            hint = hints[field.name]
-            parameters.append(
-                inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-            )
+    from sledsim.traces.trace import require_other
 
-    @wraps(command)
-    def called(**given: Any) -> None:
-        whole = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
-        }
-        command(**given, **whole)
-
-    vars(called)["__signature__"] = inspect.Signature(parameters)
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    return called
-
-
-def with_catalog(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take a folder with additional devices and workloads.
-
-    Parameters
-    ----------
-    command
-        The command.
-    """
-
-    @wraps(command)
-    def called(*, catalog: Path | None, **given: Any) -> None:
-        if catalog is not None:
-            from sledsim.scenario.folders import use_catalog
-
-            use_catalog(catalog)
-        command(**given)
-
-    taken = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for each in inspect.signature(command, eval_str=True).parameters.values()
-    ]
-    own = inspect.Parameter("catalog", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Catalog)
-    vars(called)["__signature__"] = inspect.Signature([*taken, own])
-    called.__annotations__ = {each.name: each.annotation for each in (*taken, own)}
-    return called
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read a trace, for what its content does not say."""
-
-    trace_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="NAME", help="Format of the trace (default: detected; see `sledsim trace formats`)."
-        ),
-    ] = None
-    skip_bad: SkipBad = 0
-    sector_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--sector-bytes", metavar="N", min=1, help="Bytes of a sector in the trace, if not the usual of its format."
-        ),
-    ] = None
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="MEANING=COLUMN",
-            help="For CSV and Parquet: a column or a unit, such as time=when or time_unit=ms. Repeatable.",
-        ),
-    ] = None
-    event: Annotated[
-        str | None,
-        typer.Option("--event", metavar="NAME", help="blkparse event that counts as arrival: queued or dispatched."),
-    ] = None
-    time_unit: Annotated[
-        str | None,
-        typer.Option("--time-unit", metavar="UNIT", help="Timestamp unit of a fio v3 iolog, if not us."),
-    ] = None
-
-    def keys(self) -> dict[str, Any]:
-        """Return what readers of traces are called with."""
-        from sledsim.traces.trace import require_other
-
-        require_other(self.trace_format)
-        return {
-            "format": self.trace_format,
-            "skip_bad": self.skip_bad,
-            "sector_bytes": self.sector_bytes,
-            "columns": _mapping_of(self.columns),
-            "event": self.event,
-            "time_unit": self.time_unit,
-        }
+    require_other(trace_format)
+    return {
+        "format": trace_format,
+        "skip_bad": skip_bad,
+        "sector_bytes": sector_bytes,
+        "columns": _mapping_of(columns),
+        "event": event,
+        "time_unit": time_unit,
+    }
 
 
 def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
-    """Turn ``--column time=t_ms`` into a dictionary."""
+    """Parse ``--column time=t_ms``."""
     if not columns:
         return None
     pairs = [column.partition("=") for column in columns]
@@ -265,15 +207,15 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
 Number = TypeVar("Number", int, float)
 
 
-def listed(text: str | None, key: str, kind: type[Number]) -> list[Number] | None:
-    """Read the numbers of ``1,3,5``.
+def numbers(text: str | None, key: str, kind: type[Number]) -> list[Number] | None:
+    """Parse a list of numbers such as ``1,3,5``.
 
     Parameters
     ----------
     text
-        What was given, if it was.
+        The value of an option; ``None`` if it was not given.
     key
-        Whose value it is.
+        The option's name.
     kind
         ``int`` or ``float``.
     """

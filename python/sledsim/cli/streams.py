@@ -1,4 +1,4 @@
-"""The standard streams of a command: what is closed, full, or read by nobody is said, and ends it with a status."""
+"""The standard streams of a command, including closed, full and broken ones."""
 
 import os
 import sys
@@ -10,10 +10,19 @@ from typing import TextIO
 
 import typer
 
-__all__ = ["PIPE_CLOSED", "WRONG", "OutputLostError", "drop", "hold_streams", "say", "told"]
+__all__ = [
+    "BAD_INPUT",
+    "INTERRUPTED",
+    "PIPE_CLOSED",
+    "OutputLostError",
+    "discard",
+    "exit_if_output_fails",
+    "prepare_streams",
+    "write",
+]
 
-#: Exit statuses: what was asked for is wrong; the reader of our output has gone (128 + SIGPIPE).
-WRONG, PIPE_CLOSED = 2, 141
+#: Exit statuses: bad input, Ctrl-C, and a closed output pipe (128 + SIGPIPE).
+BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
 class OutputLostError(OSError):
@@ -23,86 +32,86 @@ class OutputLostError(OSError):
         super().__init__(error.errno, f"{error.strerror}; send it where there is room", "standard output")
 
 
-def hold_streams() -> None:
-    """Begin with streams that can be used, and end where there is no standard output: all commands print.
+def prepare_streams() -> None:
+    """Make the standard streams usable; exit if standard output is closed, as every command prints.
 
-    The place of a stream that was closed would else be taken by the next file that is opened.
+    A closed stream is replaced by the null device. Otherwise the next file that is opened would take its number.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest that is free, which is this one.
+            # `open` returns the lowest free number, which is this one.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
-        sys.stderr = _nowhere()
+        sys.stderr = _null_device()
     if sys.stdout is None:
-        sys.stdout = _nowhere()
-        say("error: standard output is closed: send it to a file, or to the null device", err=True)
-        sys.exit(WRONG)
+        sys.stdout = _null_device()
+        write("error: standard output is closed: send it to a file, or to the null device", err=True)
+        sys.exit(BAD_INPUT)
     for stream in (sys.stdout, sys.stderr):
-        # What the encoding of a terminal lacks, such as lines of tables, is shown as a question mark.
+        # Characters that the terminal's encoding lacks, such as lines of tables, become question marks.
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
 
 
-def _nowhere() -> TextIO:
+def _null_device() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def say(text: str, *, err: bool = False, end: str = "\n", styled: bool = False) -> None:
-    """Print a text, with characters that a terminal would act on as escapes.
+def write(text: str, *, err: bool = False, end: str = "\n", styled: bool = False) -> None:
+    """Write a text to a standard stream, with control characters escaped.
 
     Parameters
     ----------
     text
         The text.
     err
-        Print to standard error. Errors of that stream are ignored.
+        Write to standard error. Errors of that stream are ignored.
     end
-        Text that follows it.
+        Text after it.
     styled
-        The text has styles for a terminal, and such characters in its content have been escaped.
+        The text contains terminal styles, and its content is escaped already.
 
     Raises
     ------
     OutputLostError
-        Where standard output can't be written.
+        If standard output cannot be written.
     BrokenPipeError
-        Where nobody reads it any more.
+        If the reader of standard output has gone.
     """
     if not styled:
         from sledsim.show.fitting import visible
 
         text = visible(text)
     if not err:
-        with _output():
+        with _output_errors():
             typer.echo(f"{text}{end}", nl=False)
         return
     try:
         typer.echo(f"{text}{end}", nl=False, err=True)
     except OSError:
-        drop(sys.stderr)
+        discard(sys.stderr)
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """End a command with a word and a status where help can't be printed."""
+def exit_if_output_fails() -> Iterator[None]:
+    """Exit with a message and a status if help cannot be printed."""
     try:
-        with _output():
+        with _output_errors():
             yield
     except BrokenPipeError:
-        drop(sys.stdout)
+        discard(sys.stdout)
         raise typer.Exit(PIPE_CLOSED) from None
     except OutputLostError as error:
-        drop(sys.stdout)
-        say(f"error: {error.filename}: {error.strerror}", err=True)
-        raise typer.Exit(WRONG) from None
+        discard(sys.stdout)
+        write(f"error: {error.filename}: {error.strerror}", err=True)
+        raise typer.Exit(BAD_INPUT) from None
 
 
 @contextmanager
-def _output() -> Iterator[None]:
-    """Tell what is wrong with standard output from what is wrong with files, which have names."""
+def _output_errors() -> Iterator[None]:
+    """Turn errors of standard output, which have no file name, into ``OutputLostError``."""
     try:
         yield
     except BrokenPipeError:
@@ -113,8 +122,8 @@ def _output() -> Iterator[None]:
         raise OutputLostError(error) from None
 
 
-def drop(stream: TextIO) -> None:
-    """Let go of what could not be written to a stream: Python would try again, and complain, as it ends.
+def discard(stream: TextIO) -> None:
+    """Redirect a broken stream to the null device, as Python would try to flush it at exit.
 
     Parameters
     ----------

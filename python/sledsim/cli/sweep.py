@@ -1,28 +1,20 @@
-"""Commands for sweeps: many runs of a scenario into a store."""
+"""The command ``sweep``: many runs of a scenario into a store, and their results."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Cluster, Metric, Sets, Threads
-from sledsim.cli.output import (
-    check_picture,
-    check_target,
-    complain,
-    print_found,
-    print_json,
-    print_tables,
-    print_text,
-)
-from sledsim.cli.streams import WRONG, say
+from sledsim.cli.checks import check_chart, check_target
+from sledsim.cli.commands import Application
+from sledsim.cli.options import AsJson, Cluster, Metrics, Out, Plot, Sets, Threads
+from sledsim.cli.output import print_error, print_json, print_result, print_tables, print_text, print_written
+from sledsim.cli.streams import BAD_INPUT, INTERRUPTED, write
 
 if TYPE_CHECKING:
     from sledsim.sweep import SweepReport
 
 __all__ = ["app"]
-
-INTERRUPTED = 130
 
 RUN_EXAMPLES = """\b
 Examples:
@@ -37,20 +29,14 @@ Examples:
   sledsim sweep status rates.sweep
   sledsim sweep status results --sweep rates --json
 """
-TABLE_EXAMPLES = """\b
+SHOW_EXAMPLES = """\b
 Examples:
-  sledsim sweep table rates.sweep
-  sledsim sweep table rates.sweep --metric response.mean_ms --metric queue.max --json
-"""
-PLOT_EXAMPLES = """\b
-Examples:
-  sledsim sweep plot rates.sweep --plot rates.png --log-scale
-  sledsim sweep plot rates.sweep --plot p99.html -m response.p99_ms --x workload.arrival.rate_per_s --colour scheduler
-"""
-EXPORT_EXAMPLES = """\b
-Examples:
-  sledsim sweep export rates.sweep --out rates.csv
-  sledsim sweep export rates.sweep --out histograms.parquet --table histograms
+  sledsim sweep show rates.sweep
+  sledsim sweep show rates.sweep -m response.mean_ms -m queue.max --json
+  sledsim sweep show rates.sweep --plot rates.png --log-scale
+  sledsim sweep show rates.sweep --plot it.html --x rate --colour scheduler
+  sledsim sweep show rates.sweep --out rates.csv
+  sledsim sweep show rates.sweep --table histograms --out it.parquet
 """
 COMPARE_EXAMPLES = """\b
 Examples:
@@ -59,11 +45,21 @@ Examples:
   sledsim sweep compare results --sweep rates --sweep rates-g3
 """
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Run a scenario along axes into a store, and inspect the results.",
+app = Application(
+    help="Run a scenario along axes into a store; show results.",
+    epilog="""\b
+Examples:
+  sledsim sweep run rates.toml
+  sledsim sweep show rates.sweep
+  sledsim sweep status rates.sweep
+""",
 )
+
+
+@app.callback()
+def _sweep() -> None:
+    """Run a scenario along axes into a store; show results."""
+
 
 Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the store.")]
 SweepName = Annotated[
@@ -73,10 +69,6 @@ SweepName = Annotated[
         metavar="NAME",
         help="Sweep of the store, if it has several; NAME@HASH for an earlier version.",
     ),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option("--metric", "-m", metavar="KEY", help="Metric, such as response.mean_ms. Repeatable."),
 ]
 
 
@@ -96,8 +88,8 @@ def run(
 ) -> None:
     """Run the missing runs of a sweep.
 
-    docs/how-to/sweep.md describes sweep files. --set replaces values of the scenario, and with sweep. in front
-    those of the file itself. What was interrupted goes on with the same command.
+    docs/how-to/sweep.md describes sweep files. --set KEY=VALUE sets a key of the scenario, --set sweep.KEY=VALUE one of
+    the file. A sweep that was interrupted continues with the same command.
     """
     from sledsim.sweep import Sweep
     from sledsim.sweep import run as run_sweep
@@ -109,117 +101,123 @@ def run(
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})
     else:
-        print_text(_said(report))
+        print_text(_summary(report))
     if report.failed:
         from sledsim.show.naming import counted
 
-        say(f"note: {counted(report.failed, 'run')} failed: sledsim sweep status {report.store}", err=True)
+        write(f"note: {counted(report.failed, 'run')} failed: sledsim sweep status {report.store}", err=True)
     if report.complete and not report.done:
         _require_some(report)
     if not report.complete:
-        complain(
-            f"interrupted: {report.over:,} of {report.runs:,} runs are in {report.store}; the same command goes on "
-            f"with the other {report.runs - report.over:,}"
+        print_error(
+            f"interrupted: {report.over:,} of {report.runs:,} runs are in {report.store}; the same command runs the "
+            f"other {report.runs - report.over:,}"
         )
         raise typer.Exit(INTERRUPTED)
+    print_written(report.store, "sweep", "show", report.store)
 
 
 def _require_some(report: "SweepReport") -> None:
-    """End with an error where no run of a sweep, and none that was there already, could be done."""
-    from sledsim.sweep import status as standing
+    """Exit with an error if every run of the sweep failed, those of earlier commands included."""
+    from sledsim.sweep import status as sweep_status
 
-    [found] = standing(report.store, report.sweep)
+    [found] = sweep_status(report.store, report.sweep)
     if found.failures and not found.done:
-        complain(f"{report.sweep}: every run failed; the first: {found.failures[0].error}")
-        raise typer.Exit(WRONG)
+        print_error(f"{report.sweep}: every run failed; the first: {found.failures[0].error}")
+        raise typer.Exit(BAD_INPUT)
 
 
-def _said(report: "SweepReport") -> str:
-    """Say what became of a sweep."""
+def _summary(report: "SweepReport") -> str:
+    """Return the result of a sweep in one line."""
     parts = [f"{report.done:,} runs done"]
     if report.failed:
         parts.append(f"{report.failed:,} failed")
     if report.skipped:
         parts.append(f"{report.skipped:,} were there already")
     rate = (report.done + report.failed) / report.seconds if report.seconds else 0.0
-    return f"{report.sweep}: {', '.join(parts)}; {report.seconds:.1f} s, {rate:,.0f} runs/s; {report.store}"
+    return f"{report.sweep}: {', '.join(parts)}; {report.seconds:.1f} s, {rate:,.0f} runs/s"
+
+
+@app.command(epilog=SHOW_EXAMPLES)
+def show(
+    store: Folder,
+    metrics: Metrics = None,
+    plot: Plot = None,
+    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="For --plot: axis on X.")] = None,
+    colour: Annotated[
+        str | None, typer.Option("--colour", metavar="AXIS", help="For --plot: axis shown as colours.")
+    ] = None,
+    facet: Annotated[
+        str | None, typer.Option("--facet", metavar="AXIS", help="For --plot: axis with one panel per value.")
+    ] = None,
+    log_scale: Annotated[
+        bool, typer.Option("--log-scale", help="For --plot: logarithmic scale of the metric.")
+    ] = False,
+    out: Out = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            help="For --out: a table of the store instead: runs, parameters, metrics, histograms, provenance or "
+            "sweeps.",
+        ),
+    ] = None,
+    sweep: SweepName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the points of a sweep: means over replications with 95 % confidence intervals.
+
+    --plot draws the first metric (default: response.mean_ms) with 95 % confidence bands. --out writes a row for each
+    run.
+    """
+    from sledsim.show.frames import COPY_OPTIONS
+    from sledsim.show.saving import save
+    from sledsim.sweep import Store, results
+    from sledsim.sweep.exporting import write_table
+
+    check_chart(plot)
+    check_target(out, COPY_OPTIONS)
+    axes = {"x": x, "colour": colour, "facet": facet, "log_scale": log_scale or None}
+    if plot is None and (unused := next((name for name, value in axes.items() if value is not None), None)):
+        raise typer.BadParameter("add --plot FILE", param_hint=f"--{unused.replace('_', '-')}")
+    if table is not None:
+        if out is None:
+            raise typer.BadParameter("add --out FILE", param_hint="--table")
+        if sweep is not None or metrics or plot is not None or as_json:
+            raise typer.BadParameter("writes a table of the whole store: give only --out with it", param_hint="--table")
+        write_table(Store(store), table, out)
+        print_written(out)
+        return
+    found = results(store, sweep)
+    print_result(found, metrics or [], as_json=as_json)
+    if out:
+        found.export(out, metrics or [])
+        print_written(out)
+    if plot:
+        metric = metrics[0] if metrics else "response.mean_ms"
+        save(found.plot(metric, x=x, colour=colour, facet=facet, log_scale=log_scale), plot)
+        print_written(plot)
 
 
 @app.command(epilog=STATUS_EXAMPLES)
 def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> None:
     """Print the progress of the sweeps in a store, with failures and their reasons."""
     from sledsim.sweep import Store
-    from sledsim.sweep import status as standing
+    from sledsim.sweep import status as sweep_status
     from sledsim.sweep.sweep_status import status_tables, status_to_json
 
-    place = Store(store)
-    found = standing(place, sweep)
+    opened = Store(store)
+    found = sweep_status(opened, sweep)
     if as_json:
-        print_json(status_to_json(place, found))
+        print_json(status_to_json(opened, found))
         return
-    print_tables(status_tables(place, found))
+    print_tables(status_tables(opened, found))
     for each in found:
         if each.latest and each.missing > 0:
-            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on:")
-            # Not folded, so that it can be pasted.
-            say(f"  {each.definition.command}")
-
-
-@app.command(epilog=TABLE_EXAMPLES)
-def table(store: Folder, metrics: Metrics = None, sweep: SweepName = None, as_json: AsJson = False) -> None:
-    """Print the points of a sweep: means over replications with 95 % confidence intervals."""
-    from sledsim.sweep import results
-
-    found = results(store, sweep)
-    print_found(found, metrics or [], as_json=as_json)
-
-
-@app.command(epilog=PLOT_EXAMPLES)
-def plot(
-    store: Folder,
-    picture: Annotated[Path, typer.Option("--plot", metavar="FILE", help="Picture: .html, .png or .svg.")],
-    metric: Metric = "response.mean_ms",
-    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="Axis on X.")] = None,
-    colour: Annotated[str | None, typer.Option("--colour", metavar="AXIS", help="Axis shown as colours.")] = None,
-    facet: Annotated[str | None, typer.Option("--facet", metavar="AXIS", help="Axis with one panel per value.")] = None,
-    log_scale: Annotated[bool, typer.Option("--log-scale", help="Use a logarithmic scale for the metric.")] = False,
-    sweep: SweepName = None,
-) -> None:
-    """Draw a metric along an axis, with bands of 95 % confidence."""
-    from sledsim.show.saving import save
-    from sledsim.sweep import results
-
-    check_picture(picture)
-    save(results(store, sweep).plot(metric, x=x, colour=colour, facet=facet, log_scale=log_scale), picture)
-
-
-@app.command(epilog=EXPORT_EXAMPLES)
-def export(
-    store: Folder,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv, .parquet or .json.")],
-    metrics: Metrics = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            help="Write a table of the store: runs, parameters, metrics, histograms, provenance or sweeps.",
-        ),
-    ] = None,
-    sweep: SweepName = None,
-) -> None:
-    """Write a sweep as a table with a row for each run, or a table of the store."""
-    from sledsim.show.frames import COPY_OPTIONS
-    from sledsim.sweep import Store, results
-    from sledsim.sweep.exporting import write_table
-
-    check_target(out, COPY_OPTIONS)
-    if table is None:
-        results(store, sweep).export(out, metrics or [])
-        return
-    if sweep is not None or metrics:
-        raise typer.BadParameter("is of the whole store; it has no use for --sweep and --metric", param_hint="--table")
-    write_table(Store(store), table, out)
+            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to run them:")
+            # Not wrapped, so that it can be pasted.
+            write(f"  {each.definition.command}")
 
 
 @app.command(epilog=COMPARE_EXAMPLES)
@@ -240,21 +238,23 @@ def compare(
 
     names = sweeps or []
     if len(stores) > 2 or len(names) > 2:
-        raise typer.BadParameter("two sides are compared", param_hint="STORE")
+        raise typer.BadParameter("expected two at most", param_hint="STORE")
     if axis is not None:
         if len(stores) > 1 or len(names) > 1:
-            raise typer.BadParameter("compares values of one sweep", param_hint="--axis")
+            raise typer.BadParameter(
+                "compares two values of one sweep: name one store and one --sweep", param_hint="--axis"
+            )
         found = compare_pairs(results(stores[0], names[0] if names else None), axis=_axis_values(axis))
     else:
         if len(stores) == 1 and len(names) < 2:
             raise typer.BadParameter("give two stores, two --sweep, or --axis AXIS=A,B", param_hint="STORE")
         sides = zip((stores * 2)[:2], (names * 2)[:2] if names else [None, None], strict=True)
         found = compare_pairs(*(results(store, name) for store, name in sides))
-    print_found(found, metrics or [], as_json=as_json)
+    print_result(found, metrics or [], as_json=as_json)
 
 
 def _axis_values(text: str) -> tuple[str, str, str]:
-    """Read ``AXIS=A,B``."""
+    """Parse ``AXIS=A,B``."""
     name, _, values = text.partition("=")
     first, comma, second = values.partition(",")
     if not (name and comma and first.strip() and second.strip()):

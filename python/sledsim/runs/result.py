@@ -37,7 +37,7 @@ class Result(Section, Shown):
     """The outcome of a run.
 
     The keys of :attr:`summary` are attributes too: ``result.response.mean_ms`` is
-    ``result.summary["response"]["mean_ms"]``. ``sledsim schema --result`` documents every one.
+    ``result.summary["response"]["mean_ms"]``. ``sledsim schema result`` documents every one.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ KINDS = (
     ("a sweep", "sweep run", ("axes",)),
     ("a search", "optimise", ("parameters", "objectives")),
     ("a description of an enclosure", "reliability", ("enclosure",)),
-    ("a role", "specificity", ("role",)),
+    ("a role", "role-test", ("role",)),
     ("a comparison of caches", "cost", ("mems_bytes",)),
     ("a comparison of caches", "cost", ("nvram_prices_per_gb",)),
     ("a comparison of caches", "cost", ("ratios",)),

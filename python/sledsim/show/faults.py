@@ -248,7 +248,7 @@ def wrong(
         suggestion=suggestion,
         file=None if file is None else visible(str(file)),
         line=line,
-        told=bool(says),
+        message_is_complete=bool(says),
     )
     if says and names is not None:
         near = f"; did you mean {fault.suggestion}?" if fault.suggestion else ""
@@ -395,8 +395,11 @@ def fault_of(facts: Mapping[str, Any]) -> _core.Fault:
 
 
 def replaced(fault: _core.Fault, **facts: object) -> _core.Fault:
-    """Return a fault with other facts, as :func:`facts_of` names them: ``path``, a list of keys, ``file``, ``line``."""
-    return fault_of(facts_of(fault) | facts)
+    """Return a fault with another ``message`` or location: ``path`` (a list of keys), ``file``, ``line``."""
+    held = facts_of(fault)
+    location = {name: value for name, value in facts.items() if name in held["location"]}
+    others = {name: value for name, value in facts.items() if name not in location}
+    return fault_of(held | others | {"location": held["location"] | location})
 
 
 @contextmanager
@@ -456,12 +459,14 @@ def _of_argument(fault: _core.Fault, arguments: Mapping[str, str]) -> _core.Faul
     def said(word: dict[str, Any]) -> dict[str, Any]:
         return {kind: each if kind == "text" else [argument(each[0]), each[1]] for kind, each in word.items()}
 
-    told: dict[str, Any] = {"words": [said(word) for word in facts["words"]]}
-    if facts["used_by"] == UNNAMED:
-        told["used_by"] = None
-    if facts["file"] in (None, UNNAMED) and facts["path"] and argument(facts["path"]) != facts["path"]:
-        told |= {"path": argument(facts["path"]), "file": None}
-    return replaced(fault, **told)
+    location = facts["location"]
+    changes: dict[str, Any] = {"message": [said(word) for word in facts["message"]]}
+    if location["used_by"] == UNNAMED:
+        changes["used_by"] = None
+    path = argument(location["path"])
+    if location["file"] in (None, UNNAMED) and path != location["path"]:
+        changes |= {"path": path, "file": None}
+    return replaced(fault, **changes)
 
 
 def spoken(error: _core.SledsimError, words: Words) -> str:

@@ -120,7 +120,7 @@ class Checks:
                 fault, path=key.split("."), suggestion=self._nearest(axis) or fault.suggestion, **place
             )
         within = isinstance(value, Mapping | list)
-        if facts_of(fault)["used_by"] is None:
+        if facts_of(fault)["location"]["used_by"] is None:
             if below is not None and (within or below in ([], ["name"])):
                 return key, replaced(fault, path=[*key.split("."), *(below if within else [])], **place)
             fault = replaced(fault, **place)

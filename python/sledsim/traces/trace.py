@@ -541,7 +541,7 @@ def open_trace(
     path
         The file of the trace; or a frame, as for :meth:`Trace.from_frame`.
     format
-        Its format (``sledsim trace formats`` lists them); recognised by its content when not given.
+        Its format (``sledsim list formats`` lists them); recognised by its content when not given.
     skip_bad
         Malformed records to pass over; one more is an error.
     sector_bytes

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{json, Value};
 use sledsim::engine::Status;
 use sledsim::request::{Op, Request};
-use sledsim::scenario::{self, DeviceSpec, Draft, Notation};
+use sledsim::scenario::{self, DeviceSpec, Document, Draft, Notation};
 use sledsim::time::Time;
 use sledsim_disksim::{import, ImportOptions, Override};
 
@@ -88,7 +88,7 @@ impl Interface {
         let import = import(parameters, &options)?;
         let text = import.scenario_toml().unwrap_or_default();
         let name = parameters.display().to_string();
-        let mut document = Notation::Toml.read(&text, &name)?;
+        let mut document = Document::read(&text, Notation::Toml, &name, Path::new(""))?.values();
         let devices = import.alike;
         if devices > 1 {
             repeat_device(&mut document, devices);

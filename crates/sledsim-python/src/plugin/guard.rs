@@ -266,7 +266,7 @@ pub fn call_with_timeout<'py>(name: &str, limit_s: f64, function: &Bound<'py, Py
             return error;
         }
         let mut fault = guard.time_limit_fault(None).placed("python");
-        fault.raised = Some(errors::traceback_of(python, &error));
+        fault.policy_error = Some(errors::traceback_of(python, &error));
         errors::scenario(fault)
     })
 }

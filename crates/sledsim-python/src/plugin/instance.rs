@@ -221,7 +221,7 @@ fn bind(python: Python<'_>, class: &Class, methods: &Methods, object: &Py<PyAny>
 fn failed(python: Python<'_>, guard: &Guard, method: Option<&str>, error: &PyErr) -> Fault {
     if error.is_instance_of::<OverTime>(python) {
         let mut over = guard.time_limit_fault(method.or(Some("__init__")));
-        over.raised = Some(errors::traceback_of(python, error));
+        over.policy_error = Some(errors::traceback_of(python, error));
         return over;
     }
     let what = method.map(|method| format!(".{method}")).unwrap_or_default();

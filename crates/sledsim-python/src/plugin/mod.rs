@@ -119,6 +119,6 @@ fn raised(python: Python<'_>, what: &str, error: &PyErr) -> Fault {
     let says = error.value(python).str().map(|text| text.to_string()).unwrap_or_default();
     let colon = if says.is_empty() { "" } else { ": " };
     let mut fault = Fault::new(Kind::Policy).says(format!("{what} raised {kind}{colon}{says}"));
-    fault.raised = Some(errors::traceback_of(python, error));
+    fault.policy_error = Some(errors::traceback_of(python, error));
     fault
 }

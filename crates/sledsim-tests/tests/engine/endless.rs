@@ -118,7 +118,7 @@ fn who_sets_timers_for_ever_in_an_instant_is_named() {
     let inner = Restless::over(&mut system, Way::Timer, u64::MAX, None);
     Restless::over(&mut system, Way::Child, 1, Some(inner));
     let fault = run_on(&mut system, 1).expect_err("it never ends");
-    assert_eq!((fault.kind, fault.path.to_string().as_str()), (Kind::Endless, "component 0"));
+    assert_eq!((fault.kind, fault.location.path.to_string().as_str()), (Kind::Endless, "component 0"));
     assert!(fault.to_string().contains("at 0.25 s"), "{fault}");
 }
 
@@ -129,7 +129,7 @@ fn of_those_who_call_each_other_for_ever_the_one_that_begins_is_named() {
     let parent = Restless::over(&mut system, Way::Child, u64::MAX, Some(child));
     Restless::over(&mut system, Way::Child, 1, Some(parent));
     let fault = run_on(&mut system, 1).expect_err("it never ends");
-    assert_eq!((fault.kind, fault.path.to_string().as_str()), (Kind::Endless, "component 1"));
+    assert_eq!((fault.kind, fault.location.path.to_string().as_str()), (Kind::Endless, "component 1"));
     let livelock = system.livelock().expect("it is known who");
     assert_eq!((livelock.component, livelock.at), (parent, Time::from_ns(250_000_000)));
 }

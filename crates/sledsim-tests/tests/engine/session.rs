@@ -394,7 +394,7 @@ fn sessions_reject_power_cuts_and_runs_reject_session_workloads() {
     let cuts = json!({"requests": 10, "power_cuts": {"random": 1}});
     let scenario = resolved(&json!({"workload": poisson(9.0), "system": {"device": "g2"}, "run": cuts}));
     let Err(RunError::Scenario(faults)) = Session::new(&scenario, &Keep::default()) else { panic!("power fails") };
-    assert_eq!(faults[0].path.to_string(), "run.power_cuts");
+    assert_eq!(faults[0].location.path.to_string(), "run.power_cuts");
     let Err(error) = scenario::run(&drive_of("g2"), Vec::new(), false, &mut |_| true) else { panic!("no requests") };
     assert!(error.to_string().contains("a session"), "{error}");
 }

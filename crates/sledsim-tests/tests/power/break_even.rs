@@ -25,8 +25,9 @@ fn device(settings: &str) -> DeviceSpec {
     let text = format!(
         r#"{{"workload": {{"arrival": {{"kind": "poisson", "rate_per_s": 1}}}}, "system": {{"device": {settings}}}}}"#
     );
-    let scenario =
-        resolve(&text, Notation::Json, "test", &[], &catalog, std::path::Path::new(".")).expect("a scenario");
+    let scenario = resolve(&text, Notation::Json, "test", &[], &catalog, std::path::Path::new("."))
+        .expect("a scenario")
+        .into_scenario();
     scenario.system.into_drive().expect("a drive alone").device
 }
 

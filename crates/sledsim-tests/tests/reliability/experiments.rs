@@ -145,7 +145,7 @@ fn a_number_of_threads_has_a_limit() {
 /// The field that is refused first.
 fn refused(enclosure: &Enclosure, experiment: &Experiment) -> String {
     let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
-    faults.into_iter().next().expect("something is wrong").path.to_string()
+    faults.into_iter().next().expect("something is wrong").location.path.to_string()
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn values_out_of_range_are_refused_by_name() {
     let (mut enclosure, experiment) = (raid(4, 1, 1), Experiment { confidence: 2.0, ..sound.clone() });
     (enclosure.device.mttf_h, enclosure.rebuild.at_once) = (0.0, 0);
     let faults = simulate(&enclosure, &experiment, &mut |_| true).expect_err("this is refused");
-    let paths: Vec<String> = faults.into_iter().map(|fault| fault.path.to_string()).collect();
+    let paths: Vec<String> = faults.into_iter().map(|fault| fault.location.path.to_string()).collect();
     assert_eq!(paths, ["device.mttf", "rebuild.at_once", "confidence"]);
 }
 

@@ -109,9 +109,13 @@ fn each_kind_of_fault_is_told_as_data() {
         let faults = faults(&whole, &[]);
         assert_eq!(faults.len(), 1, "{faults}");
         let fault = &faults[0];
-        assert_eq!((fault.kind, fault.path.to_string(), &fault.value), (kind, path.to_owned(), &found), "{fault}");
+        assert_eq!(
+            (fault.kind, fault.location.path.to_string(), &fault.value),
+            (kind, path.to_owned(), &found),
+            "{fault}"
+        );
         assert_eq!(fault.suggestion.as_deref(), suggestion, "{fault}");
-        assert_eq!(fault.file.as_deref(), Some("my.json"));
+        assert_eq!(fault.location.file.as_deref(), Some("my.json"));
         let text = fault.to_string();
         assert!(text.starts_with("my.json: ") && text.contains(path), "{text}");
         if let Some(name) = suggestion {
@@ -143,7 +147,7 @@ fn all_faults_of_a_document_are_told_at_once() {
         "run": {"requests": "many"},
     });
     let found = faults(&document, &["devise=1", "run.time_s=x"]);
-    let paths: Vec<String> = found.iter().map(|fault| fault.path.to_string()).collect();
+    let paths: Vec<String> = found.iter().map(|fault| fault.location.path.to_string()).collect();
     let mut sorted = paths.clone();
     sorted.sort();
     assert_eq!(
@@ -164,17 +168,17 @@ fn all_faults_of_a_document_are_told_at_once() {
     // The same where it takes more than one key to see: each drive, the workload and the run.
     let mut document = document_that_contradicts_itself();
     let found = faults(&document, &[]);
-    let paths: Vec<String> = found.iter().map(|fault| fault.path.to_string()).collect();
+    let paths: Vec<String> = found.iter().map(|fault| fault.location.path.to_string()).collect();
     assert_eq!(
         paths,
-        ["system.child.device.active_tips", "system.child.batch_max", "workload.range.end_fraction", "run.warmup_s"]
+        ["system.child.batch_max", "system.child.device.active_tips", "workload.range.end_fraction", "run.warmup_s"]
     );
     document["system"]["child"] = json!("g2");
-    assert_eq!(faults(&document, &[])[0].path.to_string(), "system.bytes");
+    assert_eq!(faults(&document, &[])[0].location.path.to_string(), "system.bytes");
 }
 
 fn paths_of(document: &Value) -> Vec<String> {
-    faults(document, &[]).iter().map(|fault| fault.path.to_string()).collect()
+    faults(document, &[]).iter().map(|fault| fault.location.path.to_string()).collect()
 }
 
 #[test]
@@ -308,7 +312,7 @@ fn readers_are_told_in_their_own_words() {
         "a.trace: line 3: workload.last_block = 9 is beyond workload.blocks = 4: give --fit wrap or --first-record"
     );
     let setting = &faults(&document(), &["sead=1"])[0];
-    assert_eq!(setting.setting.as_deref(), Some("sead=1"));
+    assert_eq!(setting.location.setting.as_deref(), Some("sead=1"));
     assert!(setting.text(&Keys).starts_with("set = \"sead=1\": unknown key sead: did you mean \"seed\"?"), "{setting}");
     assert!(setting.text(&Options).starts_with("--set sead=1: unknown key sead: did you mean \"seed\"?"));
 }
@@ -381,10 +385,14 @@ fn what_is_wrong_in_a_short_form_stands_where_it_is_written() {
         let found = read(&[]).expect_err(text);
         let [fault] = &*found else { panic!("{found}\n{text}") };
         let line = text.lines().position(|line| line.contains("bit_nm")).map(|at| at as u64 + 1);
-        assert_eq!((fault.path.to_string().as_str(), fault.line), (path, line), "{text}");
+        assert_eq!((fault.location.path.to_string().as_str(), fault.location.line), (path, line), "{text}");
         // What is told can be set, and what is set is told.
         let found = read(&[format!("{path}=-2")]).expect_err(text);
-        assert_eq!((found.len(), found[0].setting.clone()), (1, Some(format!("{path}=-2"))), "{found}\n{text}");
+        assert_eq!(
+            (found.len(), found[0].location.setting.clone()),
+            (1, Some(format!("{path}=-2"))),
+            "{found}\n{text}"
+        );
     }
 }
 
@@ -393,7 +401,10 @@ fn what_is_wrong_in_a_short_form_stands_where_it_is_written() {
 fn what_a_setting_has_set_is_its_own() {
     let own = |settings: &[&str]| faults(&document(), settings)[0].clone();
     let fault = own(&["run.requests=7", "device.tips=-5"]);
-    assert_eq!((fault.setting.as_deref(), &fault.file, fault.line), (Some("device.tips=-5"), &None, None));
+    assert_eq!(
+        (fault.location.setting.as_deref(), &fault.location.file, fault.location.line),
+        (Some("device.tips=-5"), &None, None)
+    );
     assert!(
         fault.text(&Options).starts_with("--set device.tips=-5: system.device.tips = -5 is out of range"),
         "{fault}"
@@ -404,7 +415,7 @@ fn what_a_setting_has_set_is_its_own() {
         (&["device.bit_nm=-1", "device.bit_nm=-2"], 1),
         (&["scheduler=lok"], 0),
     ] {
-        assert_eq!(own(settings).setting.as_deref(), Some(settings[named]), "{settings:?}");
+        assert_eq!(own(settings).location.setting.as_deref(), Some(settings[named]), "{settings:?}");
     }
 }
 
@@ -419,7 +430,7 @@ fn a_notation_is_told_with_its_line() {
         ("{\"seed\": 1,\n\"run\":: 2}", Notation::Json),
     ] {
         let fault = read(text, notation);
-        assert_eq!((fault.kind, fault.line.is_some_and(|line| line >= 2)), (Kind::Notation, true), "{fault}");
+        assert_eq!((fault.kind, fault.location.line.is_some_and(|line| line >= 2)), (Kind::Notation, true), "{fault}");
     }
 }
 
@@ -433,10 +444,10 @@ fn a_device_file_is_told_apart_from_the_document_that_names_it() {
     let mut whole = document();
     whole["system"]["device"] = json!(file);
     let fault = &faults(&whole, &[])[0];
-    assert_eq!(fault.file.as_deref(), file.to_str());
-    assert_eq!(fault.used_by.as_deref(), Some("my.json"));
-    assert_eq!(fault.path.to_string(), "values.access_ms");
-    assert_eq!(fault.line, Some(4));
+    assert_eq!(fault.location.file.as_deref(), file.to_str());
+    assert_eq!(fault.location.used_by.as_deref(), Some("my.json"));
+    assert_eq!(fault.location.path.to_string(), "values.access_ms");
+    assert_eq!(fault.location.line, Some(4));
     let said = format!("{}: line 4: values.access_ms = -1 is out of range", file.display());
     assert!(fault.to_string().starts_with(&said) && fault.to_string().ends_with(" (used by my.json)"), "{fault}");
 }
@@ -449,7 +460,7 @@ fn a_device_file_tells_all_that_is_wrong_with_it() {
     whole["system"]["device"] = json!(file);
     let paths = |text: &str| {
         std::fs::write(&file, text).expect("written");
-        let mut found: Vec<String> = faults(&whole, &[]).iter().map(|fault| fault.path.to_string()).collect();
+        let mut found: Vec<String> = faults(&whole, &[]).iter().map(|fault| fault.location.path.to_string()).collect();
         found.sort();
         found
     };

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bounds;
+mod component_kinds;
 mod documents;
 mod faults;
 mod limits;

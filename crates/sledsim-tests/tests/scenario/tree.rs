@@ -68,7 +68,7 @@ fn settings_reach_every_component() {
     ];
     let resolved =
         scenario::resolve(text, Notation::Json, "test", &settings.map(str::to_owned), &catalog(), Path::new("."));
-    let system = serde_json::to_value(resolved.expect("settings that fit").system).expect("a table");
+    let system = serde_json::to_value(&resolved.expect("settings that fit").scenario().system).expect("a table");
     assert_eq!(system["members"][0]["system"]["scheduler"]["name"], "clook");
     assert_eq!(system["members"][1]["system"]["device"]["bit_nm"], 50.0);
     assert_eq!((&system["members"][1]["count"], &system["by_origin"]), (&json!(3), &json!(true)));

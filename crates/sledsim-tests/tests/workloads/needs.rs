@@ -347,5 +347,5 @@ fn errors_name_key_value_and_remedy() {
     }
     let of_code = MetadataSpec { share: Some(f64::NAN), read_bytes: 1, write_bytes: 1 };
     let fault = of_code.validate().expect_err("no share");
-    assert_eq!((fault.kind, fault.path.to_string()), (Kind::OutOfRange, "metadata.share".to_owned()));
+    assert_eq!((fault.kind, fault.location.path.to_string()), (Kind::OutOfRange, "metadata.share".to_owned()));
 }

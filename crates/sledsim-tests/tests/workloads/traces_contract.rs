@@ -63,7 +63,7 @@ fn sectors_that_could_be_bytes_are_asked_about() {
     let mqsim = b"5 0 1048576 512 1\n6 0 2097152 4096 0\n";
     for (content, format) in [(&bytes[..], "disksim-ascii"), (mqsim, "mqsim")] {
         let fault = read_as(content, &TraceOptions::default()).err().expect("it is not known").fault();
-        assert_eq!((fault.kind, fault.file.as_deref()), (Kind::UnknownFormat, Some("made")));
+        assert_eq!((fault.kind, fault.location.file.as_deref()), (Kind::UnknownFormat, Some("made")));
         let text = fault.text(&Options);
         for word in [format, "262144 bytes at 536870912", "512 at 1048576", "--sector-bytes 512 or --sector-bytes 1"] {
             assert!(text.contains(word), "{word}: {text}");

@@ -1,5 +1,5 @@
-//! What is wrong with something that a user gave, as data. Only the last printer makes a sentence of it, in the words of
-//! whoever reads it: see [`Vocabulary`].
+//! Errors in input as data: [`Fault`]. Only [`Fault::text`] formats them, with the keys or options of the reader's interface
+//! ([`Vocabulary`]).
 
 mod nearest;
 mod path;
@@ -14,53 +14,55 @@ pub use nearest::{most_like, nearest};
 pub use path::Path;
 pub use text::{brief, printable, shown, unread, Keys, Vocabulary};
 
-/// In what way something is wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A key that a table does not have.
+    /// The table has no key of this name.
     UnknownKey,
-    /// A word that is none of those a key takes.
+    /// The name is not one of the known ones.
     UnknownName,
-    /// A trace that begins as no known format does.
+    /// The content of a trace fits no known format.
     UnknownFormat,
-    /// A key that has to be given.
+    /// A required key is missing.
     Missing,
-    /// A number beyond its bounds.
+    /// A number is out of its range.
     OutOfRange,
-    /// A value of another type than the key's.
+    /// A value has the wrong type.
     WrongType,
-    /// Values that contradict each other.
+    /// Values contradict each other.
     Conflict,
-    /// A size that does not fit another: a request beyond its device, a unit that is no multiple of a block.
+    /// A size does not fit another one: a request exceeds its device, a unit is not a multiple of a block.
     Misfit,
-    /// Text that is no TOML, YAML, JSON or setting: what is said shows the place itself.
+    /// A syntax error in TOML, YAML, JSON or a setting. The message has the place.
     Notation,
-    /// A part of a foreign file that is not as its format has it.
+    /// A syntax error in a file of another program.
     Syntax,
-    /// A record, or a header, that is not one of its format.
+    /// A record or a header of a trace does not conform to its format.
     Record,
-    /// A file that can't be opened, read or written.
+    /// A file cannot be opened, read or written.
     Unreadable,
-    /// Something that is understood and can't be done.
+    /// The request is valid but not supported.
     Unsupported,
-    /// A rule of the simulator's own that does not hold, in a run that checks them.
+    /// An invariant of the simulator does not hold, in a run that checks invariants.
     Rule,
-    /// A run that would go on for ever in one instant.
+    /// A run does not advance in time.
     Endless,
     /// A custom policy raised an error, returned an invalid value, or exceeded its time limit.
     Policy,
+    /// Further faults, of which only the number is reported: the value.
+    Omitted,
 }
 
-/// What would have been right.
+/// The valid values in place of an invalid one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allowed {
-    /// One of these words.
+    /// One of these names.
     Names(Vec<String>),
     /// A number within bounds.
     Range(Range),
-    /// A table, a list, a text: in words.
+    /// A description of the type.
     Type(String),
 }
 
@@ -80,46 +82,46 @@ impl From<&str> for Allowed {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Range {
-    /// The least that is allowed.
+    /// Inclusive lower bound.
     pub least: Option<f64>,
-    /// What it has to be above.
+    /// Exclusive lower bound.
     pub above: Option<f64>,
-    /// The most that is allowed.
+    /// Inclusive upper bound.
     pub most: Option<f64>,
-    /// What it has to be below.
+    /// Exclusive upper bound.
     pub below: Option<f64>,
-    /// Whether it has to be whole.
+    /// True for integers only.
     pub whole: bool,
     /// The unit; empty for none.
     pub unit: String,
 }
 
 impl Range {
-    /// From one number to another.
+    /// Returns the range `[least, most]`.
     #[must_use]
     pub fn from_to(least: f64, most: f64) -> Self {
         Self { least: Some(least), most: Some(most), ..Self::default() }
     }
 
-    /// So much or more.
+    /// Returns the range `[least, ∞)`.
     #[must_use]
     pub fn at_least(least: f64) -> Self {
         Self { least: Some(least), ..Self::default() }
     }
 
-    /// Whole numbers alone.
+    /// Returns the range restricted to integers.
     #[must_use]
     pub fn whole(self) -> Self {
         Self { whole: true, ..self }
     }
 
-    /// Above one number, up to another.
+    /// Returns the range `(above, most]`.
     #[must_use]
     pub fn above_to(above: f64, most: f64) -> Self {
         Self { above: Some(above), most: Some(most), ..Self::default() }
     }
 
-    /// Whether a number lies within.
+    /// Returns true if `number` lies within the bounds.
     #[must_use]
     pub fn holds(&self, number: f64) -> bool {
         self.least.is_none_or(|bound| number >= bound)
@@ -129,66 +131,74 @@ impl Range {
     }
 }
 
-/// A part of what is said of a fault.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
-    /// Plain text, the same for everybody.
+    /// Plain text.
     Text(String),
-    /// Another key or component that is concerned, and its value where it has one.
+    /// Another key or component, and optionally its value.
     Key(Path, Option<Value>),
-    /// A key that the reader may set, and to what: each reader has an own way to.
+    /// A key, and optionally a value, that the reader can set. It is formatted by the [`Vocabulary`]: a key in a document, an option
+    /// on the command line.
     Setting(Path, Option<Value>),
 }
 
-/// The state of a run when a custom policy failed.
+/// The error of a custom policy, and the state of the run at that time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Raised {
+pub struct PolicyError {
     /// Simulated time, ns.
     pub at_ns: u64,
-    /// Number of the request at hand; of the oldest where the choice among several failed.
+    /// Number of the request, or of the oldest pending one if the policy chose among several.
     pub request: Option<u64>,
-    /// What its own language tells: the calls down to where it failed. Empty where it only answered nonsense.
+    /// The traceback in the policy's language; empty if it raised no error.
     pub traceback: String,
 }
 
-/// What a [`Fault`] holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
-    /// What it is about besides, from the outermost on: an axis of a sweep, a cache that is tried.
+/// The place of a fault.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Location {
+    /// The objects that contain the fault, outermost first: an axis of a sweep, a tested cache.
     pub about: Vec<String>,
-    /// In what way it is wrong.
-    pub kind: Kind,
-    /// The key that is wrong; empty where no key of a document is.
-    pub path: Path,
-    /// The field of a record that is wrong.
-    pub field: Option<String>,
-    /// What it is.
-    pub value: Option<Value>,
-    /// What it may be.
-    pub allowed: Option<Allowed>,
-    /// The allowed word most like the one given.
-    pub suggestion: Option<String>,
-    /// The file in which it is to be put right, or what stands for one.
-    pub file: Option<String>,
-    /// The document that names `file`, where that is another one.
-    pub used_by: Option<String>,
-    /// The setting on top of the document that it comes from.
+    /// The setting that gave the value.
     pub setting: Option<String>,
-    /// Line of the file, from 1.
+    /// The file or the name of the document that contains the fault.
+    pub file: Option<String>,
+    /// The document that refers to `file`, if that is another one.
+    pub used_by: Option<String>,
+    /// Line in the file, from 1.
     pub line: Option<u64>,
-    /// Byte of the file, from 0, of what has no lines.
+    /// Offset in a binary file, bytes, from 0.
     pub byte: Option<u64>,
-    /// The rest of the sentence.
-    pub words: Vec<Word>,
-    /// The state of the run, if a custom policy failed.
-    #[serde(default)]
-    pub raised: Option<Raised>,
-    /// Whether the words are the whole sentence: key, value and what is allowed are then for programs alone.
-    pub told: bool,
+    /// The key; empty if the fault concerns no key of a document.
+    pub path: Path,
+    /// The field of a record.
+    pub field: Option<String>,
 }
 
-/// Something wrong with what a user gave. Its fields are those of [`Facts`].
+/// The content of a [`Fault`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The kind of the fault.
+    pub kind: Kind,
+    /// The place.
+    pub location: Location,
+    /// The invalid value.
+    pub value: Option<Value>,
+    /// The valid values.
+    pub allowed: Option<Allowed>,
+    /// The allowed name that is most similar to the invalid one.
+    pub suggestion: Option<String>,
+    /// The rest of the sentence, after the part that follows from kind, key, value and allowed values.
+    pub message: Vec<Word>,
+    /// True if `message` is the whole sentence.
+    pub message_is_complete: bool,
+    /// The error of a custom policy.
+    #[serde(default)]
+    pub policy_error: Option<PolicyError>,
+}
+
+/// An error in input: its kind, place, value, valid values and message. The fields are those of [`Facts`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fault(Box<Facts>);
@@ -210,37 +220,30 @@ impl DerefMut for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// A fault that no key has alone; what it is comes with [`Fault::says`].
+    /// Returns a fault without a key; [`Fault::says`] adds its message.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self(Box::new(Facts {
-            about: Vec::new(),
             kind,
-            path: Path::default(),
-            field: None,
+            location: Location::default(),
             value: None,
             allowed: None,
             suggestion: None,
-            file: None,
-            used_by: None,
-            setting: None,
-            line: None,
-            byte: None,
-            words: Vec::new(),
-            raised: None,
-            told: false,
+            message: Vec::new(),
+            message_is_complete: false,
+            policy_error: None,
         }))
     }
 
-    /// A fault of the key at `path`.
+    /// Returns a fault of the key at `path`.
     #[must_use]
     pub fn at(kind: Kind, path: impl Into<Path>) -> Self {
         let mut fault = Self::new(kind);
-        fault.path = path.into();
+        fault.location.path = path.into();
         fault
     }
 
-    /// A fault of the key at `path`, which has `value`.
+    /// Returns a fault of the key at `path`, which has `value`.
     #[must_use]
     pub fn of(kind: Kind, path: impl Into<Path>, value: impl Into<Value>) -> Self {
         let mut fault = Self::at(kind, path);
@@ -248,19 +251,19 @@ impl Fault {
         fault
     }
 
-    /// The value of one key contradicts another one.
+    /// Returns a fault of a key whose value contradicts another one.
     #[must_use]
     pub fn conflict(path: impl Into<Path>, value: impl Into<Value>) -> Self {
         Self::of(Kind::Conflict, path, value)
     }
 
-    /// The value of a key does not fit something that has a size.
+    /// Returns a fault of a key whose value does not fit a size.
     #[must_use]
     pub fn misfit(path: impl Into<Path>, value: impl Into<Value>) -> Self {
         Self::of(Kind::Misfit, path, value)
     }
 
-    /// A number beyond its bounds.
+    /// Returns a fault of a number out of its range.
     #[must_use]
     pub fn out_of_range(path: impl Into<Path>, value: impl Into<Value>, range: Range) -> Self {
         let mut fault = Self::of(Kind::OutOfRange, path, value);
@@ -268,7 +271,7 @@ impl Fault {
         fault
     }
 
-    /// A value of another type than `expected`, in words.
+    /// Returns a fault of a value that does not have the type `expected`, a description.
     #[must_use]
     pub fn wrong_type(path: impl Into<Path>, value: impl Into<Value>, expected: impl Into<String>) -> Self {
         let mut fault = Self::of(Kind::WrongType, path, value);
@@ -276,27 +279,27 @@ impl Fault {
         fault
     }
 
-    /// A key that is missing, and what it is.
+    /// Returns a fault of a missing key.
     #[must_use]
     pub fn missing(path: impl Into<Path>) -> Self {
         Self::at(Kind::Missing, path)
     }
 
-    /// A key that its table does not have, among those that it has.
+    /// Returns a fault of a key that is not one of the `known` keys of its table.
     #[must_use]
     pub fn unknown_key<'a>(path: impl Into<Path>, known: impl IntoIterator<Item = &'a str>) -> Self {
         let fault = Self::at(Kind::UnknownKey, path);
-        let given = fault.path.last().unwrap_or_default().to_owned();
+        let given = fault.location.path.last().unwrap_or_default().to_owned();
         fault.one_of(&given, known)
     }
 
-    /// A word that is none of those known.
+    /// Returns a fault of a name that is not one of the `known` ones.
     #[must_use]
     pub fn unknown_name<'a>(path: impl Into<Path>, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         Self::of(Kind::UnknownName, path, given).one_of(given, known)
     }
 
-    /// The words that were allowed in the place of `given`, with the nearest of them.
+    /// Sets the allowed names, and suggests the one most similar to `given`.
     #[must_use]
     pub fn one_of<'a>(mut self, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
@@ -305,79 +308,78 @@ impl Fault {
         self
     }
 
-    /// The same of the key at `path`, where it had none. What is said of code of one's own is a sentence by itself: it follows a
-    /// colon.
+    /// Sets the path. The message of a policy's fault is a sentence by itself, so a colon is put before it.
     #[must_use]
     pub fn placed(mut self, path: impl Into<Path>) -> Self {
-        self.path = path.into();
+        self.location.path = path.into();
         if self.kind == Kind::Policy {
-            self.words.insert(0, Word::Text(": ".into()));
+            self.message.insert(0, Word::Text(": ".into()));
         }
         self
     }
 
-    /// The same as a fault of what stands at `place`: below it where it has a path already.
+    /// Puts `place` before the path, or sets the path if there is none.
     #[must_use]
     pub fn of_key(self, place: impl Into<Path>) -> Self {
-        if self.path.is_empty() {
+        if self.location.path.is_empty() {
             self.placed(place)
         } else {
             self.within(place)
         }
     }
 
-    /// Plain words that follow.
+    /// Appends text to the message.
     #[must_use]
     pub fn says(mut self, text: impl Into<String>) -> Self {
-        self.words.push(Word::Text(text.into()));
+        self.message.push(Word::Text(text.into()));
         self
     }
 
-    /// Another key, or component, that the sentence names.
+    /// Appends the name of another key or component to the message.
     #[must_use]
     pub fn key(mut self, path: impl Into<Path>) -> Self {
-        self.words.push(Word::Key(path.into(), None));
+        self.message.push(Word::Key(path.into(), None));
         self
     }
 
-    /// Another key with its value.
+    /// Appends another key and its value to the message.
     #[must_use]
     pub fn key_is(mut self, path: impl Into<Path>, value: impl Into<Value>) -> Self {
-        self.words.push(Word::Key(path.into(), Some(value.into())));
+        self.message.push(Word::Key(path.into(), Some(value.into())));
         self
     }
 
-    /// A key that the reader may set.
+    /// Appends a key that the reader can set to the message.
     #[must_use]
     pub fn option(mut self, path: impl Into<Path>) -> Self {
-        self.words.push(Word::Setting(path.into(), None));
+        self.message.push(Word::Setting(path.into(), None));
         self
     }
 
-    /// A key that the reader may set to `value`.
+    /// Appends a key and a value that the reader can set to the message.
     #[must_use]
     pub fn set(mut self, path: impl Into<Path>, value: impl Into<Value>) -> Self {
-        self.words.push(Word::Setting(path.into(), Some(value.into())));
+        self.message.push(Word::Setting(path.into(), Some(value.into())));
         self
     }
 
-    /// Every key that the sentence names, the wrong one first.
+    /// Returns the keys in the message, that of the fault first.
     pub fn keys(&self) -> impl Iterator<Item = &Path> {
-        let others = self.words.iter().filter_map(|word| match word {
+        let others = self.message.iter().filter_map(|word| match word {
             Word::Text(_) => None,
             Word::Key(path, _) | Word::Setting(path, _) => Some(path),
         });
-        std::iter::once(&self.path).chain(others).filter(|path| !path.is_empty())
+        std::iter::once(&self.location.path).chain(others).filter(|path| !path.is_empty())
     }
 
-    /// The same in a table that stands at `prefix`: all of its keys go on from there.
+    /// Puts `prefix` before the path and all keys of the message.
     #[must_use]
     pub fn within(mut self, prefix: impl Into<Path>) -> Self {
         let prefix = prefix.into();
-        if !self.path.is_empty() {
-            self.path = prefix.join(&self.path);
+        if !self.location.path.is_empty() {
+            self.location.path = prefix.join(&self.location.path);
         }
-        for word in &mut self.words {
+        for word in &mut self.message {
             if let Word::Key(path, _) | Word::Setting(path, _) = word {
                 *path = prefix.join(path);
             }
@@ -385,35 +387,111 @@ impl Fault {
         self
     }
 
-    /// The same, of what `about` names.
+    /// Puts `about` in front of the objects that contain the fault.
     #[must_use]
     pub fn about(mut self, about: impl Into<String>) -> Self {
-        self.about.insert(0, about.into());
+        self.location.about.insert(0, about.into());
         self
     }
 
-    /// The same, in a file.
+    /// Sets the file.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
-        self.file = Some(file.into());
+        self.location.file = Some(file.into());
         self
     }
 
-    /// The same in a line of its file, from 1.
+    /// Sets the line in the file, from 1.
     #[must_use]
     pub fn on_line(mut self, line: impl Into<Option<u64>>) -> Self {
-        self.line = line.into();
+        self.location.line = line.into();
         self
     }
 }
 
-/// Everything that is wrong with a document: at least one fault.
+/// Faults in the order in which they are found. After [`Faults::MOST`] faults the others are only counted.
+#[derive(Debug, Default)]
+pub struct Collector {
+    found: Vec<Fault>,
+    omitted: u64,
+}
+
+impl Collector {
+    /// Adds a fault.
+    pub fn push(&mut self, fault: Fault) {
+        if self.is_full() {
+            self.omitted += 1;
+        } else {
+            self.found.push(fault);
+        }
+    }
+
+    /// Returns true if further faults are only counted.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.found.len() >= Faults::MOST
+    }
+
+    /// Counts a fault without keeping it.
+    pub fn omit(&mut self) {
+        self.omitted += 1;
+    }
+
+    /// Number of the faults that are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Returns true if nothing has been found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Appends text to the faults from the one with this number on.
+    pub(crate) fn append_from(&mut self, first: usize, words: &str) {
+        for fault in self.found.iter_mut().skip(first) {
+            fault.message.push(Word::Text(words.to_owned()));
+        }
+    }
+
+    /// Changes each fault.
+    #[must_use]
+    pub fn map(self, change: impl FnMut(Fault) -> Fault) -> Self {
+        Self { found: self.found.into_iter().map(change).collect(), ..self }
+    }
+
+    /// Returns an error if a fault has been found.
+    ///
+    /// # Errors
+    /// The first [`Faults::MOST`] faults, and the number of the others.
+    pub fn into_result(mut self) -> Result<(), Faults> {
+        if self.omitted > 0 {
+            let mut omitted = Fault::new(Kind::Omitted).says(format!("and {} more", self.omitted));
+            omitted.value = Some(self.omitted.into());
+            self.found.push(omitted);
+        }
+        Faults::none_of(self.found)
+    }
+}
+
+impl Extend<Fault> for Collector {
+    fn extend<I: IntoIterator<Item = Fault>>(&mut self, faults: I) {
+        faults.into_iter().for_each(|fault| self.push(fault));
+    }
+}
+
+/// The faults of a document: at least one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Nothing where `found` has no fault.
+    /// Faults that are reported one by one.
+    pub const MOST: usize = 50;
+
+    /// Returns an error if `found` is not empty.
     ///
     /// # Errors
     /// All of `found`.
@@ -425,21 +503,21 @@ impl Faults {
         }
     }
 
-    /// The first of them.
+    /// Returns the first fault.
     #[must_use]
     pub fn first(self) -> Fault {
         self.0.into_iter().next().expect("there is at least one")
     }
 
-    /// Nothing where no check finds anything.
+    /// Returns an error if a check fails.
     ///
     /// # Errors
-    /// What all of them find.
+    /// The faults of all checks.
     pub fn of_all<E: Into<Self>>(checks: impl IntoIterator<Item = Result<(), E>>) -> Result<(), Self> {
         Self::none_of(checks.into_iter().filter_map(Result::err).flat_map(Into::into).collect())
     }
 
-    /// The same in a table that stands at `prefix`.
+    /// Puts `prefix` before the path and all keys of each fault.
     #[must_use]
     pub fn within(self, prefix: impl Into<Path>) -> Self {
         let prefix = prefix.into();
@@ -483,7 +561,7 @@ impl<F: Into<Fault>> From<F> for Faults {
 }
 
 impl From<serde_json::Error> for Fault {
-    /// A document that does not hold what it should.
+    /// A value that cannot be deserialised.
     fn from(error: serde_json::Error) -> Self {
         Self::new(Kind::WrongType).says(error.to_string())
     }

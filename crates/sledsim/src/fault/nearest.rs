@@ -1,4 +1,4 @@
-//! The word that was perhaps meant.
+//! The known word most like a misspelt one.
 
 /// The word of `known` that a reader may have meant by `given`, if one is near, begins like it or ends in it after a dot:
 /// upper and lower case alike. Words that begin with the same word may be farther apart. Where every letter is another one,
@@ -27,7 +27,7 @@ pub fn most_like<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> V
     words
 }
 
-/// What stands before the first blank or line of a name that has any.
+/// The part of a name before its first blank, underscore or hyphen, if it has one.
 fn first_word(name: &str) -> Option<&str> {
     name.split_once([' ', '_', '-']).map(|(first, _)| first)
 }

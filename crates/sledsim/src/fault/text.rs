@@ -1,4 +1,4 @@
-//! The one printer of faults.
+//! Formats faults.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{Allowed, Fault, Faults, Kind, Path, Range, Word};
 
-/// How a reader sets a key: a document and Python have one way, a command line another.
+/// The notation in which a reader sets a key: as a key of a document or of Python, or as an option of the command line.
 pub trait Vocabulary {
-    /// How to give the key at `path`, with `value` where there is one to give: `fit = "scale"`.
+    /// Returns the text that sets the key at `path`, to `value` if there is one: `fit = "scale"`.
     fn setting(&self, path: &Path, value: Option<&Value>) -> String;
 }
 
-/// The words of documents and of Python: keys as they are written.
+/// The notation of documents and of Python: `key = value`.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys;
 
@@ -23,7 +23,7 @@ impl Vocabulary for Keys {
     }
 }
 
-/// A value as a document has it: whole numbers without a point.
+/// Returns a value as it is written in a document: integers without a decimal point.
 #[must_use]
 pub fn shown(value: &Value) -> String {
     match value.as_f64() {
@@ -32,7 +32,7 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
-/// Why a file could not be read, in words without the system's numbers.
+/// Returns the reason why a file could not be read, without the system's error number.
 #[must_use]
 pub fn unread(error: &io::Error) -> String {
     match error.kind() {
@@ -44,13 +44,10 @@ pub fn unread(error: &io::Error) -> String {
     }
 }
 
-/// Texts that are longer are not repeated whole in a sentence.
+/// Longer texts are shortened in messages, characters.
 const LONG: usize = 200;
 
-/// Faults that are told; nobody reads on, and each may list what is known in its place.
-const TOLD: usize = 50;
-
-/// A text as a sentence repeats it: of a long one its beginning, and how long it is.
+/// Returns `text`, or the beginning and the length of a long one.
 #[must_use]
 pub fn brief(text: &str) -> String {
     match text.char_indices().nth(LONG) {
@@ -59,55 +56,58 @@ pub fn brief(text: &str) -> String {
     }
 }
 
-/// `text` without control characters, which would break a line.
+/// Returns `text` with `?` in place of control characters, which would break a line.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 impl Fault {
-    /// The fault in words that a reader of `vocabulary` understands.
+    /// Returns the message, with settings in the notation of `vocabulary`.
     #[must_use]
     pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
         let mut text = self.place(vocabulary);
         text += &self.sentence();
-        for word in &self.words {
+        for word in &self.message {
             match word {
                 Word::Text(words) => text += words,
                 Word::Key(path, value) => text += &Keys.setting(path, value.as_ref()),
                 Word::Setting(path, value) => text += &vocabulary.setting(path, value.as_ref()),
             }
         }
-        if let (Some(_), Some(document)) = (&self.file, &self.used_by) {
+        if let (Some(_), Some(document)) = (&self.location.file, &self.location.used_by) {
             let _ = write!(text, " (used by {document})");
         }
-        if let Some(raised) = self.raised.as_ref().filter(|raised| !raised.traceback.is_empty()) {
-            let _ = write!(text, "\n{}", raised.traceback.trim_end());
+        if let Some(error) = self.policy_error.as_ref().filter(|error| !error.traceback.is_empty()) {
+            let _ = write!(text, "\n{}", error.traceback.trim_end());
         }
         text
     }
 
-    /// Where it is, up to the colon before the sentence.
+    /// Returns the place: the text up to the colon before the sentence.
     fn place(&self, vocabulary: &dyn Vocabulary) -> String {
-        let setting =
-            self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
-        let line = self.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
-        let byte = self.byte.map(|byte| format!("byte {byte}"));
-        let places = [setting.or_else(|| self.file.clone()), line, byte];
-        self.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
+        let setting = self
+            .location
+            .setting
+            .as_ref()
+            .map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
+        let line = self.location.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
+        let byte = self.location.byte.map(|byte| format!("byte {byte}"));
+        let places = [setting.or_else(|| self.location.file.clone()), line, byte];
+        self.location.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
     }
 
-    /// What the kind of fault says by itself.
+    /// Returns the part of the sentence that follows from kind, key, value and allowed values.
     fn sentence(&self) -> String {
-        if self.told {
+        if self.message_is_complete {
             return String::new();
         }
-        let subject = match (&self.field, self.path.is_empty()) {
+        let subject = match (&self.location.field, self.location.path.is_empty()) {
             (Some(field), _) if self.kind == Kind::Record => format!("field `{field}`"),
             (Some(field), _) => format!("{field:?}"),
             (None, true) if self.value.is_some() && self.kind == Kind::WrongType => "the document".to_owned(),
             (None, true) => return String::new(),
-            (None, false) => brief(&self.path.to_string()),
+            (None, false) => brief(&self.location.path.to_string()),
         };
         let expected = self.expected();
         let valued = match &self.value {
@@ -129,7 +129,7 @@ impl Fault {
         }
     }
 
-    /// What a record has in the place of what was expected; it is readable already.
+    /// Returns the text in a record in place of the expected one.
     fn found(&self) -> String {
         self.value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }
@@ -192,11 +192,14 @@ impl fmt::Display for Fault {
 }
 
 impl Faults {
-    /// Each in a line of its own; of very many the first, and how many more there are.
+    /// Returns the messages, one a line: the first [`Faults::MOST`], and the number of the others.
     #[must_use]
     pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
-        let mut lines: Vec<String> = self.iter().take(TOLD).map(|fault| fault.text(vocabulary)).collect();
-        let more = self.iter().count() - lines.len();
+        let (omitted, reported): (Vec<&Fault>, Vec<&Fault>) =
+            self.iter().partition(|fault| fault.kind == Kind::Omitted);
+        let mut lines: Vec<String> = reported.iter().take(Self::MOST).map(|fault| fault.text(vocabulary)).collect();
+        let counted: u64 = omitted.iter().filter_map(|fault| fault.value.as_ref()?.as_u64()).sum();
+        let more = (reported.len() - lines.len()) as u64 + counted;
         if more > 0 {
             lines.push(format!("and {more} more"));
         }

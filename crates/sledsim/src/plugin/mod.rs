@@ -44,7 +44,7 @@ pub(crate) use spec::{DERIVED_KEYS, KEYS, LOCATION_KEYS};
 pub use spin_down::{SpinDownAdaptor, SpinDownChoice};
 
 use crate::engine::Stop;
-use crate::fault::{Fault, Kind, Raised, Word};
+use crate::fault::{Fault, Kind, PolicyError, Word};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -62,10 +62,10 @@ impl Stop {
             Self::Interrupted => Self::Interrupted,
             Self::Failed(fault) => {
                 let mut fault = fault.clone();
-                fault.path = role.key().into();
-                fault.words.insert(0, Word::Text(format!(" at {} s, with {subject}: ", now.ns() as f64 / 1e9)));
-                let raised = fault.raised.get_or_insert_default();
-                *raised = Raised { at_ns: now.ns(), request, ..std::mem::take(raised) };
+                fault.location.path = role.key().into();
+                fault.message.insert(0, Word::Text(format!(" at {} s, with {subject}: ", now.ns() as f64 / 1e9)));
+                let error = fault.policy_error.get_or_insert_default();
+                *error = PolicyError { at_ns: now.ns(), request, ..std::mem::take(error) };
                 Self::Failed(fault)
             }
         }

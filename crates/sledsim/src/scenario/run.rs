@@ -1,6 +1,6 @@
 //! Running a scenario.
 
-use super::assemble::{self, Assembly, Node};
+use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::power_cuts::{self, PowerCutReport};
 use super::report::summary::Report;
 use super::specs::scenario::Scenario;
@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::service::Service;
 use crate::workloads::WorkloadSpec;
 
-/// What stops a run.
+/// A reason why a run ends with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The system or the generator can't be built.
@@ -44,24 +44,24 @@ pub struct Stopped {
 /// A finished run.
 #[derive(Debug)]
 pub struct RunOutput {
-    /// What it reports.
+    /// The report.
     pub report: Report,
     /// Distributions, and the log if asked for.
     pub recorder: Recorder,
-    /// What the mechanisms did, if asked for; empty where the device's powers are not known.
+    /// The work of the mechanisms, if requested; empty if the device's powers are not known.
     pub timeline: Option<Timeline>,
-    /// What they can do, by name.
+    /// Activities of the mechanisms, by name.
     pub activities: Vec<(String, Activity)>,
 }
 
-/// What a run keeps besides its report, and whether it is watched.
+/// Data that a run keeps besides its report, and whether it checks itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep {
     /// The log of requests.
     pub log: bool,
-    /// What the mechanisms did, in so far.
+    /// The work of the mechanisms, in this period.
     pub timeline: Option<TimelineSpec>,
-    /// Whether the rules between components and the books of each are checked on the way: that takes time and changes nothing.
+    /// True to check the rules between components, and the accounts of each, during the run: this takes time and changes nothing.
     pub check: bool,
 }
 
@@ -88,6 +88,17 @@ pub fn run_keeping(
     keep: &Keep,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
+    run_on(system(scenario, keep.check)?, scenario, citations, keep, keep_going)
+}
+
+/// Runs a scenario on its system.
+pub(super) fn run_on(
+    mut assembly: Assembly,
+    scenario: &Scenario,
+    citations: Vec<String>,
+    keep: &Keep,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<RunOutput, RunError> {
     let asked = scenario.run.requests.filter(|_| keep.log);
     asked.map_or(Ok(()), logged)?;
     let mut is_logged = Ok(());
@@ -97,16 +108,18 @@ pub fn run_keeping(
     };
     let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
     let plan = power_cuts::plan(scenario);
-    let (mut assembly, mut workload) = parts(scenario, keep.check, plan.is_some())?;
+    let mut workload = start(&mut assembly, scenario, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
-    let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
+    let limits = assemble::limits(scenario);
     let ran = match &plan {
-        None => engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going)
+        None => engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
             .map(|outcome| (outcome, Vec::new())),
-        Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going),
+        Some(plan) => {
+            engine::run_with_cuts(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
+        }
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
@@ -117,7 +130,8 @@ pub fn run_keeping(
         // A system is made anew for each, which who has interrupted the run need not wait for.
         let losses = match &plan {
             Some(plan) if goes_on => {
-                let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
+                let mut assembly = system(scenario, keep.check)?;
+                let mut workload = start(&mut assembly, scenario, true)?;
                 let mut keep_going = |_: Progress| {
                     goes_on = keep_going(done);
                     goes_on
@@ -139,7 +153,7 @@ pub fn run_keeping(
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
     match assembly.system.stopped() {
         Some((who, Stop::Failed(fault))) => {
-            let fault = from_plugin(fault.clone(), *who, &assembly.nodes);
+            let fault = from_plugin(fault.clone(), *who, &assembly.components);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
         }
         _ => Ok(output),
@@ -147,14 +161,14 @@ pub fn run_keeping(
 }
 
 /// A fault of a component's policy, by the path of that.
-pub(super) fn from_plugin(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
-    if let Some(node) = nodes.iter().find(|node| node.ids.contains(&component)) {
-        fault = fault.within(Path::from(node.path.as_str()));
+pub(super) fn from_plugin(mut fault: Fault, component: ComponentId, components: &[AssembledComponent]) -> Fault {
+    if let Some(found) = components.iter().find(|each| each.ids.contains(&component)) {
+        fault = fault.within(Path::from(found.path.as_str()));
     }
     fault
 }
 
-/// Whether a log can have so many rows.
+/// Checks that a log can have this many rows.
 fn logged(rows: u64) -> Result<(), RunError> {
     if rows <= LOG_ROWS.most {
         return Ok(());
@@ -167,41 +181,38 @@ fn logged(rows: u64) -> Result<(), RunError> {
     Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(says).into()))
 }
 
-/// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.
-fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembly<'_>, Box<dyn Workload>), RunError> {
-    let mut assembly =
-        assemble::system(checked(checks), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+/// The system of a scenario, which may check rules.
+pub(super) fn system(scenario: &Scenario, checks_rules: bool) -> Result<Assembly, RunError> {
+    let mut empty = System::default();
+    if checks_rules {
+        empty.enable_checks();
+    }
+    assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)
+}
+
+/// The workload of a scenario on its system, which may hold the bytes of its blocks.
+fn start(assembly: &mut Assembly, scenario: &Scenario, holds_data: bool) -> Result<Box<dyn Workload>, RunError> {
     if holds_data {
         assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
     }
-    let workload = assemble::workload(scenario, &assembly).map_err(|fault| stopped(scenario, fault, None))?;
-    Ok((assembly, workload))
+    assemble::workload(scenario, assembly).map_err(|fault| stopped(scenario, fault, None))
 }
 
-/// An empty system that may check rules.
-pub(super) fn checked(checks: bool) -> System {
-    let mut empty = System::default();
-    if checks {
-        empty.enable_checks();
-    }
-    empty
-}
-
-fn livelock_in<'a, 'b>(assembly: &'a Assembly<'b>) -> Option<(Livelock, &'a [Node<'b>])> {
-    Some((assembly.system.livelock()?, &assembly.nodes))
+fn livelock_in(assembly: &Assembly) -> Option<(Livelock, &[AssembledComponent])> {
+    Some((assembly.system.livelock()?, &assembly.components))
 }
 
 /// A fault that names a component by its path, if one holds the run.
-pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[Node<'_>])>) -> Fault {
-    if let Some((livelock, nodes)) = livelock {
-        let whose = nodes.iter().find(|node| node.ids.contains(&livelock.component));
-        fault.path = whose.map_or(fault.path.clone(), |node| node.path.as_str().into());
+pub(super) fn placed(mut fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> Fault {
+    if let Some((livelock, components)) = livelock {
+        let whose = components.iter().find(|each| each.ids.contains(&livelock.component));
+        fault.location.path = whose.map_or(fault.location.path.clone(), |each| each.path.as_str().into());
     }
     fault
 }
 
-/// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-fn stopped(scenario: &Scenario, fault: Fault, livelock: Option<(Livelock, &[Node<'_>])>) -> RunError {
+/// The error of a run, by the place of the fault: the simulator, a trace, or the scenario.
+fn stopped(scenario: &Scenario, fault: Fault, livelock: Option<(Livelock, &[AssembledComponent])>) -> RunError {
     let fault = placed(fault, livelock);
     match (fault.kind, &scenario.workload) {
         (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),

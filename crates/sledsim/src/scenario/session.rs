@@ -1,11 +1,13 @@
 //! A session with the system of a scenario.
 
-use super::assemble::{self, Assembly};
+use std::sync::Arc;
+
+use super::assemble::{self, AssembledComponent, Assembly};
 use super::report::summary::Report;
-use super::run::{checked, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
+use super::run::{self, from_plugin, placed, Keep, RunError, RunOutput, Stopped};
 use super::specs::scenario::{DeviceSpec, Scenario};
-use crate::engine::{self, Completion, EndReason, Progress, System};
-use crate::fault::{Fault, Faults, Kind};
+use crate::engine::{self, Completion, EndReason, Progress};
+use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::request::Request;
 use crate::time::{s_to_ns, Time};
@@ -40,6 +42,8 @@ use crate::time::{s_to_ns, Time};
 pub struct Session {
     scenario: Scenario,
     engine: engine::Session<Recorder>,
+    components: Arc<[AssembledComponent]>,
+    overhead_ns: u64,
     has_timeline: bool,
     capacity_blocks: u64,
     block_bytes: u32,
@@ -51,27 +55,38 @@ impl Session {
     /// # Errors
     /// The scenario does not fit together, or has power cuts.
     pub fn new(scenario: &Scenario, keep: &Keep) -> Result<Self, RunError> {
-        if scenario.run.power_cuts.is_some() {
-            let fault = Fault::at(Kind::Unsupported, "run.power_cuts").says(
-                ": what a cut took is found by running the workload again, and a session has none: leave it out, or run the \
-                 scenario",
-            );
-            return Err(RunError::Scenario(fault.into()));
+        Self::require_no_cuts(scenario)?;
+        Ok(Self::on(run::system(scenario, keep.check)?, scenario, keep))
+    }
+
+    /// Refuses a scenario with power cuts.
+    pub(super) fn require_no_cuts(scenario: &Scenario) -> Result<(), RunError> {
+        if scenario.run.power_cuts.is_none() {
+            return Ok(());
         }
-        let assembly =
-            assemble::system(checked(keep.check), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
-        let Assembly { mut system, overhead_ns, capacity_blocks, block_bytes, .. } = assembly;
+        let fault = Fault::at(Kind::Unsupported, "run.power_cuts").says(
+            ": what a cut took is found by running the workload again, and a session has none: leave it out, or run the \
+             scenario",
+        );
+        Err(RunError::Scenario(fault.into()))
+    }
+
+    /// A session with the system of a scenario.
+    pub(super) fn on(assembly: Assembly, scenario: &Scenario, keep: &Keep) -> Self {
+        let Assembly { mut system, components, overhead_ns, capacity_blocks, block_bytes } = assembly;
         if let Some(timeline) = keep.timeline {
             system.record_power(timeline);
         }
         let recorder = Recorder::new(overhead_ns, block_bytes, keep.log);
-        Ok(Self {
+        Self {
             engine: engine::Session::new(system, &assemble::limits(scenario), recorder),
             scenario: scenario.clone(),
+            components: components.into(),
+            overhead_ns,
             has_timeline: keep.timeline.is_some(),
             capacity_blocks,
             block_bytes,
-        })
+        }
     }
 
     /// Goes back, or on, to where another session of the same system stands.
@@ -174,14 +189,14 @@ impl Session {
         self.engine.under_way()
     }
 
-    /// What a run that had gone as this session, and ended now, would report. The session may go on.
+    /// The result of a run that went as this session and ended now. The session can continue.
     ///
     /// # Errors
     /// A rule of the simulator is broken, where it is checked.
     pub fn result(&self, citations: Vec<String>) -> Result<RunOutput, RunError> {
         let (outcome, system, recorder) = self.engine.clone().end(self.end()).map_err(|fault| self.stopped(fault))?;
-        let again = self.nodes().map_err(RunError::Scenario)?;
-        let assembly = Assembly { system, ..again };
+        let Self { ref components, overhead_ns, capacity_blocks, block_bytes, .. } = *self;
+        let assembly = Assembly { system, components: components.to_vec(), overhead_ns, capacity_blocks, block_bytes };
         let report = Report::new(&self.scenario, &assembly, &outcome, &recorder, 0, citations);
         let timeline = self.has_timeline.then(|| assembly.system.timeline());
         Ok(RunOutput { report, recorder, timeline, activities: self.scenario.system.activities() })
@@ -199,18 +214,12 @@ impl Session {
         }
     }
 
-    /// The system once more: what the scenario says of each of its components.
-    fn nodes(&self) -> Result<Assembly<'_>, Faults> {
-        assemble::system(System::default(), &self.scenario.system, self.scenario.seed)
-    }
-
     fn stopped(&self, fault: Fault) -> RunError {
         if let (Some((who, _)), Kind::Policy) = (self.engine.system().stopped(), fault.kind) {
-            let found = self.nodes().map(|assembly| from_plugin(fault.clone(), *who, &assembly.nodes));
-            return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
+            let fault = from_plugin(fault, *who, &self.components);
+            return RunError::Policy(Box::new(Stopped { fault, so_far: None }));
         }
         let livelock = self.engine.system().livelock();
-        let found = livelock.and_then(|livelock| Some((livelock, self.nodes().ok()?)));
-        RunError::Rule(placed(fault, found.as_ref().map(|(livelock, assembly)| (*livelock, assembly.nodes.as_slice()))))
+        RunError::Rule(placed(fault, livelock.map(|livelock| (livelock, &*self.components))))
     }
 }

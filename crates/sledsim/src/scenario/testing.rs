@@ -1,3 +1,3 @@
-//! What only tests reach: the system of a scenario with something put between its components.
+//! For tests: the system of a scenario with something put between its components.
 
 pub use super::assemble::{assemble, Between};

@@ -114,14 +114,18 @@ impl LineParser for Blkparse {
             Err(_) if is_notice(line) => return Ok(Step::Other),
             Err(fault) => {
                 self.in_statistics |= begins_statistics(line);
-                return if self.in_statistics { Ok(Step::Other) } else { Err(fault) };
+                if self.in_statistics {
+                    return Ok(Step::Other);
+                }
+                let count = super::text::words(line).count();
+                return Err(if count < 7 { wrong_count(count, 7, SHAPE) } else { fault });
             }
         };
         // Every event names one process or error at the most: a damaged line end would hide the record behind it.
         if line.iter().filter(|&&byte| byte == b']').count() > 1 {
             return Err(FieldFault::text("line", "one event", line));
         }
-        let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE, line));
+        let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE));
         unsigned("cpu", next()?)?;
         unsigned("sequence", next()?)?;
         let time_ns = time_ns("seconds", next()?, TimeUnit::S)?;

@@ -203,12 +203,10 @@ impl Unresolved {
 }
 
 /// The names of the columns of a trace.
-struct Names<'a> {
+struct Names {
     names: Vec<String>,
     /// False if the first line of a file is a record, whose cells are then the `names`.
     is_header: bool,
-    /// The whole line, for messages.
-    line: &'a [u8],
     separator: u8,
 }
 
@@ -247,7 +245,7 @@ impl Columns {
     ) -> Result<(Self, bool), Unresolved> {
         let separator = separator(first);
         let has_header = map.has_named_column() || is_header(first, separator);
-        let names = Names { names: names_of(first), is_header: has_header, line: first, separator };
+        let names = Names { names: names_of(first), is_header: has_header, separator };
         let columns = Self::named(map, &names, sector_bytes, ignore_times)?.within_limit()?;
         Ok((columns, has_header))
     }
@@ -264,8 +262,7 @@ impl Columns {
                 columns,
             }));
         }
-        let line = names.join(",");
-        let names = Names { names, is_header: true, line: line.as_bytes(), separator: b',' };
+        let names = Names { names, is_header: true, separator: b',' };
         let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
         Self::named(map, &names, sector_bytes, options.ignore_times)
             .map_err(|unresolved| unresolved.error(file.to_owned(), Place::Names))
@@ -287,16 +284,16 @@ impl Columns {
     }
 
     /// Finds each column as the map says, and otherwise by its name; see [`Columns::resolve`].
-    fn named(map: &ColumnMap, names: &Names<'_>, sector_bytes: u32, ignore_times: bool) -> Result<Self, Unresolved> {
-        let &Names { ref names, is_header: has_header, line: first, separator } = names;
+    fn named(map: &ColumnMap, names: &Names, sector_bytes: u32, ignore_times: bool) -> Result<Self, Unresolved> {
+        let &Names { ref names, is_header: has_header, separator } = names;
         let mapped =
-            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names, first)).transpose();
+            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
         let find =
             |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
         let timed = |stems: &[&str]| find(&|name| unit_behind(name, stems).is_some());
         let required = |found: Option<usize>, key: &str, example: &str| {
-            found.ok_or_else(|| Unresolved::Problem(missing_column(first, has_header, key, example)))
+            found.ok_or_else(|| Unresolved::Problem(missing_column(has_header, key, example)))
         };
         let mut unknown = Vec::new();
         let header_name = |column: usize| has_header.then(|| names[column].as_str());
@@ -448,7 +445,7 @@ fn note<U>(unknown: &mut Vec<UnknownUnit>, key: &'static str, names: &[String], 
 }
 
 /// The index of a mapped column.
-fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, Unresolved> {
+fn locate(column: &ColumnRef, names: &[String]) -> Result<usize, Unresolved> {
     let problem = match column {
         ColumnRef::Index(index) if *index < names.len() => return Ok(*index),
         ColumnRef::Index(_) => format!("column {column} is beyond the {} of the first line", names.len()),
@@ -457,24 +454,22 @@ fn locate(column: &ColumnRef, names: &[String], first: &[u8]) -> Result<usize, U
             match (named.next(), named.next()) {
                 (Some(only), None) => return Ok(only),
                 (Some(one), Some(other)) => format!(
-                    "column {column} is in the first line {} twice: give the number of the one that is meant, {one} or \
-                     {other} (from 0)",
-                    excerpt(first)
+                    "column {column} is in the first line twice: give the number of the one that is meant, {one} or {other} \
+                     (from 0)"
                 ),
-                (None, _) => format!("column {column} is not in the first line {}", excerpt(first)),
+                (None, _) => format!("column {column} is not in the first line"),
             }
         }
     };
     Err(Unresolved::Problem(problem))
 }
 
-fn missing_column(first: &[u8], has_header: bool, key: &str, example: &str) -> String {
-    let line = excerpt(first);
+fn missing_column(has_header: bool, key: &str, example: &str) -> String {
     if has_header {
-        format!("no column of the header {line} is named as `{key}` usually is (such as {example}): map `{key}` to one")
+        format!("no column of the header is named as `{key}` usually is (such as {example}): map `{key}` to one")
     } else {
         format!(
-            "the first line {line} is no header, so every column must be mapped by its number (from 0): map `{key}`"
+            "the first line is no header, so every column must be mapped by its number (from 0): map `{key}`"
         )
     }
 }
@@ -561,8 +556,8 @@ impl LineParser for Columns {
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
         let (found, count) = split::<MAX_COLUMNS>(cells(line, self.separator));
         match self.count {
-            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape, line)),
-            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
+            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape)),
+            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape)),
             _ => {}
         }
         self.request(&found).map(Step::Request)

@@ -145,7 +145,11 @@ impl TraceError {
             Self::Io { file, place, action, source } => Fault::new(Kind::Unreadable)
                 .in_file(file.as_str())
                 .says(format!("cannot {action}: {source}"))
-                .says(if action.starts_with("decompress") { DAMAGED } else { "" })
+                .says(if action.starts_with("decompress") && source.kind() != io::ErrorKind::FileTooLarge {
+                    DAMAGED
+                } else {
+                    ""
+                })
                 .located(*place),
             Self::Archive { file, kind, command } => Fault::new(Kind::UnknownFormat)
                 .in_file(file.as_str())
@@ -217,8 +221,8 @@ impl Fault {
     /// The same, at a place in the content of a trace.
     fn located(mut self, place: Place) -> Self {
         match place {
-            Place::Line(line) => self.line = Some(line),
-            Place::Byte(byte) => self.byte = Some(byte),
+            Place::Line(line) => self.location.line = Some(line),
+            Place::Byte(byte) => self.location.byte = Some(byte),
             // A fault has no number for these: its sentence names them.
             Place::Record(_) | Place::Names => {}
         }
@@ -382,7 +386,7 @@ pub enum Remedy {
 impl BadRecord {
     fn fault(&self) -> Fault {
         let mut fault = Fault::new(Kind::Record).in_file(self.file.as_str()).located(self.place);
-        fault.field = Some(self.field.to_string());
+        fault.location.field = Some(self.field.to_string());
         fault.value = Some(self.found.as_str().into());
         fault.allowed = Some(Allowed::Type(self.expected.to_string()));
         let fault = match self.place {

@@ -8,7 +8,7 @@
 //! another program wrote in another unit is read with [`super::TraceOptions::fio_time_unit`]. Version 2 has no times: every
 //! record stands at 0, and its waits are not added up. A file's device is its number in the order of first appearance.
 
-use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
+use super::error::{BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, CERTAIN};
 use super::intern::Names;
 use super::source::Input;
@@ -43,14 +43,14 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let has_times = match header.trim_ascii() {
         b"fio version 2 iolog" => false,
         b"fio version 3 iolog" => true,
-        other => {
+        _ => {
             return Err(Box::new(TraceError::BadRecord(Box::new(BadRecord {
                 file: input.name().to_owned(),
                 place: Place::Line(1),
                 format: TraceFormat::Fio,
                 field: "header".into(),
                 expected: "`fio version 2 iolog` or `fio version 3 iolog`".into(),
-                found: excerpt(other),
+                found: "another line".to_owned(),
                 remedy: Remedy::RestoreHeader,
             }))));
         }
@@ -76,7 +76,7 @@ impl LineParser for Fio {
             let shape =
                 if self.has_times { "timestamp file action [offset length]" } else { "file action [offset length]" };
             let times = usize::from(self.has_times);
-            return Err(wrong_count(count + times, 4 + times, shape, line));
+            return Err(wrong_count(count + times, 4 + times, shape));
         }
         let device = self.files.number("file", file)?;
         let op = match (action, count) {

@@ -5,7 +5,7 @@ use std::io;
 use std::str::FromStr;
 
 use super::blkparse;
-use super::error::{excerpt, TraceError, UnknownContent};
+use super::error::{TraceError, UnknownContent};
 use super::options::TraceOptions;
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::LineParser;
@@ -17,6 +17,16 @@ const HEAD_LINES: usize = 16;
 
 /// A parser for a content, or the reason why there is none.
 pub(super) type Built = Result<Box<dyn RecordParser>, Box<TraceError>>;
+
+/// Describes content that fits no format. It may be any file, so it is not repeated.
+fn describe_content(bytes: &[u8]) -> String {
+    let text = match bytes {
+        [] => "nothing: it is empty",
+        bytes if bytes.iter().any(|&byte| byte < b'\t') => "these binary data",
+        _ => "this text",
+    };
+    text.to_owned()
+}
 
 /// The properties of a format, which its file declares.
 pub(super) struct Entry {
@@ -190,7 +200,7 @@ impl TraceFormat {
             let candidate = Self::scores(&all_lines).rev().max_by_key(|(score, _)| *score).map(|(_, format)| format);
             return Err(Box::new(TraceError::UnknownContent(UnknownContent {
                 file,
-                found: if bytes.is_empty() { "nothing: it is empty".to_owned() } else { excerpt(bytes) },
+                found: describe_content(bytes),
                 candidate,
                 nearest: None,
                 is_table: head.lines.first().is_some_and(|line| is_table_row(line)),

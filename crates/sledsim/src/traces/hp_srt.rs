@@ -78,7 +78,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     };
     if !text.starts_with(MAGIC) {
         let expected = format!("\"{}\"", MAGIC.escape_ascii());
-        return Err(bad("header", expected, excerpt(text), Remedy::RestoreHeader));
+        return Err(bad("header", expected, "other bytes".to_owned(), Remedy::RestoreHeader));
     }
     let Some(length) = text.iter().position(|&byte| byte == 0x0c) else {
         let expected = format!("a form feed (0x0c) within {LONGEST_HEADER_BYTES} bytes");

@@ -48,7 +48,7 @@ impl LineParser for Msr {
             }
             ([index, record @ .., _], 8) if is_index(index) => record,
             (_, count) => {
-                return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
+                return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response"));
             }
         };
         let time_ns = time_ns("filetime", filetime, TimeUnit::Filetime)?;

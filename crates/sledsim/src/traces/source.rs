@@ -1,6 +1,8 @@
 //! The content of a trace: a buffered, decompressed stream that counts its bytes and lines.
 
 use std::io::{self, BufReader, Cursor, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 use super::error::{Failure, FieldFault, Place, TraceError};
 
@@ -10,6 +12,10 @@ const WINDOW_BYTES: usize = 256 * 1024;
 pub(super) const LONGEST_LINE_BYTES: usize = 64 * 1024;
 /// Memory that the xz decoder may use: four times what `xz -9` needs (65 MiB).
 const XZ_MEMORY_BYTES: u64 = 256 << 20;
+
+/// Decompressed bytes per compressed byte, after the first [`FREE_BYTES`], at which reading stops. gzip reaches 1,032.
+const MAX_EXPANSION: u64 = 1000;
+const FREE_BYTES: u64 = 64 << 20;
 
 /// The compression of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +58,13 @@ impl Compression {
 
     /// The decompressed content of a stream.
     fn decode(self, raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-        let buffered = BufReader::with_capacity(WINDOW_BYTES, raw);
-        Ok(match self {
-            Self::None => buffered.into_inner(),
+        if self == Self::None {
+            return Ok(raw);
+        }
+        let compressed = Arc::new(AtomicU64::new(0));
+        let buffered = BufReader::with_capacity(WINDOW_BYTES, Counted { raw, bytes: Arc::clone(&compressed) });
+        let content: Box<dyn Read + Send> = match self {
+            Self::None => Box::new(buffered),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?),
             Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
@@ -64,7 +74,41 @@ impl Compression {
                         .map_err(io::Error::other)?;
                 Box::new(liblzma::bufread::XzDecoder::new_stream(buffered, stream))
             }
-        })
+        };
+        Ok(Box::new(Expanded { content, bytes: 0, compressed }))
+    }
+}
+
+/// A stream that counts its bytes.
+struct Counted {
+    raw: Box<dyn Read + Send>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.raw.read(into)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Decompressed content. Reading it is an error when it is [`MAX_EXPANSION`] times larger than what it was decompressed from.
+struct Expanded {
+    content: Box<dyn Read + Send>,
+    bytes: u64,
+    compressed: Arc<AtomicU64>,
+}
+
+impl Read for Expanded {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(into)?;
+        self.bytes += read as u64;
+        if self.bytes > FREE_BYTES && self.bytes / MAX_EXPANSION > self.compressed.load(Ordering::Relaxed) {
+            let says = format!("it expands to more than {MAX_EXPANSION} times its size");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, says));
+        }
+        Ok(read)
     }
 }
 
@@ -240,7 +284,7 @@ impl Input {
             searched = unread.len();
             if searched > LONGEST_LINE_BYTES {
                 let expected = format!("a line end within {LONGEST_LINE_BYTES} bytes");
-                let fault = FieldFault::text("line", expected, unread);
+                let fault = FieldFault::new("line", expected, "none");
                 return Err(Failure::Lost(Place::Line(self.line + 1), fault));
             }
             if !self.fill()? {
@@ -260,5 +304,22 @@ impl Input {
     /// Returns true at the end of the content.
     pub fn is_at_end(&mut self) -> Result<bool, Box<TraceError>> {
         Ok(self.peek(1)?.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_that_expands_too_much_is_an_error() {
+        let read = |content_bytes: u64| {
+            let compressed = zstd::encode_all(io::repeat(b'\n').take(content_bytes), 1).expect("it can be compressed");
+            let mut content = Compression::Zstd.decode(Box::new(Cursor::new(compressed))).expect("zstd");
+            io::copy(&mut content, &mut io::sink())
+        };
+        assert_eq!(read(FREE_BYTES).expect("as much is free"), FREE_BYTES);
+        let says = read(2 * FREE_BYTES).expect_err("too much").to_string();
+        assert_eq!(says, "it expands to more than 1000 times its size");
     }
 }

@@ -167,15 +167,15 @@ pub(super) fn exact_words<'a, const N: usize>(line: &'a [u8], shape: &'static st
     if count == N {
         Ok(fields)
     } else {
-        Err(wrong_count(count, N, shape, line))
+        Err(wrong_count(count, N, shape))
     }
 }
 
 /// The fault of a line with the wrong number of fields.
 #[cold]
-pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line: &[u8]) -> Box<FieldFault> {
-    let found = format!("{count} fields in {}", super::error::excerpt(line));
-    FieldFault::new("line", format!("{wanted} fields `{shape}`"), found)
+pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str) -> Box<FieldFault> {
+    // The line may be of any file: it is not repeated.
+    FieldFault::new("line", format!("{wanted} fields `{shape}`"), format!("{count} fields"))
 }
 
 /// An unsigned integer below 2^64. It may be written as a decimal number that is whole (`512.0`, `4.096e3`), as data-frame

@@ -126,6 +126,6 @@ mod tests {
     fn shares_above_1_are_refused() {
         let error = ContinuationSpec { reads: 1.5, writes: 0.0 }.validate();
         let error = error.expect_err("a share is at most 1");
-        assert_eq!((error.path.to_string(), error.value.clone()), ("reads".to_owned(), Some(1.5.into())));
+        assert_eq!((error.location.path.to_string(), error.value.clone()), ("reads".to_owned(), Some(1.5.into())));
     }
 }

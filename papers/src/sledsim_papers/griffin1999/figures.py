@@ -12,7 +12,7 @@ from sledsim_papers.griffin1999.traces import SCALE, at_scales, replay
 from sledsim_papers.griffin1999.workload import DEVICE, DISK, acceleration, closed, poisson, random, speed
 from sledsim_papers.harness.averaging import SEEDS_SAID
 from sledsim_papers.harness.charts import Axis, beside, lines, stated
-from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 

@@ -1,8 +1,9 @@
-"""What five papers say of MEMS storage, and what we find."""
+"""Runs experiments, computes verdicts, writes tables and pages."""
 
+from sledsim_papers.harness.claim import PAPERS, Claim, claims
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.ledger import PAPERS, Claim, claims
 from sledsim_papers.harness.registry import Drawn, Picture, experiments, pictures, select
+from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "claims",
     "experiments",
     "pictures",
+    "reproduce",
     "select",
 ]

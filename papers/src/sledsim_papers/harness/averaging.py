@@ -1,4 +1,4 @@
-"""Runs of one scenario with several seeds, as one result: a figure is not to hang on one seed."""
+"""The mean result of runs of one scenario with several seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, hypot
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SEEDS", "SEEDS_SAID", "Averaged", "draws"]
 
-#: Seeds with which a scenario is run that names none.
+#: Seeds of a scenario that names none.
 SEEDS = (1, 2, 3)
-#: How they are told of beside a figure.
+#: Text for these seeds.
 SEEDS_SAID = f"seeds {SEEDS[0]} to {SEEDS[-1]}"
 
-#: What is said of a run rather than found by it.
+#: Keys of a result that describe the run and are not averaged.
 SAID = ("scenario", "sledsim")
 LOW, HIGH = "ci95_low", "ci95_high"
 
 
 def draws(scenario: Mapping[str, Any]) -> bool:
-    """Whether anything of a scenario is drawn at random: a trace that is replayed is the same with every seed.
+    """Return true if a scenario uses random numbers; replaying a trace does not.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def draws(scenario: Mapping[str, Any]) -> bool:
 
 
 class Averaged(Result):
-    """What several runs found on average, by the same keys, and all of their requests.
+    """The mean of several results under the same keys, and the requests of all runs.
 
-    Every figure is the mean over the runs, the longest and a deviation, too; a confidence interval is that of the mean
-    of independent means.
+    Every figure is a mean over the runs, also maxima and standard deviations. Confidence intervals are those of the
+    mean of independent means.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ class Averaged(Result):
 
 
 class Joined(Mapping[str, "NDArray[np.generic]"]):
-    """Columns of several logs, each joined when it is asked for: they are long.
+    """Columns of several logs, concatenated on access.
 
     Parameters
     ----------
     logs
-        With the same columns.
+        Logs with the same columns.
     """
 
     def __init__(self, logs: "Sequence[Mapping[str, NDArray[np.generic]]]") -> None:
@@ -84,18 +84,18 @@ class Joined(Mapping[str, "NDArray[np.generic]"]):
 
 
 def _means(sections: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what all of some sections have on average."""
+    """Return the means of the keys that all sections have."""
     shared = [key for key in sections[0] if all(key in each for each in sections)]
     found = {key: _mean([each[key] for each in sections]) for key in shared}
     return {key: value for key, value in found.items() if value is not ABSENT} | _intervals(sections, shared)
 
 
-#: In the place of what runs can't be averaged over: lists that are not as long as each other.
+#: Stands for a value that cannot be averaged, such as lists of different lengths.
 ABSENT = object()
 
 
 def _mean(values: Sequence[Any]) -> Any:
-    """Return several values as one; what is the same in all runs stays as it is."""
+    """Return the mean of values; values equal in all runs are kept."""
     first = values[0]
     if all(each == first for each in values):
         return first
@@ -112,7 +112,7 @@ def _mean(values: Sequence[Any]) -> Any:
 
 
 def _intervals(sections: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> dict[str, float | None]:
-    """Return the ends of intervals of means: of the mean of independent ones, by their widths."""
+    """Return the ends of the confidence intervals of means of independent means."""
     found: dict[str, float | None] = {}
     for low_key in (key for key in keys if key.startswith(LOW)):
         high_key = low_key.replace(LOW, HIGH)

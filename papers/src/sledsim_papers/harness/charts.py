@@ -19,7 +19,7 @@ DASHES = ([1, 0], [7, 3], [3, 2], [8, 3, 2, 3], [2, 4], [10, 2])
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows.
+    """An axis of a chart.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Axis:
     title
         With the unit.
     low, high
-        Where it begins and ends; where the data does if not given. What lies beyond is cut off.
+        Ends of the axis; those of the data if not given. Points beyond are cut off.
     log
-        Whether it is logarithmic.
+        True for a logarithmic axis.
     """
 
     field: str
@@ -40,7 +40,7 @@ class Axis:
     log: bool = False
 
     def channel(self, kind: Any) -> Any:
-        """Return it as a channel, where ``kind`` is Altair's ``X`` or ``Y``."""
+        """Return the axis as a channel of kind ``altair.X`` or ``altair.Y``."""
         alt = altair_library()
         given: dict[str, Any] = {"type": "log"} if self.log else {"zero": self.low is None or self.low == 0}
         if self.low is not None:
@@ -67,17 +67,17 @@ def lines(
     Parameters
     ----------
     rows
-        What is drawn, in the order of the lines.
+        The data, in the order of the lines.
     x, y
         The axes.
     series
-        Key of the rows that tells the lines apart.
+        Key of the rows that names the line.
     title
-        Above the panel, such as ``(a) mean response``.
+        Title of the panel, such as ``(a) mean response``.
     points
-        Whether the computed points are marked.
+        True to mark the points.
     legend
-        Above the names of the lines.
+        Title of the legend.
     """
     alt = altair_library()
     wanted = [x.field, y.field, *([series] if series else [])]
@@ -103,19 +103,19 @@ def lines(
             color=alt.Color(f"{series}:N", title=legend or None, scale=colour, legend=below),
             strokeDash=alt.StrokeDash(f"{series}:N", title=legend or None, scale=dash, legend=below),
         )
-    # A title of plain text would be that of the whole chart, once it stands in a row.
+    # A plain text would become the title of the whole chart when panels are concatenated.
     return chart.properties(width=WIDTH, height=HEIGHT, **({"title": alt.TitleParams(title)} if title else {}))
 
 
 def stated(rows: Sequence[Mapping[str, Any]], x: str, y: str, *, mark: str = "point") -> Any:
-    """Draw what the paper's text or tables state, to be laid over a panel of ours with the same axes.
+    """Draw the published points, as a layer for a panel with the same axes.
 
     Parameters
     ----------
     rows
         The points: ``x``, ``y``, and in ``where`` the place in the paper.
     x, y
-        Keys of the rows, with Altair's letter for the type where it is not a quantity.
+        Keys of the rows, with Altair's type letter if they are not quantities.
     mark
         ``"point"``, or ``"tick"`` for a mark across a bar.
     """
@@ -140,14 +140,14 @@ def beside(panels: Sequence[Any], title: str, subtitle: str | list[str] = "") ->
     panels
         One or several, such as :func:`lines` draws.
     title
-        What they show.
+        Title of the chart.
     subtitle
-        Under which circumstances.
+        Subtitle, such as the load.
     """
     alt = altair_library()
     return styled(alt.hconcat(*panels, spacing=26), title, subtitle)
 
 
 def _short(value: Any) -> Any:
-    """Return a value with no more digits than a picture shows."""
+    """Return a value rounded to five digits."""
     return float(f"{value:.5g}") if isinstance(value, float) else value

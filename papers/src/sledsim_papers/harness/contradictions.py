@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sledsim_papers.harness.ledger import PAPERS, claims
+from sledsim_papers.harness.claim import PAPERS, claims
 from sledsim_papers.harness.registry import experiments
 
 __all__ = ["Statement", "contradiction", "contradictions"]

@@ -1,4 +1,4 @@
-"""What an experiment finds."""
+"""The result of an experiment, and helpers that compute trends and orders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,32 +10,32 @@ __all__ = ["ALL_THE_SAME", "COMPUTED", "Finding", "Interval", "Ours", "Probe", "
 #: Figures in the claim's unit, names best first, or the sign of a trend: ``+``, ``-``, ``~``; ``?`` for none of them.
 Ours = float | tuple[float, ...] | tuple[str, ...] | str
 
-#: Where a figure lies with a confidence of 95 %.
+#: Confidence interval (95 %) of a figure.
 Interval = tuple[float, float]
 
-#: A trend that turns back by more than this has no sign.
+#: A trend that reverses by more than this has no sign.
 TURNS_BACK = 0.005
 
-#: Names are about level where the longer is longer by no more than this.
+#: Quantities within this relative difference are level.
 LEVEL = 0.10
 
-#: The order of what is all the same: that of no claim.
+#: The order of equal quantities, which no claim has.
 ALL_THE_SAME = ("all the same",)
 
-#: How far a quantity may move that is computed rather than sampled, and still is said to hardly move.
+#: Relative change below which a computed (not sampled) quantity hardly moves.
 COMPUTED = 1e-6
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A change to the model that tests the cause of a difference, and what is found with it.
+    """A change of the model that tests the cause of a difference, and its figures.
 
     Parameters
     ----------
     change
-        What is changed, such as ``no command overhead``.
+        The change, such as ``no command overhead``.
     ours
-        What is found then; like :attr:`Finding.ours`.
+        The figures with it, like :attr:`Finding.ours`.
     """
 
     change: str
@@ -44,30 +44,30 @@ class Probe:
 
 @dataclass(frozen=True)
 class Finding:
-    """What we find for a claim.
+    """The result of an experiment for a claim.
 
     Parameters
     ----------
     ours
         Figures in the claim's unit, names best first, or the sign of a trend.
     how
-        How it was found, in a sentence or two: devices, load, number of requests, what is included.
+        Method in a sentence or two: devices, load, number of requests, included times.
     decimals
-        Digits after the point that are worth printing.
+        Digits after the point to print.
     intervals
-        For each figure where it lies with a confidence of 95 %; none for what is exact.
+        Confidence interval (95 %) of each figure; empty for exact figures.
     scenarios
-        What was run, as settings or whole scenarios; the report shows their texts.
+        The scenarios that were run; the report shows them.
     curve
-        The figures behind it, one row each, for the report's table.
+        Rows behind the figures, for a table of the report.
     cause
-        Why it differs, where it does; in a few sentences.
+        Why the figures differ, if they do, in a few sentences.
     probes
-        The model changed accordingly, and what is found then: the evidence for the cause.
+        Changes of the model with their figures: the evidence for the cause.
     shape_holds
-        Of a stand-in: whether our figures show the order or trend of the claim's ``shape``; computed, like the figures.
+        For a stand-in, true if the figures show the order or trend of the claim's ``shape``.
     assumes
-        What the model assumes that has the claim's own sign: agreement is then by construction.
+        Assumption of the model that has the claim's sign, so that agreement is by construction.
     """
 
     ours: Ours
@@ -83,7 +83,7 @@ class Finding:
 
     @property
     def simulates(self) -> bool:
-        """Whether a workload was simulated for it, rather than a formula or a chain evaluated."""
+        """True if a workload was simulated, rather than a formula or a Markov chain evaluated."""
         return any("workload" in scenario for scenario in self.scenarios)
 
     def __post_init__(self) -> None:
@@ -93,21 +93,20 @@ class Finding:
 
 
 def trend(values: Sequence[float], hardly_moves: float = 0.05) -> str:
-    """Tell how a quantity goes as a parameter rises.
+    """Return the sign of the change of a quantity as a parameter rises.
 
     Parameters
     ----------
     values
         The quantity at rising values of the parameter, above 0.
     hardly_moves
-        How far it may go from where it starts, relative to that, and still is said to hardly move: 5 % of what is
-        sampled from a run, :data:`COMPUTED` for what has no noise, or as far as a claim allows.
+        Relative change from the first value up to which the quantity hardly moves: 5 % for sampled quantities,
+        :data:`COMPUTED` for exact ones, or the tolerance of the claim.
 
     Returns
     -------
     str
-        ``~`` where it stays within that, ``+`` or ``-`` where it never goes the other way by more than 0.5 %, ``?``
-        otherwise.
+        ``~`` if it hardly moves, ``+`` or ``-`` if it never reverses by more than 0.5 %, else ``?``.
     """
     steps = [after / before for before, after in pairwise(values)]
     if all(abs(value - values[0]) <= hardly_moves * abs(values[0]) for value in values):
@@ -120,16 +119,16 @@ def trend(values: Sequence[float], hardly_moves: float = 0.05) -> str:
 def order(
     quantities: Mapping[str, float], *, level: Sequence[str] = (), saturated: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return names by rising quantity; :data:`ALL_THE_SAME` where nothing tells them apart.
+    """Return names by rising quantity; :data:`ALL_THE_SAME` if all quantities are equal.
 
     Parameters
     ----------
     quantities
         A quantity for each name; less is better.
     level
-        Names joined with ``~`` where they are next to each other and within 10 %.
+        Names to join with ``~`` if they are adjacent and within 10 %.
     saturated
-        Names of what can't carry the load: they come last, as one.
+        Names that cannot carry the load; they come last, joined.
     """
     if len(quantities) > 1 and not saturated and len({*quantities.values()}) == 1:
         return ALL_THE_SAME

@@ -1,4 +1,4 @@
-"""Where a figure lies with a confidence of 95 %."""
+"""Confidence intervals (95 %) of figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import hypot
@@ -16,14 +16,14 @@ __all__ = ["of_mean", "of_ratio", "over_seeds"]
 def over_seeds(
     study: "Study", figures: "Callable[[Study], Sequence[float]]"
 ) -> tuple[tuple[float, ...], tuple[Interval, ...]]:
-    """Return the means of figures over a study's seeds, and where they lie; where it has one, at its figures.
+    """Return the means of figures over a study's seeds, and their intervals; with one seed the intervals are points.
 
     Parameters
     ----------
     study
-        Has the seeds.
+        The study.
     figures
-        Returns the figures of a study with one seed, as many of each.
+        Returns the figures of a study with one seed.
     """
     found = [tuple(figures(each)) for each in study.by_seed()]
     if len(found) == 1:
@@ -33,7 +33,7 @@ def over_seeds(
 
 
 def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:
-    """Return where the mean of a section of a result lies; nothing where the run is too short to tell.
+    """Return the interval of the mean in a section of a result; empty if the run is too short.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:
 
 
 def of_ratio(above: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Interval, ...]:
-    """Return where the ratio of the means of two independent runs lies, by the first order of the errors.
+    """Return the interval of the ratio of the means of two independent runs, by first-order error propagation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""By which model sleds move: each paper has one, whatever comes of its claims."""
+"""Models of motion of sleds. Each paper has one, that of its own equations or simulator."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -10,19 +10,19 @@ __all__ = ["TIME_OPTIMAL", "Given", "Motion", "device_moving", "is_sled", "movin
 
 #: The models that a scenario can name.
 Motion = Literal["first-order", "decomposed", "time-optimal"]
-#: A device as a scenario gives it: an entry of the catalogue, or one with values that replace its own.
+#: A device in a scenario: the name of a catalogue entry, or a table with ``name`` and replaced values.
 Given = str | Mapping[str, Any]
-#: What every figure is computed with besides: no controller does better.
+#: The fastest motion; every figure is computed with it for comparison.
 TIME_OPTIMAL: Motion = "time-optimal"
 
-#: Keys whose texts name no part of a system.
+#: Keys whose values do not name a device.
 LABELS = frozenset({"kind", "name"})
 
 
 def moving(scenario: Mapping[str, Any], motion: Motion) -> dict[str, Any]:
-    """Return a scenario whose sleds all move by a model, but for those of which it names one itself.
+    """Return a scenario whose sleds move by a model, except those that name one.
 
-    What is no scenario, such as an enclosure, comes back as it is.
+    Other documents, such as enclosures, are returned unchanged.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def moving(scenario: Mapping[str, Any], motion: Motion) -> dict[str, Any]:
 
 
 def device_moving(device: Given, motion: Motion) -> Given:
-    """Return a device that moves by a model if it is a sled, and does not name one itself.
+    """Return a device with a model of motion if it is a sled and names none.
 
     Parameters
     ----------
     device
-        Entry of the catalogue, or one with values that replace its own.
+        Name of a catalogue entry, or a table with ``name`` and replaced values.
     motion
         The model.
     """
@@ -51,31 +51,31 @@ def device_moving(device: Given, motion: Motion) -> Given:
 
 
 def table_of(device: Given) -> dict[str, Any]:
-    """Return a device as a table, though it may be given by its name alone."""
+    """Return a device as a table."""
     return {"name": device} if isinstance(device, str) else dict(device)
 
 
 def is_sled(device: Given) -> bool:
-    """Tell whether a device is MEMS storage of the catalogue, or one with values that replace its own."""
+    """Return true if a device is a MEMS device of the catalogue, also with replaced values."""
     return table_of(device).get("name") in _entries("mems")
 
 
 def with_devices(scenario: Mapping[str, Any], change: Callable[[Given], Given]) -> dict[str, Any]:
-    """Return a scenario with each device of its system changed, wherever it stands.
+    """Return a scenario with every device of its system changed.
 
     Parameters
     ----------
     scenario
         Nested keys.
     change
-        What becomes of a device.
+        Returns the changed device.
     """
     parts = {key: _part(scenario[key], change) for key in ("system", "components") if key in scenario}
     return {**scenario, **parts}
 
 
 def _part(part: Any, change: Callable[[Given], Given]) -> Any:
-    """Return a part of a system with its devices changed; a text may be a device that is a system by itself."""
+    """Return a part of a system with its devices changed; a text may name a device."""
     if isinstance(part, str):
         changed = change(part) if part in _entries() else part
         return part if changed == part else {"device": changed}
@@ -90,5 +90,5 @@ def _of_key(key: str, value: Any, change: Callable[[Given], Given]) -> Any:
 
 @cache
 def _entries(mechanism: str | None = None) -> frozenset[str]:
-    """Return the devices of the catalogue, or those of a mechanism."""
+    """Return the names of the catalogue's devices, or of those with a mechanism."""
     return frozenset(name for name, entry in catalog().items() if mechanism in (None, entry.mechanism))

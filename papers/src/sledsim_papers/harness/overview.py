@@ -1,10 +1,10 @@
-"""What was found as tables for people."""
+"""Tables of the outcomes for the terminal."""
 
 from collections.abc import Iterable
 
 from sledsim.show import Table
 from sledsim_papers.harness.change import Change
-from sledsim_papers.harness.ledger import VERDICTS, figures_of, title
+from sledsim_papers.harness.claim import VERDICTS, figures_of, title
 from sledsim_papers.harness.reproduction import Answer, Reproduction
 from sledsim_papers.harness.wording import data_text, ours_text, published_text
 
@@ -12,12 +12,12 @@ __all__ = ["COUNTED", "change_tables", "counts_row", "tables"]
 
 
 def tables(found: Reproduction) -> list[Table]:
-    """Return a table of the claims for each paper, the counts of verdicts, and what is not done with the reasons.
+    """Return a table of claims for each paper, of verdicts, and of claims not done with the reasons.
 
     Parameters
     ----------
     found
-        What came of the claims.
+        The outcomes.
     """
     by_paper = [
         _claims(paper, [answer for answer in found.answers if answer.claim.paper == paper]) for paper in found.papers()
@@ -32,7 +32,7 @@ def tables(found: Reproduction) -> list[Table]:
 
 
 def _by_seed(answers: Iterable[Answer]) -> list[Table]:
-    """Return the claims whose verdicts depend on the seed, where several were asked for."""
+    """Return a table of the claims whose verdict depends on the seed, if several seeds were used."""
     several = [answer for answer in answers if answer.by_seed]
     if not several:
         return []
@@ -44,7 +44,7 @@ def _by_seed(answers: Iterable[Answer]) -> list[Table]:
 
 
 def _perturbed(answers: Iterable[Answer]) -> list[Table]:
-    """Return what comes of claims under changes that contradict them, where that was asked for."""
+    """Return a table of perturbed claims, if any."""
     rows = []
     for answer in answers:
         perturbed, finding = answer.perturbed, answer.finding
@@ -62,17 +62,17 @@ def _perturbed(answers: Iterable[Answer]) -> list[Table]:
         )
     insensitive = sum(row[-1] != "" for row in rows)
     title = f"{len(rows)} claims perturbed; {insensitive} keep their verdict"
-    headers = ["claim", "change", "ours then", "verdict then", ""]
+    headers = ["claim", "change", "ours perturbed", "verdict perturbed", ""]
     return [Table(headers, rows, title, left=frozenset({1, 2, 3, 4}))] if rows else []
 
 
 def change_tables(found: Change) -> list[Table]:
-    """Return a table of a claim without and with settings, and what is not done with the reasons.
+    """Return a table of a claim without and with settings, and the reasons for what is not done.
 
     Parameters
     ----------
     found
-        What came of both.
+        Both outcomes.
     """
     plain, changed = found.answers
     settings = "with " + " and ".join(found.settings)
@@ -85,7 +85,7 @@ def change_tables(found: Change) -> list[Table]:
 
 
 def _ours(answer: Answer) -> str:
-    """Write what was found, with the unit of what is published."""
+    """Return the figures with the unit of the claim."""
     finding = answer.finding
     if finding is None:
         return "–"
@@ -94,23 +94,23 @@ def _ours(answer: Answer) -> str:
 
 
 def _missing(rows: list[tuple[str, str]]) -> list[Table]:
-    """Return a table of what is not done with the reasons; none where all is."""
+    """Return a table of what is not done with the reasons, if anything."""
     return [Table(["not done", "why"], rows, left=frozenset({1}))] if rows else []
 
 
 def _claims(paper: str, answers: Iterable[Answer]) -> Table:
-    """Return the claims of a paper; each line says where a stand-in takes the place of a trace."""
+    """Return a table of the claims of a paper."""
     rows = []
     for answer in answers:
         claim = answer.claim
-        told = [data_text(claim), published_text(claim), _ours(answer), answer.verdict]
-        rows.append([claim.name, *told, f"{answer.seconds:.1f}"])
+        cells = [data_text(claim), published_text(claim), _ours(answer), answer.verdict]
+        rows.append([claim.name, *cells, f"{answer.seconds:.1f}"])
     headers = ["claim", "data", "published", "ours (95 % interval)", "verdict", "took (s)"]
     return Table(headers, rows, title(paper), left=frozenset({1, 2, 3, 4}))
 
 
 def _counts(found: Reproduction) -> Table:
-    """Return how many claims have which verdict, by paper and in total."""
+    """Return a table of the number of claims with each verdict."""
     groups: list[tuple[str, str | None]] = [(paper, paper) for paper in found.papers()]
     rows = []
     for label, paper in [*groups, ("in total", None)]:
@@ -120,19 +120,19 @@ def _counts(found: Reproduction) -> Table:
     return Table(["paper", *COUNTED], rows, whole)
 
 
-#: What is counted, in the order of the ledger. Those that a workload was simulated for are some of those reproduced.
+#: Columns of the counts. The simulated claims are a subset of the reproduced ones.
 COUNTED = ("by construction", "reproduced", "of them simulated", *VERDICTS[2:], "claims")
 
 
 def counts_row(found: Reproduction, paper: str | None) -> list[str]:
-    """Return the figures of :data:`COUNTED` for a paper, or for all.
+    """Return the cells of :data:`COUNTED` for a paper, or for all.
 
     Parameters
     ----------
     found
-        What came of the claims.
+        The outcomes.
     paper
-        Which paper; all if ``None``.
+        Name of the paper; all papers if ``None``.
     """
     made, reproduced, *others = found.count(paper).values()
     return [str(each) for each in (made, reproduced, found.simulated(paper), *others, made + reproduced + sum(others))]

@@ -1,4 +1,4 @@
-"""The report: an overview, a page for each paper, and beside them charts, scenarios and verdicts as files."""
+"""Writes the report: an overview, a page for each paper, and files with charts, scenarios and verdicts."""
 
 import json
 import threading
@@ -10,9 +10,9 @@ from typing import Any
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
 from sledsim.show import Table, need, write_atomically, wrong
+from sledsim_papers.harness.claim import VERDICTS, motion, title
 from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import VERDICTS, motion, title
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
@@ -31,34 +31,34 @@ from sledsim_papers.harness.wording import (
 
 __all__ = ["Pages"]
 
-#: Vega, Vega-Lite and Vega-Embed, once for all charts.
+#: File with Vega, Vega-Lite and Vega-Embed.
 LIBRARY = "vega.js"
-#: Significant digits of the figures of a curve.
+#: Significant digits in tables of curves.
 DIGITS = 5
 
-#: What a part of the page is filled with.
+#: Variables of a template.
 Context = dict[str, Any]
 
 
 class Pages:
-    """A folder with the report.
+    """Writes the report into a folder.
 
     Parameters
     ----------
     folder
-        Is made if there is none; files of an earlier report in it are replaced.
+        The folder; created if missing. Files of an earlier report are replaced.
 
     Raises
     ------
     SledsimError
-        Where it can't be made, or a library for drawing is missing.
+        If it cannot be created, or a library for drawing is missing.
     """
 
     def __init__(self, folder: Path) -> None:
         for package in ("altair", "vl_convert", "jinja2"):
             need(package, "plots")
         self.folder = folder
-        # Now, as after Ctrl-C there is a second for the pages.
+        # Loaded early, because little time is left for writing after Ctrl-C.
         templates = page_environment(__package__)
         self._overview, self._page = (templates.get_template(f"{name}.html.jinja") for name in ("overview", "paper"))
         self._lock = threading.Lock()
@@ -70,14 +70,14 @@ class Pages:
             raise wrong(SledsimError, "unreadable", says, file=folder) from None
 
     def export(self, picture: Picture, drawn: Drawn) -> None:
-        """Write the files of a chart; any number of threads may do so.
+        """Write the files of a chart; may be called from any thread.
 
         Parameters
         ----------
         picture
-            Which figure it is.
+            The figure.
         drawn
-            What it shows.
+            The chart.
         """
         if isinstance(drawn.shown, Table):
             return
@@ -92,7 +92,7 @@ class Pages:
         Parameters
         ----------
         found
-            What came of the claims; its charts have been exported.
+            The outcomes; their charts have been exported.
         """
         write_atomically(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
         papers = [self._paper(found, paper) for paper in found.papers()]
@@ -121,7 +121,7 @@ class Pages:
             write_atomically(self.folder / f"{paper['id']}.html", text)
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
-        """Return a paper's part of the page."""
+        """Return the template variables of a paper."""
         shown = [each for each in found.redrawn if each.picture.paper == paper]
         return {
             "id": paper,
@@ -135,7 +135,7 @@ class Pages:
         }
 
     def _claim(self, answer: Answer, found: Reproduction) -> Context:
-        """Return a claim's part of the page, and write its scenarios."""
+        """Write the scenarios of a claim and return its template variables."""
         claim, finding = answer.claim, answer.finding
         context: Context = {
             "claim": claim,
@@ -165,7 +165,7 @@ class Pages:
         return context
 
     def _figure(self, redrawn: Redrawn) -> Context:
-        """Return a figure's part of the page, and write its scenarios."""
+        """Write the scenarios of a figure and return its template variables."""
         picture, drawn = redrawn.picture, redrawn.drawn
         context: Context = {"picture": picture, "drawn": drawn, "reason": redrawn.reason, "definition": None}
         context["title"] = _sentence(picture.title)
@@ -183,7 +183,7 @@ class Pages:
         return context | {"definition": definition, "caption": caption}
 
     def _scenarios(self, name: str, scenarios: Iterable[Mapping[str, Any]]) -> list[Context]:
-        """Write what was run, so that it can be run again; return where, and with which command."""
+        """Write scenarios as files; return their paths and the commands that run them."""
         written = []
         several = list(scenarios)
         for index, scenario in enumerate(several, 1):
@@ -196,7 +196,7 @@ class Pages:
         return written
 
 
-#: By what claims can be filtered, in words, and the values of each in their order.
+#: Filters of claims: label and values.
 FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "verdict": ("Claims by verdict", VERDICTS),
     "data": ("Claims by what they rest on", ("model", "trace", "stand-in")),
@@ -205,7 +205,7 @@ FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def _filters(papers: Iterable[Context]) -> list[Context]:
-    """Return by what claims can be filtered, with how many there are of each value that there is."""
+    """Return the filters with the number of claims for each value that occurs."""
     claims = [claim for paper in papers for claim in paper["claims"]]
     filters = []
     for of, (label, values) in FILTERS.items():
@@ -216,7 +216,7 @@ def _filters(papers: Iterable[Context]) -> list[Context]:
 
 
 def _curve(finding: Finding) -> Table | None:
-    """Return the figures behind a finding as a table."""
+    """Return the curve of a finding as a table."""
     if not finding.curve:
         return None
     headers = list(dict.fromkeys(key for row in finding.curve for key in row))
@@ -237,5 +237,5 @@ def _json(value: Any) -> str:
 
 
 def _known(value: Any) -> Any:
-    """Return a number of another library as a plain one, and a path as its text."""
+    """Return a NumPy number as a plain one, and anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)

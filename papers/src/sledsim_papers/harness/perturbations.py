@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sledsim.devices import catalog
-from sledsim_papers.harness.ledger import PAPERS
+from sledsim_papers.harness.claim import PAPERS
 from sledsim_papers.harness.motion import with_devices
 
 __all__ = ["Perturbation", "perturbations"]

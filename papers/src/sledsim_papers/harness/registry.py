@@ -1,4 +1,4 @@
-"""Which experiment answers which claim, and which picture redraws which figure."""
+"""Registry of the experiments of claims, and of the figures and tables that are redrawn."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim import SledsimError
 from sledsim.show import wrong
+from sledsim_papers.harness.claim import PAPERS, claims, motion
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import PAPERS, claims, motion
 from sledsim_papers.harness.motion import moving
 from sledsim_papers.harness.study import Study
 
@@ -31,7 +31,7 @@ __all__ = [
     "sketch",
 ]
 
-#: Computes what we find for one claim.
+#: Computes the finding for one claim.
 Experiment = Callable[[Study], Finding]
 
 Experimenter = TypeVar("Experimenter", bound=Callable[..., Finding])
@@ -39,18 +39,18 @@ Experimenter = TypeVar("Experimenter", bound=Callable[..., Finding])
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure or a table of a paper, from our runs.
+    """A figure or a table of a paper, redrawn.
 
     Parameters
     ----------
     shown
         An Altair chart, or a table.
     how
-        What was run, in a sentence or two.
+        The runs behind it, in a sentence or two.
     stand_in
-        Whether a generator stands in for the paper's trace.
+        True if a stand-in replaces the paper's trace.
     scenarios
-        What was run, as whole scenarios or settings.
+        The scenarios that were run.
     """
 
     shown: "altair.TopLevelMixin | Table"
@@ -59,10 +59,10 @@ class Drawn:
     scenarios: tuple[Mapping[str, Any], ...] = ()
 
 
-#: What comes of an experiment, or of drawing.
+#: Result of an experiment or of drawing.
 Shown = TypeVar("Shown", Finding, Drawn)
 
-#: Why most figures that are not drawn are not.
+#: Default reason for not redrawing a figure.
 NO_DATA = "a drawing that holds no data"
 
 
@@ -75,11 +75,11 @@ class Picture:
     paper, where
         Such as ``griffin1999`` and ``Figure 6``.
     title
-        What it shows, in our words.
+        Content in words.
     draw
-        Makes it; ``None`` where there is nothing to draw.
+        Draws it; ``None`` if it is not redrawn.
     reason
-        Why there is not.
+        Why it is not redrawn.
     """
 
     paper: str
@@ -90,7 +90,7 @@ class Picture:
 
     @property
     def stem(self) -> str:
-        """What its files are called, such as ``griffin1999-figure-6``."""
+        """Stem of its file names, such as ``griffin1999-figure-6``."""
         return "-".join(re.findall(r"[a-z0-9]+", f"{self.paper} {self.where}".lower()))
 
 
@@ -99,19 +99,19 @@ _pictures: list[Picture] = []
 
 
 def experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter], Experimenter]:
-    """Register the experiment of a claim. A function may serve several claims, each with values of its own.
+    """Register the experiment of a claim. A function may serve several claims with different arguments.
 
     Parameters
     ----------
     name
         Full name of the claim.
     *given, **named
-        What the function is to be called with beside the study.
+        Arguments for the function after the study.
     """
 
     def register(function: Experimenter) -> Experimenter:
         if name not in claims() or name in _experiments:
-            raise ValueError(f"{name} is no claim, or has an experiment already")
+            raise ValueError(f"{name} is not a claim, or has an experiment already")
         _experiments[name] = _in_its_motion(claims()[name].paper, lambda study: function(study, *given, **named))
         return function
 
@@ -119,7 +119,7 @@ def experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter],
 
 
 def computed(name: str, *given: Any) -> Callable[[Experimenter], Experimenter]:
-    """Register the experiment of a claim that takes no run, and so no study: see :func:`experiment`."""
+    """Register the experiment of a claim that needs no study; see :func:`experiment`."""
 
     def register(function: Experimenter) -> Experimenter:
         experiment(name)(lambda _: function(*given))
@@ -129,7 +129,7 @@ def computed(name: str, *given: Any) -> Callable[[Experimenter], Experimenter]:
 
 
 def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], Drawn]], Callable[[Study], Drawn]]:
-    """Register what redraws a figure or a table; see :class:`Picture`."""
+    """Register a function that redraws a figure or a table; see :class:`Picture`."""
 
     def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
         _list(Picture(paper, where, title, _in_its_motion(paper, draw)))
@@ -139,12 +139,12 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
 
 
 def sketch(paper: str, where: str, title: str, reason: str = NO_DATA) -> None:
-    """Register a figure of the paper's that is not drawn, and why; see :class:`Picture`."""
+    """Register a figure that is not redrawn; see :class:`Picture`."""
     _list(Picture(paper, where, title, None, reason))
 
 
 def _in_its_motion(paper: str, work: Callable[[Study], Shown]) -> Callable[[Study], Shown]:
-    """Return work in which sleds move as the study says, or else by the paper's model; its scenarios say which."""
+    """Return work done with the study's model of motion, by default the paper's, and named in its scenarios."""
 
     def moved(study: Study) -> Shown:
         chosen = study.motion or motion(paper)
@@ -167,7 +167,7 @@ def experiments() -> Mapping[str, Experiment]:
 
 
 def pictures(paper: str | None = None) -> list[Picture]:
-    """Return what can be redrawn of a paper, or of all, figures and tables in the order of their numbers."""
+    """Return the figures and tables of a paper, or of all papers, in the order of their numbers."""
     _load()
     return sorted((each for each in _pictures if paper in (None, each.paper)), key=_place)
 
@@ -178,24 +178,24 @@ def _place(each: Picture) -> tuple[int, str, int]:
 
 
 def _load() -> None:
-    """Import the papers' modules: that registers what they hold."""
+    """Import the modules of all papers, which registers their experiments and pictures."""
     for paper in PAPERS:
         import_module(f"sledsim_papers.{paper}.experiments")
         import_module(f"sledsim_papers.{paper}.figures")
 
 
 def select(name: str | None) -> list[str]:
-    """Return the full names of the claims that a name stands for: all, those of a paper, or one.
+    """Return the full names of all claims, of those of a paper, or of one.
 
     Parameters
     ----------
     name
-        Nothing, ``PAPER`` or ``PAPER.CLAIM``.
+        ``None``, ``PAPER`` or ``PAPER.CLAIM``.
 
     Raises
     ------
     SledsimError
-        Where there is none of that name; the nearest is suggested.
+        If there is no such paper or claim; the nearest name is suggested.
     """
     known = list(claims())
     found = [each for each in known if name is None or each == name or each.startswith(f"{name}.")]

@@ -1,4 +1,4 @@
-"""Claims checked and figures redrawn, side by side."""
+"""Checking claims and redrawing figures, in parallel."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +8,8 @@ from functools import partial
 
 from sledsim import SledsimError
 from sledsim.runs import in_threads
+from sledsim_papers.harness.claim import PAPERS, VERDICTS, Claim, Verdict, claims
 from sledsim_papers.harness.finding import Finding, Ours
-from sledsim_papers.harness.ledger import PAPERS, VERDICTS, Claim, Verdict, claims
 from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.perturbations import Perturbation, perturbations
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
@@ -45,34 +45,32 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a claim.
+    """The outcome of a claim.
 
     Parameters
     ----------
     claim
         The claim.
     finding
-        What we find; ``None`` where it is not done.
+        The finding; ``None`` if it is not done.
     verdict
-        How the finding compares with what was published.
+        The verdict on the finding.
     reason
         Why it is not done.
     failed
-        Whether it is not done because its experiment failed.
+        True if it is not done because its experiment failed.
     error
-        What Sledsim could not do, where that is why it failed.
+        The error of Sledsim that made it fail, if any.
     seconds
-        The processor's time for it, and for what is found beside it.
+        Processor time, s, including time-optimal motion, other seeds and the perturbation.
     seeds, probe_seeds
-        The fewest seeds with which a run of the figure, or one of the probes alone, was made; ``None`` where none of
-        them draws anything at random.
+        Smallest number of seeds of a run for the figure, and for the probes alone; ``None`` if nothing is random.
     time_optimal
-        What is found with sleds that move by that model; ``None`` where that was not asked for, or it is not done.
+        The figures with time-optimal motion; ``None`` if not requested or not done.
     by_seed
-        The verdict with each of the seeds asked for by itself; empty where no more than one was asked for, nothing is
-        drawn at random, or runs on whole machines were made with one.
+        The verdict with each seed; empty if not requested, nothing is random, or it needs runs on whole machines.
     perturbed
-        What comes of it under a change that contradicts it; ``None`` where that was not asked for, or there is none.
+        The outcome with the perturbation; ``None`` if not requested or there is none.
     """
 
     claim: Claim
@@ -90,7 +88,7 @@ class Answer:
 
     @property
     def unstable(self) -> bool:
-        """Whether the verdict depends on the seed."""
+        """True if the verdict depends on the seed."""
         return len(set(self.by_seed)) > 1
 
     @property
@@ -101,22 +99,22 @@ class Answer:
 
 @dataclass(frozen=True)
 class Redrawn:
-    """What came of a figure or a table.
+    """The outcome of redrawing a figure or a table.
 
     Parameters
     ----------
     picture
-        Which one.
+        The figure or table.
     drawn
-        The chart or the table; ``None`` where there is none.
+        The chart or the table; ``None`` if it is missing.
     reason
-        Why there is none.
+        Why it is missing.
     failed
-        Whether there is none because drawing it failed.
+        True if it is missing because drawing failed.
     seconds
-        The processor's time for it.
+        Processor time, s.
     seeds
-        The fewest seeds with which a run of it was made; ``None`` where none draws anything at random.
+        Smallest number of seeds of a run for it; ``None`` if nothing is random.
     """
 
     picture: Picture
@@ -129,7 +127,7 @@ class Redrawn:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of the claims and the figures that were asked for.
+    """The outcomes of the selected claims and figures.
 
     Parameters
     ----------
@@ -138,9 +136,9 @@ class Reproduction:
     redrawn
         One for each figure and table.
     quick
-        Whether samples are smaller than the papers'.
+        True if samples are smaller than the papers'.
     complete
-        Whether everything was gone through; false after Ctrl-C.
+        False after Ctrl-C.
     """
 
     answers: Sequence[Answer]
@@ -150,11 +148,11 @@ class Reproduction:
 
     @property
     def failures(self) -> list[Answer | Redrawn]:
-        """What failed."""
+        """The outcomes that failed."""
         return [*(each for each in self.answers if each.failed), *(each for each in self.redrawn if each.failed)]
 
     def papers(self) -> list[str]:
-        """Return the papers that it is about."""
+        """Return the names of the papers of these outcomes."""
         about = {answer.claim.paper for answer in self.answers} | {each.picture.paper for each in self.redrawn}
         return [paper for paper in PAPERS if paper in about]
 
@@ -174,7 +172,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of each claim beside its verdict, as :func:`reproduce` has it."""
+    """Options of :func:`reproduce` for each claim."""
 
     time_optimal: bool
     seeds: int
@@ -192,33 +190,33 @@ def reproduce(
     export: Callable[[Picture, Drawn], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Reproduction:
-    """Check claims against our runs.
+    """Check claims.
 
-    An experiment that fails is an answer that says so. Ctrl-C ends it with what has been finished.
+    A failed experiment is reported in its answer. After Ctrl-C the finished answers are returned.
 
     Parameters
     ----------
     name
-        Nothing for all claims, ``PAPER`` for those of one, or ``PAPER.CLAIM``.
+        ``None`` for all claims, ``PAPER`` for those of one paper, or ``PAPER.CLAIM``.
     draw
-        Whether to redraw the figures and tables too: all of a paper, or those in which a single claim stands.
+        True to redraw figures and tables too: all of a paper, or those that contain the claim.
     time_optimal
-        Whether to find, beside each figure, what it is where sleds move by that model in place of the paper's.
+        True to compute each figure with time-optimal motion too.
     seeds
-        With how many seeds to do each experiment that simulates a workload; at least 1.
-    perturbation
-        Whether to do the experiments that have one with the change that contradicts their claim too.
+        Number of seeds for each experiment that simulates a workload; at least 1.
+    perturb
+        True to run experiments with the perturbation of their claim too.
     study
-        Makes the runs; a quick one if not given. It stays open, except after Ctrl-C.
+        Makes the runs; a quick study if not given. It stays open, except after Ctrl-C.
     export
-        Called with each chart and table as soon as it is drawn, in the thread that drew it.
+        Called with each chart and table when it is drawn, in the thread that drew it.
     progress
-        Called with how many claims and figures are done, and with their number, whenever another one is.
+        Called with the number of finished claims and figures and with their total.
 
     Raises
     ------
     SledsimError
-        Where there is no such claim.
+        If there is no such paper or claim.
     """
     names, asked = select(name), Asked(time_optimal, seeds, perturb)
     known, shown = experiments(), pictures_of(name) if draw else []
@@ -240,12 +238,12 @@ def reproduce(
 
 
 def pictures_of(name: str | None) -> list[Picture]:
-    """Return the figures and tables that belong to what :func:`reproduce` is asked for.
+    """Return the figures and tables that :func:`reproduce` redraws for a name.
 
     Parameters
     ----------
     name
-        Nothing, ``PAPER`` or ``PAPER.CLAIM``.
+        ``None``, ``PAPER`` or ``PAPER.CLAIM``.
     """
     if name is None or name in PAPERS:
         return pictures(name)
@@ -254,7 +252,7 @@ def pictures_of(name: str | None) -> list[Picture]:
 
 
 def _place(where: str) -> set[str]:
-    """Return the figures and tables that a place names, without their parts: ``Figure 8(a)`` is in ``Figure 8``."""
+    """Return the figures and tables in the name of a place, without their parts: ``Figure 8(a)`` is in ``Figure 8``."""
     return set(re.findall(r"(?:Figure|Table) [\dIVX]+", where))
 
 
@@ -263,11 +261,11 @@ def _all(
     study: Study,
     progress: Callable[[int, int], object] | None,
 ) -> dict[int, Answer | Redrawn]:
-    """Do the jobs in threads; return the outcomes, those so far after Ctrl-C, by the places of the jobs."""
+    """Run jobs in threads; return the outcomes by the index of the job, after Ctrl-C those finished."""
     done: dict[int, Answer | Redrawn] = {}
 
     def work(numbered: tuple[int, Callable[[], Answer | Redrawn]]) -> None:
-        # Here, so that Ctrl-C loses nothing that is finished.
+        # Stored here so that Ctrl-C loses no finished outcome.
         index, job = numbered
         done[index] = job()
 
@@ -277,7 +275,7 @@ def _all(
             if progress:
                 progress(len(done), len(jobs))
     except KeyboardInterrupt:
-        # Now, as those who wait for runs are about to hear that there are none.
+        # Copied before stopping the study makes the other jobs fail.
         finished = dict(done)
         study.stop()
         return finished
@@ -285,7 +283,7 @@ def _all(
 
 
 def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: Asked) -> Answer:
-    """Do the experiment of a claim."""
+    """Run the experiment of a claim."""
     if experiment is None:
         return Answer(claim, reason="no experiment yet")
     try:
@@ -299,11 +297,11 @@ def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: As
 
 
 def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> Answer:
-    """Return what comes of a claim, and of what else is asked of it."""
+    """Return the outcome of a claim, with the requested variants."""
     tallied = study.tallied()
     finding = experiment(tallied)
     verdict = claim.verdict(finding)
-    # Beside the verdict figures are enough.
+    # The variants need no probes.
     bare = study.unprobed()
     by_seed = _by_seed(claim, experiment, bare, asked.seeds) if finding.simulates and asked.seeds > 1 else ()
     perturbation = perturbations().get(claim.name) if asked.perturb else None
@@ -313,7 +311,7 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
         verdict,
         seeds=tallied.tally.least(of_probes=False),
         probe_seeds=tallied.tally.least(of_probes=True),
-        # The verdict is that under the paper's model, whatever comes of this one.
+        # The verdict uses the paper's own model of motion.
         time_optimal=_time_optimal(experiment, bare) if asked.time_optimal else None,
         by_seed=by_seed,
         perturbed=_perturbed(claim, experiment, bare, perturbation) if perturbation else None,
@@ -321,7 +319,7 @@ def _done(claim: Claim, experiment: Experiment, study: Study, asked: Asked) -> A
 
 
 def _by_seed(claim: Claim, experiment: Experiment, study: Study, seeds: int) -> tuple[Verdict, ...]:
-    """Return the verdict with each seed by itself; none where runs on whole machines were made with one."""
+    """Return the verdict with each seed; empty if it needs runs on whole machines."""
     try:
         return tuple(claim.verdict(experiment(study.seeded(seed))) for seed in range(1, seeds + 1))
     except MissingRunsError:
@@ -329,7 +327,7 @@ def _by_seed(claim: Claim, experiment: Experiment, study: Study, seeds: int) -> 
 
 
 def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:
-    """Return what is found with the other motion; nothing where its runs on whole machines were not made."""
+    """Return the figures with time-optimal motion; ``None`` if runs on whole machines are missing."""
     try:
         return experiment(study.under(TIME_OPTIMAL)).ours
     except MissingRunsError:
@@ -337,7 +335,7 @@ def _time_optimal(experiment: Experiment, study: Study) -> Ours | None:
 
 
 def _perturbed(claim: Claim, experiment: Experiment, study: Study, perturbation: Perturbation) -> Perturbed:
-    """Do the experiment of a claim with the change that contradicts it; what can't be done then is noticed too."""
+    """Run the experiment of a claim with its perturbation; failing to run changes the verdict, too."""
     try:
         finding = experiment(study.perturbed(perturbation))
     except (SledsimError, ArithmeticError, LookupError, ValueError) as error:
@@ -363,7 +361,7 @@ def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], o
 
 
 def _said(error: Exception) -> str:
-    """Write an error: ours says all, of another the kind and the place matter."""
+    """Return the text of an error; of errors other than Sledsim's with type and place."""
     if isinstance(error, SledsimError):
         return f"error: {error}"
     trace = error.__traceback__

@@ -1,4 +1,4 @@
-"""Settings laid over an experiment: over each scenario, device, enclosure and drawing that it asks for."""
+"""Settings of `--set`, applied to every scenario, device, enclosure and drawing of an experiment."""
 
 import json
 import threading
@@ -20,11 +20,11 @@ Made = TypeVar("Made")
 
 
 class Settings:
-    """Values that replace those of an experiment, and which of them have changed anything.
+    """Values that replace those of an experiment, with a record of which changed something.
 
-    ``device.KEY=VALUE`` changes every device that has such a key, whatever the experiment itself sets, and
-    ``device=NAME`` puts a device in the place of every sled. Any other path is one of a scenario, an enclosure or a
-    drawing, and changes those that have it. All methods may be called from any thread.
+    ``device.KEY=VALUE`` changes every device that has the key, also if the experiment sets it. ``device=NAME`` replaces
+    every sled. Any other path changes the scenarios, enclosures and drawings that have it. All methods may be called
+    from any thread.
 
     Parameters
     ----------
@@ -40,21 +40,21 @@ class Settings:
 
     @property
     def of_devices(self) -> bool:
-        """Whether any of them is of devices."""
+        """True if a setting changes devices."""
         return any(setting.partition("=")[0].strip().partition(".")[0] == "device" for setting in self.settings)
 
     def device(self, given: Given) -> Given:
-        """Return a device with the settings laid over it.
+        """Return a device with the settings applied.
 
         Parameters
         ----------
         given
-            Entry of the catalogue, or one with values that replace its own.
+            Name of a catalogue entry, or a mapping with ``name`` and values that replace those of the entry.
 
         Raises
         ------
         SledsimError
-            Where a setting does not fit.
+            If a setting is invalid.
         """
         keyed: list[str] = []
         for setting in self.settings:
@@ -66,83 +66,83 @@ class Settings:
         return self._with(keyed, given) if keyed else given
 
     def scenario(self, scenario: Mapping[str, Any], own: Sets = ()) -> Resolved:
-        """Return a scenario with the settings laid over it.
+        """Return a scenario with the settings applied.
 
         Parameters
         ----------
         scenario
             Nested keys.
         own
-            The experiment's own settings; those laid over it count after them.
+            The experiment's own settings, applied first.
 
         Raises
         ------
         ScenarioError
-            Where a setting does not fit.
+            If a setting is invalid.
         """
         laid, kept = with_devices(scenario, self.device), _texts(own)
-        # Devices have been changed already, unless the experiment then sets keys of theirs itself.
+        # Devices were changed above; again if the experiment sets keys of devices itself.
         again = any(each.startswith("device") for each in kept)
         settings = [each for each in self.settings if again or not each.startswith("device")]
         return self._over(lambda sets: resolve(laid, sets), settings, kept)
 
     def enclosure(self, tables: Mapping[str, Any]) -> Description:
-        """Return an enclosure of devices with the settings laid over it.
+        """Return an enclosure with the settings applied.
 
         Parameters
         ----------
         tables
-            Its tables, as in a file.
+            The tables of an enclosure file.
 
         Raises
         ------
         SledsimError
-            Where a setting does not fit.
+            If a setting is invalid.
         """
         given = Description.load(tables)
         return self._over(lambda sets: load(given, overrides=sets), self.settings)
 
     def drawing(self, name: str, own: Mapping[str, Any]) -> Drawing:
-        """Return a drawing of a device with the settings laid over it.
+        """Return a drawing with the settings applied.
 
         Parameters
         ----------
         name
-            Which.
+            Name of the drawing.
         own
-            The experiment's own values; those laid over it count after them.
+            The experiment's own values, applied first.
 
         Raises
         ------
         SledsimError
-            Where a setting does not fit.
+            If a setting is invalid.
         """
         return self._over(lambda sets: design(name, overrides=sets).drawing, self.settings, _texts(own))
 
     def require_changes(self, name: str) -> None:
-        """Refuse settings that have changed nothing in an experiment that is over.
+        """Raise an error for a setting that changed nothing in a finished experiment.
 
         Parameters
         ----------
         name
-            What was done, such as a claim's name.
+            Name of the claim.
 
         Raises
         ------
         SledsimError
-            Where there is such a setting.
+            If there is such a setting.
         """
         for setting in self.settings:
             if setting in self._changed:
                 continue
             if setting in self._refused:
                 raise self._refused[setting]
-            says = f"--set {setting} changes nothing in {name}: what it runs has this value already, or it runs nothing"
+            says = f"--set {setting} changes nothing in {name}: its runs have this value already, or it has no runs"
             raise wrong(SledsimError, "unsupported", says, path="overrides", value=setting)
 
     def _replaced(self, setting: str, given: Given, name: str) -> Given:
-        """Put another device in the place of a sled; what the experiment changes of it stays."""
-        Device("g2", overrides=[setting])  # for a name that there is not, in words that have the setting
+        """Replace a sled by another device, keeping the values that the experiment sets."""
+        Device("g2", overrides=[setting])  # an unknown name raises an error that names the setting
         self._note(setting, changed=table_of(given)["name"] != name)
         placed = {**table_of(given), "name": name}
         if not is_sled(placed):
@@ -150,7 +150,7 @@ class Settings:
         return placed
 
     def _with(self, settings: Sequence[str], given: Given) -> Given:
-        """Set keys of a device, those that it has, together: one may fit with another alone."""
+        """Set the keys that a device has, all together because one may be valid only with another."""
         fitting = []
         for setting in settings:
             try:
@@ -169,7 +169,7 @@ class Settings:
         return {**table_of(given), **{key: after[key] for key in keys.values()}}
 
     def _over(self, make: Callable[[list[str]], Made], settings: Sequence[str], own: Sequence[str] = ()) -> Made:
-        """Make what is set by texts, each setting in turn that has a place; last what fits with others alone."""
+        """Apply settings one by one; those valid only together with others are applied at the end."""
         kept, waiting = [*own], []
         found = make(kept)
         for setting in settings:
@@ -190,13 +190,13 @@ class Settings:
         return found
 
     def _refuse(self, setting: str, error: SledsimError) -> None:
-        """Keep the reason why a setting does not fit where there is no such key; elsewhere it fits nowhere."""
+        """Record the error of a setting whose key does not exist here; raise any other error."""
         path, place = setting.partition("=")[0].strip(), str(error.path)
         here = place.startswith(path) or any(each.startswith(place) for each in (path, f"system.{path}"))
         if error.kind != "unknown-key" or not here:
             raise error
         with self._lock:
-            # That of a device with a key of nearly this name says most.
+            # Prefer an error that suggests a similar key.
             if setting not in self._refused or error.suggestion:
                 self._refused[setting] = error
 

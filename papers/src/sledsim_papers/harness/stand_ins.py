@@ -1,4 +1,4 @@
-"""The stand-ins that claims and figures rest on: what each was fitted to, and which definition of it was run."""
+"""Stand-ins used by claims and figures: published statistics of the trace, and a hash of the definition."""
 
 import hashlib
 import json
@@ -12,20 +12,20 @@ from sledsim_papers.harness.reproduction import Reproduction
 
 __all__ = ["StandIn", "stand_ins"]
 
-#: Digits of a hash that tell one definition from another.
+#: Digits of the hash of a definition.
 DIGITS = 16
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """A stand-in of the catalogue, and which of its definitions was run.
+    """A stand-in of the catalogue.
 
     Parameters
     ----------
     name
-        Entry of the catalogue.
+        Name of the catalogue entry.
     entry
-        What it says.
+        The entry.
     """
 
     name: str
@@ -33,22 +33,22 @@ class StandIn:
 
     @property
     def definition(self) -> str:
-        """A hash of all that decides its requests: another one is another generator."""
+        """Hash of all values that determine its requests."""
         made = {key: value["value"] for key, value in self.entry.values.items()} | {"requests": self.entry.requests}
         return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
     @property
     def matched(self) -> int:
-        """How many of the published statistics it reaches."""
+        """Number of published statistics that it matches."""
         return sum(each["matched"] for each in self.entry.statistics)
 
     @property
     def fitted_to(self) -> Table:
-        """What is published of the trace, where, and what this reaches."""
+        """Table of the published statistics with their sources and the values of the stand-in."""
         return self.entry.tables()[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what it is as plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "name": self.name,
             "stands_in_for": self.entry.stands_in_for,
@@ -64,9 +64,9 @@ def stand_ins(found: Reproduction, paper: str | None = None) -> list[StandIn]:
     Parameters
     ----------
     found
-        What came of the claims.
+        The outcomes.
     paper
-        For which paper; for all if not given.
+        Name of a paper; all papers if not given.
     """
     run: list[Mapping[str, Any]] = []
     for answer in found.answers:

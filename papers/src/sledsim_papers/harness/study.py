@@ -1,4 +1,4 @@
-"""The runs that experiments share: each is made once, in a few threads."""
+"""Runs shared by experiments; each distinct run is simulated once, in a thread pool."""
 
 import copy
 import os
@@ -28,13 +28,13 @@ __all__ = ["TRACES", "MissingTraceError", "Study"]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
-#: Why a claim is not done whose runs on whole machines are not at hand.
+#: Reason given for a claim whose runs on whole machines are missing.
 NO_MACHINES = (
-    "its runs on whole machines are not at hand: `make machine applications` makes the paper's; after `make machine` "
-    "those with another value of a device (`--set`) are made when they are asked for"
+    "its runs on whole machines are missing: `make machine applications` makes those of the paper, and after "
+    "`make machine` those with a changed device (`--set`) are made on demand"
 )
 
-#: Traces that claims rest on, and where they lie in the folder of reference data; Sledsim ships none of them.
+#: Traces used by claims, and their paths in the folder of reference data. Sledsim does not ship them.
 TRACES: dict[str, str] = {
     "hplajw": "traces/hplajw-1992-1week.srt",
     "st41601n": "drives/st41601n/st41601n.trace",
@@ -43,30 +43,29 @@ TRACES: dict[str, str] = {
 
 
 class MissingTraceError(SledsimError):
-    """A trace that a claim rests on is not at hand."""
+    """A trace used by a claim is missing."""
 
 
 class MissingRunsError(MissingTraceError):
-    """Runs on whole machines that a claim rests on were not made here: they take hours of a processor."""
+    """Runs on whole machines used by a claim are missing; they take hours of processor time."""
 
     def __init__(self) -> None:
         super().__init__(NO_MACHINES)
 
 
 class Study:
-    """A set of runs, quick or full, each made once however many claims and figures ask for it.
+    """Simulates scenarios for claims and figures, each distinct scenario once.
 
-    A scenario that names no seed is run with each of :data:`~sledsim_papers.harness.averaging.SEEDS`, and its result is
-    the mean. Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods
-    may be called from any thread. Sleds move as their entries of the catalogue say, or all of them by one model: see
-    :meth:`under`. Values of what is run can be replaced: see :meth:`changed`.
+    A scenario without a seed is run with each of :data:`~sledsim_papers.harness.averaging.SEEDS`, and its result is the
+    mean. Runs use a thread pool and never wait for each other, so waiting for a run cannot deadlock. All methods may be
+    called from any thread. :meth:`under` chooses the model of motion of sleds, and :meth:`changed` replaces values.
 
     Parameters
     ----------
     quick
-        Whether smaller samples than the papers' will do.
+        Use smaller samples than the papers.
     workers
-        Runs at a time; as many as there are processors if not given.
+        Runs at a time; the number of processors if not given.
     reference
         Folder with the traces; ``$SLEDSIM_REFERENCE`` if not given.
     """
@@ -97,13 +96,13 @@ class Study:
         self._pool.stop(join=True)
 
     def stop(self) -> None:
-        """End the runs. Whoever waits for one, or asks for another, hears of it by an exception."""
+        """Stop all runs. Waiting for a run or starting one then raises ``KeyboardInterrupt``."""
         with self._lock:
             self._stopped.set()
             self._pool.stop()
 
     def under(self, motion: Motion) -> Self:
-        """Return this study with sleds that move by a model; both share their runs, threads and end.
+        """Return a view of this study in which sleds move by a model; views share runs and threads.
 
         Parameters
         ----------
@@ -115,67 +114,67 @@ class Study:
         return view
 
     def perturbed(self, perturbation: Perturbation) -> Self:
-        """Return this study with a change in every run and device; as for :meth:`under`.
+        """Return a view of this study with a perturbation in every run and device.
 
         Parameters
         ----------
         perturbation
-            The change.
+            The perturbation.
         """
         view = copy.copy(self)
         view.perturbation = perturbation
         return view
 
     def seeded(self, seed: int) -> Self:
-        """Return this study with one seed in the place of several; as for :meth:`under`.
+        """Return a view of this study with one seed instead of several.
 
         Parameters
         ----------
         seed
-            The seed of scenarios that name none. Seeds that are named count from it: 1 is this one, 2 the next.
+            The seed of scenarios without one. Named seeds are offset by it: 1 becomes this one, 2 the next.
         """
         view = copy.copy(self)
         view.seeds, view.averaged_over = (seed,), 1
         return view
 
     def by_seed(self) -> list[Self]:
-        """Return this study once for each of its seeds, with that one alone, to average what each of them finds."""
+        """Return a view for each seed, with that seed only, to average their findings."""
         views = [self.seeded(seed) for seed in self.seeds]
         for view in views:
             view.averaged_over = len(views)
         return views
 
     def changed(self, settings: Settings) -> Self:
-        """Return this study with settings laid over what it runs; both share their runs, threads and end.
+        """Return a view of this study with settings that replace values in all its runs.
 
         Parameters
         ----------
         settings
-            What is replaced; remembers whether it changed anything.
+            The settings; they record whether they changed anything.
         """
         view = copy.copy(self)
         view.settings = settings
         return view
 
     def unprobed(self) -> Self:
-        """Return this study without probes, where figures alone are asked for; as for :meth:`under`."""
+        """Return a view of this study that skips probes."""
         view = copy.copy(self)
         view.probing = False
         return view
 
     def tallied(self) -> Self:
-        """Return this study with a count of its own of what is run; as for :meth:`under`."""
+        """Return a view of this study with its own tally of seeds."""
         view = copy.copy(self)
         view.tally = Tally()
         return view
 
     def probes(self, make: Callable[[], tuple[Probe, ...]]) -> tuple[Probe, ...]:
-        """Return the probes of an experiment, none where figures alone are asked for.
+        """Return the probes of an experiment; none if this view skips probes.
 
         Parameters
         ----------
         make
-            Makes them.
+            Computes them.
         """
         if not self.probing:
             return ()
@@ -186,7 +185,7 @@ class Study:
             self.tally.probing = False
 
     def sled(self, name: str, **changes: Any) -> MemsStorage:
-        """Return MEMS storage by itself, moving by the model of this study.
+        """Return a MEMS device that moves by the model of this study.
 
         Parameters
         ----------
@@ -199,7 +198,7 @@ class Study:
         return MemsStorage(entry, **values)
 
     def disk(self, name: str, **changes: Any) -> DiskDrive:
-        """Return a disk by itself.
+        """Return a disk.
 
         Parameters
         ----------
@@ -212,56 +211,56 @@ class Study:
         return DiskDrive(entry, **values)
 
     def device(self, device: Given) -> Device:
-        """Return a device of any kind by itself; a sled moves by the model of this study.
+        """Return a device of any kind; a sled moves by the model of this study.
 
         Parameters
         ----------
         device
-            Entry of the catalogue, or one with values that replace its own.
+            Name of a catalogue entry, or a mapping with ``name`` and values that replace those of the entry.
         """
         return Device(self._given(device))
 
     def _apart(self, name: str, changes: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the entry of a device as this study has it, and the values that replace those of the entry."""
+        """Return the catalogue entry of a device in this study, and its replaced values."""
         values = table_of(self._given({"name": name, **changes}))
         return values.pop("name"), values
 
     def _given(self, device: Given) -> Given:
-        """Return a device as this study has it: settings count last, as they may say how it moves."""
+        """Return a device as changed by this study; settings come last because they may set the motion."""
         moved = device_moving(device, self.motion) if self.motion else device
         made = self.perturbation.of_device(moved) if self.perturbation else moved
         return self.settings.device(made) if self.settings else made
 
     def enclosure(self, tables: Mapping[str, Any]) -> Description:
-        """Return an enclosure of devices, as models of its reliability take it.
+        """Return an enclosure as changed by this study.
 
         Parameters
         ----------
         tables
-            Its tables, as in a file.
+            The tables of an enclosure file.
         """
         if self.settings:
             return self.settings.enclosure(tables)
         return load(tables, overrides=self.perturbation.enclosure if self.perturbation else ())
 
     def drawing(self, name: str, changes: Mapping[str, Any]) -> Drawing:
-        """Return a drawing of a device.
+        """Return a drawing of a device as changed by this study.
 
         Parameters
         ----------
         name
-            Which.
+            Name of the drawing.
         changes
-            Values that replace its own.
+            Values that replace those of the drawing.
         """
         return self.settings.drawing(name, changes) if self.settings else design(name, overrides=changes).drawing
 
     def requests(self, full: int, quick: int) -> int:
-        """Return the size of a sample: the paper's, or one that a quick study takes."""
+        """Return the number of requests of a full or of a quick study."""
         return quick if self.quick else full
 
     def trace(self, name: str) -> Path:
-        """Return where a trace lies.
+        """Return the path of a trace.
 
         Parameters
         ----------
@@ -271,21 +270,21 @@ class Study:
         Raises
         ------
         MissingTraceError
-            Where it is not at hand.
+            If the trace is missing.
         """
         path = self.reference / TRACES[name] if self.reference else None
         if path is None or not path.exists():
-            says = f"the trace {name} is not at hand: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
+            says = f"the trace {name} is missing: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
             raise wrong(MissingTraceError, "unreadable", says, value=name)
         return path
 
     def run(self, scenario: Mapping[str, Any], settings: Sets = (), *, log: bool = False) -> Result:
-        """Run a scenario, or return its result if it has been run.
+        """Return the result of a scenario, which is simulated at most once.
 
         Parameters
         ----------
         scenario
-            Nested keys. Where no seed is among them it is run with several, and what is returned are means.
+            Nested keys. Without a seed it is run with several, and the result has their means.
         settings
             Values that replace those of the scenario, such as ``["device=g2"]`` or ``{"run.requests": 1000}``.
         log
@@ -294,7 +293,7 @@ class Study:
         return self.runs([scenario], settings, log=log)[0]
 
     def runs(self, many: Iterable[Mapping[str, Any]], settings: Sets = (), *, log: bool = False) -> list[Result]:
-        """Run several scenarios at the same time; see :meth:`run`. The results are in the order asked for."""
+        """Run several scenarios in parallel; see :meth:`run`. The results are in the order of the scenarios."""
         begun = []
         for scenario in many:
             seeded = self._with_seeds(scenario)
@@ -303,7 +302,7 @@ class Study:
         return [self._mean(of_seeds) for of_seeds in begun]
 
     def _mean(self, begun: "Sequence[tuple[Future[Any], bool]]") -> Result:
-        """Return the result of a run, or the mean of several, which is made once."""
+        """Return the result of a run, or the mean of several, which is computed once."""
         found = [self._finished(future, mine=mine) for future, mine in begun]
         if len(found) == 1:
             return found[0]
@@ -316,13 +315,13 @@ class Study:
         return mean
 
     def _with_seeds(self, scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return a scenario with each of its seeds; with one where nothing is drawn at random."""
+        """Return a scenario with each seed; with one seed if nothing is random."""
         if "seed" in scenario:
             return [{**scenario, "seed": scenario["seed"] + self.seeds[0] - SEEDS[0]}]
         return [{**scenario, "seed": seed} for seed in (self.seeds if draws(scenario) else self.seeds[:1])]
 
     def map(self, function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-        """Apply a function to items at the same time; the outcomes are in their order."""
+        """Apply a function to items in parallel; the results are in the order of the items."""
 
         def timed(item: Item) -> tuple[Found, float]:
             self._go_on()
@@ -333,14 +332,14 @@ class Study:
         return [found[index] for index in sorted(found)]
 
     def once(self, key: str, make: Callable[[Self], Found]) -> Found:
-        """Return what ``make`` returns; it is called the first time that the key is asked for in a view.
+        """Return the value of ``make``, which is called once for each key and kind of view.
 
         Parameters
         ----------
         key
-            Names it; no two things of a study have the same.
+            Unique name of the value.
         make
-            Makes it by the study that it is called with. It may not ask for the same key.
+            Computes the value with the study passed to it. It must not request the same key.
         """
         view = (self.motion, self.settings, self.perturbation and self.perturbation.claim, self.seeds, self.probing)
         named = ("once", *view, key)
@@ -359,9 +358,9 @@ class Study:
         return found
 
     def seconds(self, work: Callable[[], Found]) -> tuple[Found, float]:
-        """Do some work in this thread; return what it returns, and the processor's time for it and for its runs, s.
+        """Call a function; return its value and the processor time of it and of its runs, s.
 
-        What is shared counts towards the work that asked for it first.
+        A shared run counts for the first work that requested it.
         """
         outer, self._local.spent = self._spent, 0.0
         begin = time.thread_time()
@@ -373,11 +372,11 @@ class Study:
 
     @property
     def _spent(self) -> float:
-        """Time of the runs that this thread's work asked for first, s."""
+        """Processor time of the runs that this thread requested first, s."""
         return getattr(self._local, "spent", 0.0)
 
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
-        """Have a run made, unless it has been; tell whether this made it."""
+        """Start a run unless it exists; return its future and true if it was started here."""
         moved = moving(scenario, self.motion) if self.motion else scenario
         made = self.perturbation.of_scenario(moved) if self.perturbation else moved
         resolved = self.settings.scenario(made, settings) if self.settings else resolve(made, settings)
@@ -390,10 +389,10 @@ class Study:
             return self._made[resolved, log], True
 
     def _run(self, resolved: Resolved, log: bool) -> tuple[Result, float]:
-        """Make a run in a thread of the pool; return its result and the processor's time for it, s."""
+        """Simulate in a thread of the pool; return the result and the processor time, s."""
         begin = time.thread_time()
         result = run_resolved(resolved, log=log, progress=self._go_on)
-        # A run that has been stopped returns what it has found so far.
+        # A stopped run returns an incomplete result.
         self._go_on()
         return result, time.thread_time() - begin
 
@@ -401,11 +400,11 @@ class Study:
         return self._charged(future.result()) if mine else future.result()[0]
 
     def _go_on(self, *_: object) -> None:
-        """End what calls this, as each run does now and then, where the study has been stopped."""
+        """Raise ``KeyboardInterrupt`` if the study was stopped; runs call this regularly."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
 
     def _charged(self, timed: tuple[Found, float]) -> Found:
-        """Count time towards this thread's work."""
+        """Add time to this thread's work and return the value."""
         self._local.spent = self._spent + timed[1]
         return timed[0]

@@ -1,4 +1,4 @@
-"""With how many seeds was run what something was found by."""
+"""Counts the seeds of the runs behind a finding."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ __all__ = ["Tally"]
 
 
 class Tally:
-    """The seeds of runs, those of a figure and those of the probes beside it. May be used from any thread."""
+    """The seeds of the runs of a figure, and of its probes. Methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,16 +22,16 @@ class Tally:
         self.probing = False
 
     def add(self, scenarios: Sequence[Mapping[str, Any]], settings: Sets, averaged_over: int) -> None:
-        """Count runs that were asked for, unless nothing of them is drawn at random.
+        """Count runs of one scenario, unless nothing in it is random.
 
         Parameters
         ----------
         scenarios
-            The same but for the seed, which is among their keys.
+            The scenario with each of its seeds.
         settings
             Values that replace those of the scenario.
         averaged_over
-            With how many seeds the like of it is made, which may be other runs: each seed may seek a rate of its own.
+            Number of seeds of the average. It may exceed the number of scenarios if the scenario depends on the seed.
         """
         if draws(scenarios[0]):
             changes = dict(settings) if isinstance(settings, Mapping) else list(settings)
@@ -41,12 +41,12 @@ class Tally:
                 self._count(name, {each["seed"] for each in scenarios}, averaged_over, of_probes=self.probing)
 
     def take(self, other: "Tally") -> None:
-        """Count what another has counted: runs that something shared was found by.
+        """Add the counts of another tally.
 
         Parameters
         ----------
         other
-            Of that.
+            The other tally.
         """
         with self._lock:
             for name, seeds in other._seeds.items():
@@ -56,16 +56,16 @@ class Tally:
     def _count(self, name: str, seeds: set[int], averaged_over: int, *, of_probes: bool) -> None:
         self._seeds.setdefault(name, set()).update(seeds)
         self._averaged_over[name] = max(averaged_over, self._averaged_over.get(name, 1))
-        # What is both is of the figure.
+        # A run for both counts for the figure.
         self._of_probes[name] = self._of_probes.get(name, True) and of_probes
 
     def least(self, *, of_probes: bool) -> int | None:
-        """Return with how many seeds that scenario was run which has the fewest; nothing where none is random.
+        """Return the smallest number of seeds of a scenario; ``None`` if nothing is random.
 
         Parameters
         ----------
         of_probes
-            Whether of those of probes alone, or of those of the figure.
+            True for scenarios of probes only, false for those of the figure.
         """
         counts = [
             max(len(seeds), self._averaged_over[name])

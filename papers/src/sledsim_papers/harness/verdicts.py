@@ -1,30 +1,30 @@
-"""What was found as a document that programs can read."""
+"""The outcomes as a JSON document."""
 
 from typing import Any
 
 from sledsim import __version__
 from sledsim_papers.harness.change import Change
+from sledsim_papers.harness.claim import PAPERS, motion, title
 from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Ours
-from sledsim_papers.harness.ledger import PAPERS, motion, title
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.stand_ins import stand_ins
 
 __all__ = ["SCHEMA", "change_verdicts", "verdicts"]
 
-#: Version of the document's form; docs/how-to/reproduce.md describes it.
+#: Version of the document's format, which docs/how-to/reproduce.md describes.
 SCHEMA = 3
 
 
 def verdicts(found: Reproduction) -> dict[str, Any]:
-    """Return what was found as plain values for JSON.
+    """Return the outcomes as plain values for JSON.
 
-    Apart from ``seconds`` they are the same at every run.
+    Apart from ``seconds`` they are the same in every run.
 
     Parameters
     ----------
     found
-        What came of the claims.
+        The outcomes.
     """
     return {
         "schema": SCHEMA,
@@ -49,12 +49,12 @@ def verdicts(found: Reproduction) -> dict[str, Any]:
 
 
 def change_verdicts(found: Change) -> dict[str, Any]:
-    """Return what was found for a claim without settings, and as ``changed`` what was with them.
+    """Return the outcome of a claim without settings, and under ``changed`` the outcome with them.
 
     Parameters
     ----------
     found
-        What came of both.
+        Both outcomes.
     """
     changed = {"overrides": list(found.settings), **_claim(found.answers[1])}
     return {**verdicts(found.plain), "complete": found.complete, "changed": changed}
@@ -118,7 +118,7 @@ def _figure(redrawn: Redrawn) -> dict[str, Any]:
 
 
 def _plain(ours: Ours) -> Any:
-    """Return what was found without the number types of other libraries."""
+    """Return figures with plain Python numbers."""
     if isinstance(ours, tuple):
         return [_plain(each) for each in ours]
     return ours if isinstance(ours, str) else float(ours)

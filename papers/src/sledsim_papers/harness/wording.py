@@ -1,8 +1,8 @@
-"""How claims and findings are written for people."""
+"""Texts of claims and findings for tables and pages."""
 
 from sledsim_papers.harness.averaging import SEEDS
+from sledsim_papers.harness.claim import Claim, figures_of
 from sledsim_papers.harness.finding import Finding, Ours
-from sledsim_papers.harness.ledger import Claim, figures_of
 
 __all__ = [
     "WORK",
@@ -29,13 +29,13 @@ def command_text(claim: Claim, *, quick: bool = True) -> str:
     claim
         The claim.
     quick
-        Whether samples may be smaller than the paper's.
+        False to use the paper's sample sizes.
     """
     return f"sledsim reproduce {claim.name}{'' if quick else ' --full'}"
 
 
 def data_text(claim: Claim) -> str:
-    """Say what a claim rests on: ``model``, ``trace NAME`` or ``STAND-IN``, which has to catch the eye.
+    """Return the data of a claim: ``model``, ``trace NAME`` or, to stand out, ``STAND-IN``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def data_text(claim: Claim) -> str:
 
 
 def rests_text(claim: Claim) -> str:
-    """Say what a claim rests on, with the results of the paper from which our figure is made.
+    """Return the data of a claim with the results of the paper that its figure is made from.
 
     Parameters
     ----------
@@ -57,30 +57,30 @@ def rests_text(claim: Claim) -> str:
     return "; from the paper's own results: ".join([data, " ".join(claim.inputs_from)]) if claim.inputs_from else data
 
 
-#: How claims are computed: by running a workload, or by a formula, a chain or the geometry of a device.
+#: How a claim is computed: by simulating a workload, or from a formula, a Markov chain or a geometry.
 WORK = ("simulated", "computed")
 
 
 def work_text(finding: Finding) -> str:
-    """Say how a claim was computed: one of :data:`WORK`.
+    """Return how a claim was computed, one of :data:`WORK`.
 
     Parameters
     ----------
     finding
-        What was found.
+        The finding.
     """
     return WORK[0] if finding.simulates else WORK[1]
 
 
 def fewer_seeds_text(seeds: int | None, probe_seeds: int | None = None) -> str:
-    """Say with how many seeds runs were made where that is fewer than usual; nothing where it is not.
+    """Return a remark if fewer seeds than usual were used, else an empty text.
 
     Parameters
     ----------
     seeds
-        The fewest of a figure; ``None`` where nothing of it is drawn at random.
+        Smallest number of seeds for the figure; ``None`` if nothing is random.
     probe_seeds
-        The same of the probes beside it.
+        The same for the probes.
     """
     counts = {"the figure": seeds, "probes": probe_seeds}
     fewer = [f"runs of {of} with {count}" for of, count in counts.items() if count is not None and count < len(SEEDS)]
@@ -88,7 +88,7 @@ def fewer_seeds_text(seeds: int | None, probe_seeds: int | None = None) -> str:
 
 
 def published_text(claim: Claim) -> str:
-    """Write what a paper says, with its unit and the tolerance: ``0.72 ms ± 1 %``.
+    """Return the published figures with unit and tolerance, such as ``0.72 ms ± 1 %``.
 
     Parameters
     ----------
@@ -106,16 +106,16 @@ def published_text(claim: Claim) -> str:
 
 
 def ours_text(ours: Ours, finding: Finding, *, intervals: bool = True) -> str:
-    """Write what was found, each figure with its confidence interval where it has one: ``1.742 (1.731 to 1.753)``.
+    """Return figures with their confidence intervals, if any, such as ``1.742 (1.731 to 1.753)``.
 
     Parameters
     ----------
     ours
-        What was found: that of the finding, or of one of its probes.
+        The figures of the finding or of one of its probes.
     finding
-        Where it belongs to; says how many digits are worth printing.
+        The finding, which has the number of digits.
     intervals
-        Whether the intervals are those of ``ours``.
+        False if the intervals of the finding do not belong to the figures.
     """
     figures = figures_of(ours)
     if figures is None:
@@ -128,14 +128,14 @@ def ours_text(ours: Ours, finding: Finding, *, intervals: bool = True) -> str:
 
 
 def time_optimal_text(ours: Ours | None, finding: Finding | None) -> str:
-    """Write what was found under time-optimal motion, or that it is the same.
+    """Return the figures with time-optimal motion, or ``the same``.
 
     Parameters
     ----------
     ours
-        What was found then; ``None`` where it was not asked for.
+        The figures with time-optimal motion; ``None`` if not computed.
     finding
-        What was found by the paper's model.
+        The finding with the paper's model.
     """
     if ours is None or finding is None:
         return "–"
@@ -144,7 +144,7 @@ def time_optimal_text(ours: Ours | None, finding: Finding | None) -> str:
 
 
 def _plain(figure: float) -> str:
-    """Write a published figure as it is printed, large ones as powers of ten."""
+    """Return a published figure as printed, from a million on as a power of ten."""
     return f"{figure:.15g}" if abs(figure) < 1e6 else f"{figure:.3g}".replace("e+0", "e")
 
 

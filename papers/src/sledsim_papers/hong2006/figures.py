@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim.reliability import failure_counts, mttf_by_maintenance, survival_by_spares
 from sledsim.show import COLOURS, Table, altair_library, number, values
 from sledsim_papers.harness.charts import Axis, beside, lines, stated
-from sledsim_papers.harness.ledger import claims, figures_of
+from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.experiments import enclosure, longest_seek_ms, mean_seek_ms

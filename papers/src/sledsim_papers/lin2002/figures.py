@@ -9,7 +9,6 @@ from sledsim_papers.harness.charts import HEIGHT, Axis, beside, lines, stated
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake as snake_day
-from sledsim_papers.lin2002 import together
 from sledsim_papers.lin2002.experiments import TIMEOUTS_MS, table_1, timeouts
 from sledsim_papers.lin2002.workload import TENFOLD, TIME_SCALES, TIMEOUT_MS, day, joules, mean_ms, seagate
 
@@ -57,7 +56,7 @@ SEAGATE_HOW = (
 @picture(PAPER, "Table 1", "Energy by state, trace of the disk ST41601N and day of snake")
 def energy_table(study: Study) -> Drawn:
     """Compare our runs with the table."""
-    runs = (table_1(study), study.run(snake_day.SHARES))
+    runs = (table_1(study), study.run(snake_day.COLUMN))
 
     def cell(energy_j: float, total_j: float) -> str:
         return f"{number(energy_j)} ({energy_j / total_j:.1%})"
@@ -72,7 +71,7 @@ def energy_table(study: Study) -> Drawn:
         "of a day."
     )
     table = Table(headers, rows, "Energy by state")
-    return Drawn(table, how, stand_in=True, scenarios=(seagate(study, TIMEOUT_MS), snake_day.SHARES))
+    return Drawn(table, how, stand_in=True, scenarios=(seagate(study, TIMEOUT_MS), snake_day.COLUMN))
 
 
 def _pairs(part: str, published: tuple[float, float], runs: "tuple[Result, Result]") -> list[tuple[float, float]]:
@@ -91,7 +90,7 @@ STATES = ("startup", "inactive", "servicing", "idle")
 def figure_3(study: Study) -> Drawn:
     """Draw one bar for each workload."""
     alt = altair_library()
-    runs = {"Seagate": table_1(study), "snake-like (stand-in)": study.run(snake_day.SHARES)}
+    runs = {"Seagate": table_1(study), "snake-like (stand-in)": study.run(snake_day.COLUMN)}
     labels = [LABELS[state] for state in STATES]
     # What serves is data and everything for it.
     colours = state_colours("data" if state == "servicing" else state for state in STATES)
@@ -120,7 +119,7 @@ def figure_3(study: Study) -> Drawn:
     points = [{**each, "where": "Table 1"} for each in points]
     panel = alt.layer(panel, stated(points, "workload:N", "share", mark="tick")).properties(width=300, height=HEIGHT)
     how = f"{SEAGATE_HOW}. Snake: the stand-in, ten times faster. Marks across the bars: the shares of Table 1."
-    scenarios = (seagate(study, TIMEOUT_MS), snake_day.SHARES)
+    scenarios = (seagate(study, TIMEOUT_MS), snake_day.COLUMN)
     shown = beside([panel], "Energy by state", "G2, idle timeout 1 s")
     return Drawn(shown, how, stand_in=True, scenarios=scenarios)
 
@@ -231,7 +230,7 @@ def figure_9(study: Study) -> Drawn:
     """Draw both over the speed of the replay."""
     names = {"timeout 1 s": "timeout of 1 s", "all": "all strategies"}
     found = {
-        scale: {names[name]: run for name, run in together.combined(study, scale).items()} for scale in TIME_SCALES
+        scale: {names[name]: run for name, run in snake_day.combined(study, scale).items()} for scale in TIME_SCALES
     }
     rows = _rows(found)
     panels = [
@@ -239,5 +238,5 @@ def figure_9(study: Study) -> Drawn:
         lines(rows, SCALE, RESPONSE, "series", title="(b) response time"),
     ]
     how = f"{DAY}; stopping at once, merging adjacent reads, and subsector access, against a timeout of 1 s."
-    scenarios = tuple(together.strategies(name, TENFOLD) for name in names)
+    scenarios = tuple(snake_day.strategies(name, TENFOLD) for name in names)
     return Drawn(beside(panels, "All three strategies", DAY), how, stand_in=True, scenarios=scenarios)

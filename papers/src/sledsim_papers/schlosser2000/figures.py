@@ -7,7 +7,7 @@ from typing import Any
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim.show import COLOURS, Table, altair_library, number, values
 from sledsim_papers.harness.charts import beside, stated
-from sledsim_papers.harness.ledger import claims, figures_of
+from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS

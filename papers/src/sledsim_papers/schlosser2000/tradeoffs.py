@@ -1,19 +1,24 @@
-"""Schlosser et al. 2000, sections 2.2 to 2.4: what rises and what falls as one parameter of a G2 changes."""
+"""Schlosser et al. 2000, sections 2.2 to 2.4: effects of parameters, drawings, failed tips and redundant sleds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sledsim.devices import MemsStorage
+from sledsim.studies.sled_design import figures_of
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
+from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
-from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
-__all__ = ["DEVICE", "EXACT"]
+if TYPE_CHECKING:
+    from sledsim.runs import Result
+
+__all__ = ["DEVICE", "DRAWING", "EXACT", "TRENDS", "keeps_all"]
 
 DEVICE = "g2-paper"
 
@@ -362,3 +367,162 @@ def powered(study: Study, tips: int, inactive: int = 1) -> Finding:
     watts = (energy["servo_j"] + energy["data_j"]) / (time["servo_s"] + time["data_s"])
     how = f"`{DEVICE}`: joules of servo bursts and data over their time, of 1,000 requests that use {tips:,} tips each."
     return Finding(float(watts), how, scenarios=(scenario,))
+
+
+DRAWING = "g2"
+
+
+class Trend(NamedTuple):
+    """A figure of a drawing, by the values of one of its keys, and what the relation between them rests on."""
+
+    figure: str
+    key: str
+    values: Sequence[float]
+    rests_on: str
+    assumes: str = ""
+
+
+FORCES_MN = (30.0, 36.0, 50.0, 72.0)
+WIDTHS_NM = (50.0, 40.0, 30.0, 20.0)
+VELOCITIES_MM_S = (10.0, 20.0, 40.0, 80.0)
+ERROR_RATES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+
+RUN_OUT = "the sled stops within a run-out of v²/2a at either end of its travel; far less than a row of bits as drawn"
+CODE = "a code that corrects as many bits of a tip sector as leave one in 10^10 wrong"
+DAMPED = "the actuator damps the oscillation with 5 % of its force"
+PROCESSED = "a tip's power goes with 50 nm over the width of bits"
+HELD = "a steady shock against which actuator and springs keep the fingers apart"
+
+#: What the drawing decides, by claim.
+TRENDS = {
+    "force-settle": Trend("settle_ms", "actuator_mn", FORCES_MN, "the oscillation decays faster", DAMPED),
+    "bit-size-settle": Trend("settle_ms", "bit_nm", WIDTHS_NM, "the oscillation decays to a tenth of a bit"),
+    "force-capacity": Trend("capacity_gb", "actuator_mn", FORCES_MN, RUN_OUT),
+    "velocity-capacity": Trend("capacity_gb", "access_mm_s", VELOCITIES_MM_S, RUN_OUT),
+    "sleds-capacity": Trend("capacity_gb", "sleds", (1, 2, 4), "actuators of a given width surround each sled"),
+    "errors-capacity": Trend("capacity_gb", "bit_error_rate", ERROR_RATES, CODE),
+    "bit-size-power": Trend("power_mw", "bit_nm", WIDTHS_NM, "1,280 tips at work", PROCESSED),
+    "velocity-power": Trend("power_mw", "access_mm_s", VELOCITIES_MM_S, "each reversal costs its kinetic energy"),
+    "errors-power": Trend("energy_nj_per_byte", "bit_error_rate", ERROR_RATES, CODE),
+    "force-shock": Trend("shock_g", "actuator_mn", FORCES_MN, HELD),
+    "spring-shock": Trend("shock_g", "spring_n_m", (0.0, 200.0, 400.0, 600.0), HELD),
+}
+
+
+def drawn(study: Study, claim: str) -> Finding:
+    """Return how a figure goes with a value of the drawing.
+
+    Parameters
+    ----------
+    study
+        Makes the drawings.
+    claim
+        One of :data:`TRENDS`.
+    """
+    figure, key, values, rests_on, assumes = TRENDS[claim]
+    found = [figures_of(study.drawing(DRAWING, {key: value}))[figure].value for value in values]
+    how = (
+        f"Drawing `{DRAWING}`, {key} of {values[0]:g} to {values[-1]:g}: {rests_on}; {found[0]:.6g} to {found[-1]:.6g}."
+    )
+    curve = tuple({key: value, figure: each} for value, each in zip(values, found, strict=True))
+    return Finding(trend(found, COMPUTED), how, curve=curve, assumes=assumes)
+
+
+for _claim in TRENDS:
+    experiment(f"schlosser2000.{_claim}", _claim)(drawn)
+
+
+#: Tips that failed, one after the other, and the spare tips there are for them: a track's.
+FAILED, SPARE = (0, 1, 10, 100, 640), 640
+
+#: Probability that a sled fails, by which the figures are reckoned; they rise with any.
+FAILS = 0.1
+
+#: Devices, by sleds and how they share data.
+MIRRORS = (1, 2, 3, 4)
+PARITY = (3, 4)
+
+
+@experiment("schlosser2000.tip-remap")
+def tip_remap(study: Study) -> Finding:
+    """Room, and requests that are lost, as tips fail."""
+    sleds = [study.sled("g1-paper", spare_tips=SPARE, failed_tips=failed) for failed in FAILED]
+    rooms = [sled.readable_bytes / 1e9 for sled in sleds]
+    scenarios = [_reading({"name": "g1-paper", "spare_tips": SPARE, "failed_tips": failed}) for failed in FAILED]
+    runs = study.runs(scenarios)
+    rows = tuple(
+        {
+            "failed tips": failed,
+            "can be read, GB": room,
+            "requests lost": run["requests"]["failed"],
+            "mean response, ms": _mean_ms(run),
+        }
+        for failed, room, run in zip(FAILED, rooms, runs, strict=True)
+    )
+    return Finding(
+        trend(rooms, 0.001),
+        f"`g1-paper` of whose 6,400 tips {SPARE} are spare ones, and up to {FAILED[-1]} fail: what of it can be read; "
+        f"{rooms[0]:.4g} to {rooms[-1]:.4g} GB. Of 2,000 random requests {runs[-1]['requests']['failed']} are lost at "
+        f"the end, and responses take {_mean_ms(runs[0]):.4f} and {_mean_ms(runs[-1]):.4f} ms.",
+        curve=rows,
+        scenarios=(scenarios[0], scenarios[-1]),
+    )
+
+
+def _mean_ms(run: "Result") -> float:
+    """Return the mean response of the requests that were served, ms; 0 where none was."""
+    return float(run["response"]["mean_ms"]) if run["response"] else 0.0
+
+
+def _reading(device: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario with random requests, half of them reads, over all of a device."""
+    return {
+        "workload": {"arrival": {"kind": "poisson", "rate_per_s": 50.0}, "read_fraction": 0.5},
+        "system": {"device": device},
+        "run": {"requests": 2000},
+    }
+
+
+def _device(sleds: int, layout: str, failed: Sequence[int]) -> dict[str, Any]:
+    return {"name": "g2-paper", "sleds": sleds, "sled_layout": layout, "failed_sleds": list(failed)}
+
+
+def keeps_all(study: Study, sleds: int, layout: str) -> float:
+    """Return the probability that a device keeps all of its data, each sled failing with :data:`FAILS` by itself.
+
+    Every set of sleds is made to fail, and the device is asked for blocks all over it.
+
+    Parameters
+    ----------
+    study
+        Where it is run.
+    sleds
+        Sleds of the device.
+    layout
+        How they share data.
+    """
+    sets = [failed for count in range(sleds + 1) for failed in combinations(range(sleds), count)]
+    runs = study.runs([_reading(_device(sleds, layout, failed)) for failed in sets])
+    return sum(
+        FAILS ** len(failed) * (1 - FAILS) ** (sleds - len(failed))
+        for failed, run in zip(sets, runs, strict=True)
+        if run["requests"]["failed"] == 0
+    )
+
+
+@experiment("schlosser2000.sleds-reliability")
+def sleds_reliability(study: Study) -> Finding:
+    """Probability that nothing is lost."""
+    mirrors = [keeps_all(study, sleds, "mirrored") for sleds in MIRRORS]
+    parity = [keeps_all(study, sleds, "parity") for sleds in PARITY]
+    apart = keeps_all(study, MIRRORS[-1], "split")
+    said = ", ".join(f"{each:.4f}" for each in mirrors)
+    return Finding(
+        trend(mirrors, 1e-6),
+        f"`g2-paper` with {MIRRORS[0]} to {MIRRORS[-1]} sleds that hold the same: each set of sleds fails and 2,000 "
+        f"requests all over the device are served or lost; with a probability of {FAILS} for each sled nothing is lost "
+        f"with {said}. Under RAID level 5 of {PARITY[0]} and {PARITY[1]} sleds that is {parity[0]:.4f} and "
+        f"{parity[1]:.4f}, and of four sleds without redundancy {apart:.4f}.",
+        curve=tuple({"sleds": n, "keeps all": each} for n, each in zip(MIRRORS, mirrors, strict=True)),
+        scenarios=(_reading(_device(1, "mirrored", (0,))), _reading(_device(2, "mirrored", (0,)))),
+    )

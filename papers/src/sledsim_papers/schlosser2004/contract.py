@@ -7,8 +7,8 @@ import numpy as np
 
 from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.averaging import SEEDS, SEEDS_SAID
+from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
-from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISK, G2

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import MemsStorage
 from sledsim.runs import Result
+from sledsim_papers.harness.claim import claims
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.intervals import of_mean, of_ratio
-from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study

@@ -5,7 +5,7 @@ from typing import Any
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim.show import COLOURS, Table, altair_library, values
 from sledsim_papers.harness.charts import Axis, beside, lines
-from sledsim_papers.harness.ledger import claims, figures_of
+from sledsim_papers.harness.claim import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISKS, G2, UBERDISK, alone, moved, moved_to

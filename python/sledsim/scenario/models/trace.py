@@ -67,7 +67,7 @@ class TraceWorkload(Model):
     path
         The trace file, plain or compressed; relative to the scenario file.
     format
-        Format of the trace, `auto` to detect it; `sledsim trace formats` lists them (default "auto").
+        Format of the trace, `auto` to detect it; `sledsim list formats` lists them (default "auto").
     mode
         When requests arrive (default "auto").
     time_scale

@@ -231,7 +231,7 @@ fn parameters_out_of_range_are_refused_by_name() {
         ),
     ];
     let both = ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: -1.0 }).validate().unwrap_err();
-    assert_eq!(both.iter().map(|fault| fault.path.to_string()).collect::<Vec<_>>(), ["in_share", "out_share"]);
+    assert_eq!(both.iter().map(|fault| fault.location.path.to_string()).collect::<Vec<_>>(), ["in_share", "out_share"]);
     for (spec, said) in cases {
         let message = spec.validate().unwrap_err().to_string();
         assert!(message.contains(said) && message.contains("out of range: expected"), "{message}");

@@ -12,7 +12,7 @@ type Told<'a> = (Kind, &'a str, Value, &'a str, &'a str);
 fn told(fault: &Fault) -> (Kind, String, Value, String, String) {
     (
         fault.kind,
-        fault.path.to_string(),
+        fault.location.path.to_string(),
         fault.value.clone().unwrap_or_default(),
         fault.allowed.as_ref().map(ToString::to_string).unwrap_or_default(),
         fault.suggestion.clone().unwrap_or_default(),
@@ -24,8 +24,8 @@ fn first(file: &str, from: &str, to: &str) -> Fault {
     let files = Files::of_a_drive();
     files.replace(file, from, to);
     let fault = files.scenario("drive.parv").expect_err(&format!("{from:?} to {to:?}"))[0].clone();
-    assert_eq!(fault.file.as_deref(), files.path(file).to_str(), "{fault}");
-    assert!(fault.line.is_some_and(|line| line > 0), "{fault}");
+    assert_eq!(fault.location.file.as_deref(), files.path(file).to_str(), "{fault}");
+    assert!(fault.location.line.is_some_and(|line| line > 0), "{fault}");
     fault
 }
 
@@ -42,10 +42,10 @@ fn parameters_that_the_definitions_refuse() {
     head("Head switch time = fast,", (Kind::WrongType, path, json!("fast"), range, ""));
     head("", (Kind::Missing, path, json!(null), range, ""));
     let swich = first("drive.model", "Head switch", "Head swich");
-    assert_eq!((swich.kind, swich.path.last()), (Kind::UnknownKey, Some("Head swich time")));
+    assert_eq!((swich.kind, swich.location.path.last()), (Kind::UnknownKey, Some("Head swich time")));
     assert_eq!(swich.suggestion.as_deref(), Some("Head switch time"));
     let twice = first("drive.model", "Seek type", "Head switch time = 1.0,\nSeek type");
-    assert_eq!((twice.kind, &*twice.path.to_string()), (Kind::Conflict, path));
+    assert_eq!((twice.kind, &*twice.location.path.to_string()), (Kind::Conflict, path));
     let kinds = "one of linear, curve, constant, hpl, hplplus10, extracted";
     let seek = (Kind::UnknownName, "dm_mech_g1.Seek type", json!("extractd"), kinds, "extracted");
     check("drive.model", "Seek type = extracted", "Seek type = extractd", seek);
@@ -55,10 +55,10 @@ fn parameters_that_the_definitions_refuse() {
     let model = (Kind::WrongType, "disksim_disk TINY.Model", json!(5), "a block of dm_disk", "");
     drive("Model = source drive.model", "Model = 5", model);
     let zone = first("drive.model", "dm_layout_g1_zone", "dm_layout_g1_zoom");
-    assert_eq!((zone.kind, &*zone.path.to_string()), (Kind::UnknownName, "type of block"));
+    assert_eq!((zone.kind, &*zone.location.path.to_string()), (Kind::UnknownName, "type of block"));
     assert_eq!(zone.suggestion.as_deref(), Some("dm_layout_g1_zone"));
     let fourth = first("drive.model", "dm_layout_g1 {", "dm_layout_g4 {");
-    assert_eq!((fourth.kind, &*fourth.path.to_string()), (Kind::Unsupported, "dm_layout_g4"));
+    assert_eq!((fourth.kind, &*fourth.location.path.to_string()), (Kind::Unsupported, "dm_layout_g4"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn what_fits_its_definition_and_not_the_drive() {
     let hplplus10 = "Seek type = hplplus10, HPL seek equation values = [ 1, 2, 3, 4, 5, -1 ]";
     check("drive.model", "Seek type = extracted", hplplus10, ten);
     let distance = first("drive.seek", "10, 3.0", "1, 3.0");
-    assert_eq!((distance.kind, distance.field.as_deref()), (Kind::Record, Some("distance")));
+    assert_eq!((distance.kind, distance.location.field.as_deref()), (Kind::Record, Some("distance")));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn workloads_that_make_no_sense() {
     sizes("Sizes = [ uniform, -2, -1 ]", (Kind::OutOfRange, "", json!("[ uniform, -2, -1 ]"), "", ""));
     let none = (Kind::OutOfRange, "disksim_synthgen.General inter-arrival times");
     let fault = first("drive.parv", "time-critical request = 1.0", "time-critical request = 0.0");
-    assert_eq!((fault.kind, &*fault.path.to_string()), none);
+    assert_eq!((fault.kind, &*fault.location.path.to_string()), none);
     let files = Files::of_a_drive();
     files.write("drive.parv", system(""));
     let fault = files.scenario("drive.parv").expect_err("no generator")[0].clone();

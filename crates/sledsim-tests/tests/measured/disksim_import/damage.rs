@@ -32,10 +32,11 @@ fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], w
         }
         Err(error) => {
             for fault in error.iter() {
-                let file = fault.file.as_deref().expect("a file");
-                let is_told = !fault.words.is_empty() || fault.field.is_some() || !fault.path.is_empty();
+                let file = fault.location.file.as_deref().expect("a file");
+                let is_told =
+                    !fault.message.is_empty() || fault.location.field.is_some() || !fault.location.path.is_empty();
                 assert!(Path::new(file).starts_with(folder) && is_told, "{fault}");
-                assert!(fault.line.is_none_or(|line| line > 0), "{fault}");
+                assert!(fault.location.line.is_none_or(|line| line > 0), "{fault}");
             }
             false
         }
@@ -123,7 +124,7 @@ proptest! {
         for result in [files.import("drive.parv"), files.scenario("drive.parv")] {
             if let Err(error) = result {
                 let is_inside = |file: &String| Path::new(file).starts_with(files.folder());
-                prop_assert!(error.iter().all(|fault| fault.file.as_ref().is_some_and(is_inside)), "{}", error);
+                prop_assert!(error.iter().all(|fault| fault.location.file.as_ref().is_some_and(is_inside)), "{}", error);
             }
         }
     }

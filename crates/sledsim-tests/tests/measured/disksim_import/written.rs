@@ -5,7 +5,7 @@ use std::path::Path;
 use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
 use sledsim::fault::Kind;
 use sledsim::request::Op;
-use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario};
+use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Resolved, Scenario};
 use sledsim::workloads::arrival::{closed, poisson};
 use sledsim::workloads::location::uniform;
 use sledsim::workloads::WorkloadSpec;
@@ -24,6 +24,7 @@ fn disk(import: &Import) -> &DiskParameters {
 fn resolved(text: &str, base: &Path) -> Scenario {
     let accepted = ["accept_missing=true".to_owned()];
     resolve(text, Notation::Toml, "test", &accepted, &Catalog::default(), base)
+        .map(Resolved::into_scenario)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -154,7 +155,7 @@ fn generators_become_one_workload() {
     let text = import.scenario_toml().expect("asked for");
     let refused =
         resolve(&text, Notation::Toml, "test", &[], &Catalog::default(), Path::new("")).expect_err("not accepted");
-    assert_eq!((refused[0].kind, refused[0].path.to_string().as_str()), (Kind::Unsupported, "missing"));
+    assert_eq!((refused[0].kind, refused[0].location.path.to_string().as_str()), (Kind::Unsupported, "missing"));
     assert!(refused.to_string().contains("Probability of time-critical request = 0.3"), "{refused}");
     let scenario = resolved(&text, Path::new(""));
     let output = run(&scenario, Vec::new(), false, &mut |_| true).expect("it runs");

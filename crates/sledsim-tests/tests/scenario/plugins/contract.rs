@@ -113,9 +113,9 @@ fn a_failure_ends_the_run_at_the_key_of_the_plugin() {
     for role in Role::ALL {
         let case = Case::of(role, plugin(parameters(role, json!({"decisions": 20}))));
         let fault = case.failure();
-        assert_eq!(fault.path.to_string(), format!("system.{}", role.key()));
+        assert_eq!(fault.location.path.to_string(), format!("system.{}", role.key()));
         assert!(fault.to_string().contains("no more") && fault.to_string().contains(" s, with "), "{fault}");
-        assert!(fault.raised.as_ref().is_some_and(|raised| raised.request.is_some()), "{fault}");
+        assert!(fault.policy_error.as_ref().is_some_and(|raised| raised.request.is_some()), "{fault}");
     }
 }
 
@@ -124,7 +124,7 @@ fn a_failure_in_a_hierarchy_names_the_component() {
     for role in Role::ALL {
         let case = Case::of(role, plugin(parameters(role, json!({"decisions": 5}))));
         let system = json!({"kind": "stripe", "unit_bytes": 65536, "members": ["g2", case.system]});
-        let path = Case { system, ..case }.failure().path.to_string();
+        let path = Case { system, ..case }.failure().location.path.to_string();
         assert_eq!(path, format!("system.members[1].{}", role.key()));
     }
 }
@@ -168,7 +168,10 @@ fn all_forms_of_a_plugin_resolve_to_the_same_scenario() {
             assert_eq!(found, Ok(expected.clone()), "{} {settings:?}", case.system);
         }
         let text = serde_json::to_string(&expected).expect("plain data");
-        assert_eq!(Resolved::reread(&text, Vec::new(), Some(&TestLoader)).expect("it is loaded").scenario, expected);
+        assert_eq!(
+            Resolved::reread(&text, Vec::new(), Some(&TestLoader)).expect("it is loaded").into_scenario(),
+            expected
+        );
         assert!(Resolved::reread(&text, Vec::new(), None).is_err(), "there is no loader");
     }
 }
@@ -185,7 +188,7 @@ fn faults_of_a_plugin_have_the_paths_of_its_keys() {
             (plugin(json!({"parameters": 5})), "parameters", "a table"),
         ] {
             let faults = Case::of(role, policy.clone()).resolve(&with_loader(), &[]).expect_err(&policy.to_string());
-            assert_eq!(faults[0].path.to_string(), format!("system.{key}.{path}"), "{faults}");
+            assert_eq!(faults[0].location.path.to_string(), format!("system.{key}.{path}"), "{faults}");
             assert!(faults.to_string().contains(says), "{faults}");
         }
         let case = Case::of(role, plugin(parameters(role, json!({}))));

@@ -56,7 +56,10 @@ fn sizes_of_a_mechanism_are_limited() {
         json!({"block_bytes": 1_048_577}),
     ] {
         let faults = Case::of(Role::Mechanism, plugin(parameters)).resolve(&with_loader(), &[]).expect_err("too large");
-        assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (Kind::Policy, "system.device.python"));
+        assert_eq!(
+            (faults[0].kind, faults[0].location.path.to_string().as_str()),
+            (Kind::Policy, "system.device.python")
+        );
     }
 }
 
@@ -68,7 +71,7 @@ fn a_mechanism_needs_a_location_and_takes_a_name_and_power() {
         (plugin(json!({"power": {"seek_w": 1}})), Kind::Missing, "system.device.power.active_read_w"),
     ] {
         let faults = Case::of(Role::Mechanism, device).resolve(&with_loader(), &[]).expect_err("invalid");
-        assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (kind, path), "{faults}");
+        assert_eq!((faults[0].kind, faults[0].location.path.to_string().as_str()), (kind, path), "{faults}");
     }
     let named = Case::of(Role::Mechanism, plugin(json!({"name": "mine"}))).resolve(&with_loader(), &[]).expect("valid");
     assert_eq!(named.system.title(), "mine");
@@ -86,7 +89,7 @@ fn a_device_without_idle_modes_has_no_spin_down_policy() {
     let mut case = Case::of(Role::SpinDown, plugin(json!({})));
     case.system["device"] = "atlas10k".into();
     let faults = case.resolve(&with_loader(), &[]).expect_err("it has no idle modes");
-    assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (Kind::Conflict, "system.spin_down"));
+    assert_eq!((faults[0].kind, faults[0].location.path.to_string().as_str()), (Kind::Conflict, "system.spin_down"));
 }
 
 #[test]
@@ -99,11 +102,11 @@ fn a_built_in_mirror_rule_takes_no_other_keys() {
         (json!(["nearest"]), "system.read"),
     ] {
         let faults = resolved(read).expect_err("invalid");
-        assert_eq!(faults[0].path.to_string(), path, "{faults}");
+        assert_eq!(faults[0].location.path.to_string(), path, "{faults}");
     }
     let scheduler = Case::of(Role::Scheduler, json!({"name": "sptf", "python": "test:Plugin"}));
     let faults = scheduler.resolve(&with_loader(), &[]).expect_err("invalid");
-    assert_eq!(faults[0].path.to_string(), "system.scheduler.python");
+    assert_eq!(faults[0].location.path.to_string(), "system.scheduler.python");
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn a_drawing_becomes_the_device_that_the_loader_makes() {
     assert_eq!(drawn, resolved("g2", "device.bit_nm=30", &catalog()).expect("valid"));
     let fault = |setting: &str, catalog: &Catalog| {
         let faults = resolved("g1", setting, catalog).expect_err(setting);
-        (faults[0].kind, faults[0].path.to_string())
+        (faults[0].kind, faults[0].location.path.to_string())
     };
     let at = |key: &str| format!("system.device.drawing{key}");
     assert_eq!(fault("device.drawing={ width = 30 }", &catalog()), (Kind::Unsupported, at("")));

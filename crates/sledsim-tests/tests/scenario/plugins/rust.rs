@@ -9,7 +9,7 @@ use serde_json::{json, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind};
 use sledsim::plugin::{CustomScheduler, Factory, Parameters, Pending, PluginLoader, Role, RustPlugin, RustPlugins};
-use sledsim::scenario::{self, Keep, Notation, Scenario};
+use sledsim::scenario::{self, Keep, Notation, Resolved, Scenario};
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
 
@@ -52,6 +52,7 @@ fn resolve(scheduler: &Value, plugins: Option<RustPlugins>, settings: &[&str]) -
     let document = json!({"workload": poisson(900.0), "system": system, "run": {"requests": 300}});
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     scenario::resolve(&document.to_string(), Notation::Json, "test", &settings, &catalog, Path::new("."))
+        .map(Resolved::into_scenario)
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn faults_have_the_paths_of_the_parameters() {
         (json!({"name": "row", "parameters": 3}), Kind::WrongType, "system.scheduler.parameters"),
     ] {
         let faults = resolve(&scheduler, Some(PLUGINS), &[]).expect_err(&scheduler.to_string());
-        assert_eq!((faults[0].kind, faults[0].path.to_string().as_str()), (kind, path), "{faults}");
+        assert_eq!((faults[0].kind, faults[0].location.path.to_string().as_str()), (kind, path), "{faults}");
     }
     let faults = resolve(&json!({"rust": "row"}), Some(RustPlugins::default()), &[]).expect_err("there are none");
     assert!(faults.to_string().contains("no crate with plugins is installed"), "{faults}");

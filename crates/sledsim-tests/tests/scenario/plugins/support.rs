@@ -14,7 +14,7 @@ use sledsim::plugin::{
 };
 use sledsim::power::{Ladder, Mode, Share};
 use sledsim::request::{Op, Request};
-use sledsim::scenario::{self, Catalog, Keep, Notation, RunError, RunOutput, Scenario};
+use sledsim::scenario::{self, Catalog, Keep, Notation, Resolved, RunError, RunOutput, Scenario};
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
 
@@ -394,6 +394,7 @@ impl Case {
     pub fn resolve(&self, catalog: &Catalog, settings: &[&str]) -> Result<Scenario, Faults> {
         let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
         scenario::resolve(&self.document(), Notation::Json, "test", &settings, catalog, Path::new("."))
+            .map(Resolved::into_scenario)
     }
 
     pub fn run(&self) -> Result<RunOutput, RunError> {
@@ -406,7 +407,7 @@ impl Case {
         let Err(RunError::Policy(stopped)) = self.run() else { panic!("{} does not fail", self.system) };
         assert_eq!(stopped.so_far.expect("there are results").report.run.end, "failed");
         assert_eq!(stopped.fault.kind, Kind::Policy);
-        assert!(stopped.fault.raised.as_ref().is_some_and(|raised| raised.at_ns > 0), "{}", stopped.fault);
+        assert!(stopped.fault.policy_error.as_ref().is_some_and(|raised| raised.at_ns > 0), "{}", stopped.fault);
         stopped.fault
     }
 }

@@ -216,7 +216,7 @@ pub fn hit_ratios(
                 Some(PolicyFailure { stop: Stop::Failed(fault), key }) => {
                     let mut fault = fault.clone();
                     let with = key.map(|page| format!("with page {page}: "));
-                    fault.words.splice(0..0, with.map(Word::Text));
+                    fault.message.splice(0..0, with.map(Word::Text));
                     return Err(HitRatioError::Policy(fault));
                 }
             }

@@ -50,16 +50,30 @@ impl<'a> Mechanisms<'a> {
     }
 }
 
-/// Adds a drive to a system. A device of several sleds has a queue for each.
+/// Adds a drive to a system. A device of several sleds has a queue for each. Returns `None` for a drive with a custom policy that
+/// has not been loaded.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
-pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mechanisms<'a>) -> Result<Built, Fault> {
-    check_delay(drive)?;
+pub(super) fn add<'a>(
+    system: &mut System,
+    drive: &'a DriveSpec,
+    known: &mut Mechanisms<'a>,
+) -> Result<Option<Built>, Faults> {
+    let policy = check_policy(&drive.device, drive.spin_down.as_ref().map(Choice::name));
+    let mut first = None;
+    Faults::of_all([
+        first_sled(drive, policy.is_ok(), known).map(|device| first = device),
+        policy,
+        check_delay(drive),
+    ])?;
+    if has_unloaded(drive) {
+        return Ok(None);
+    }
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for sled in 0..drive.device.mechanisms() {
-        let mut device = known.another(drive, sled)?;
+        let mut device = first.take().map_or_else(|| known.another(drive, sled), Ok)?;
         known.cylinders += u64::from(device.dimensions().cylinders);
         check_cylinders(known.cylinders)?;
         if let Some(policy) = drive.spin_down.as_ref().and_then(Choice::custom) {
@@ -94,27 +108,26 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
             ids.push(system.add(joined, &sleds));
         }
     }
-    Ok(Built { ids, overhead_ns })
+    Ok(Some(Built { ids, overhead_ns }))
 }
 
-/// What is wrong with more than one key of the drive at `path`.
-pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
-    let found = Faults::of_all([
-        check_device(drive).map_err(Faults::from),
-        check_policy(&drive.device, drive.spin_down.as_ref().map(Choice::name)).map_err(Faults::from),
-        check_delay(drive).map_err(Faults::from),
-        check_merge(drive).map_err(Faults::from),
-        drive.scheduler.validate().map_err(|faults| faults.within("scheduler")),
-    ]);
-    found.err().into_iter().flat_map(|faults| faults.within(path)).collect()
+/// Returns true if a custom policy of a drive has not been loaded.
+fn has_unloaded(drive: &DriveSpec) -> bool {
+    let spin_down = drive.spin_down.as_ref().and_then(Choice::custom);
+    [drive.device.custom(), drive.scheduler.custom(), spin_down].into_iter().flatten().any(|plugin| !plugin.is_loaded())
 }
 
-fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
+/// The first sled of a drive, checked; `None` of a mechanism that has not been loaded.
+fn first_sled<'a>(
+    drive: &'a DriveSpec,
+    has_policy: bool,
+    known: &mut Mechanisms<'a>,
+) -> Result<Option<Box<dyn Mechanism>>, Fault> {
     if drive.device.custom().is_some_and(|plugin| !plugin.is_loaded()) {
-        // Plugins are loaded only if the rest of the document is valid.
-        return Ok(());
+        return Ok(None);
     }
-    let device = mechanism(drive, None, 0)?;
+    // A policy that does not suit the device is reported besides.
+    let device = if has_policy { known.another(drive, 0)? } else { mechanism(drive, None, 0)? };
     let Dimensions { cylinders, capacity_blocks, .. } = device.dimensions();
     check_cylinders(u64::from(cylinders) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
@@ -136,7 +149,7 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
                 .set("device.sled_layout", "mirrored"));
         }
     }
-    Ok(())
+    Ok(Some(device))
 }
 
 /// Checks that there are not too many cylinders, before anything is made for each of them.
@@ -148,7 +161,11 @@ fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
     Err(Fault::at(Kind::Misfit, "device").says(says))
 }
 
-fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
+/// Checks that a drive does not state twice which requests it serves together.
+///
+/// # Errors
+/// It does. Such a drive can be built.
+pub(super) fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.merge.is_none() || drive.batch_max <= 1 {
         return Ok(());
     }
@@ -259,7 +276,7 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>, sled: u32) -> Resu
         }
         DeviceSpec::Custom(parameters) => {
             // A fault of no single parameter is one of the whole plugin.
-            let with_key = |fault: Fault| match fault.path.is_empty() {
+            let with_key = |fault: Fault| match fault.location.path.is_empty() {
                 true => fault.of_key(parameters.plugin.location_key()),
                 false => fault,
             };
@@ -291,7 +308,7 @@ fn no_sled(parameters: &MemsParameters, entry: usize) -> Fault {
     Fault::misfit(key, parameters.failed_sleds[entry]).says(says)
 }
 
-/// The sleds of a device as whoever is above them sees them: those that have failed behind what says so.
+/// The sleds of a device, those that have failed wrapped in a component that fails their requests.
 fn fail_sleds(
     system: &mut System,
     mechanisms: &[ComponentId],
@@ -308,7 +325,7 @@ fn fail_sleds(
     Ok(sleds)
 }
 
-/// What makes one device of several sleds.
+/// The component that makes one device of several sleds.
 fn join_sleds(
     system: &System,
     sleds: &[ComponentId],

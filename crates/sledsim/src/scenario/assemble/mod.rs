@@ -6,43 +6,49 @@ mod workload;
 pub use drive::{device, device_with};
 pub(super) use workload::{limits, workload};
 
-use serde_json::Value;
-
 use crate::engine::random::Stream;
 use crate::engine::{Completion, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Child, ChildKeys, ComponentSpec, Faulty, MemberFaultSpec};
 use crate::limits::{COMPONENTS, LATENT_ERRORS, PARTS_OF_A_REQUEST};
-use crate::scenario::specs::scenario::DeviceSpec;
-use crate::scenario::specs::system::{child_path, is_child_key, SystemKind, SystemSpec, MEMBERS};
+use crate::scenario::specs::system::{child_path, SystemKind, SystemSpec, MEMBERS};
 
 /// The key of a scenario that has its system.
 pub(super) const SYSTEM: &str = "system";
 
 /// A system put together, with what the report needs to know of it.
-pub(super) struct Assembly<'a> {
+#[derive(Clone)]
+pub(super) struct Assembly {
     pub system: System,
     /// The components of the scenario, each before those below it.
-    pub nodes: Vec<Node<'a>>,
+    pub components: Vec<AssembledComponent>,
     pub overhead_ns: u64,
     pub capacity_blocks: u64,
     pub block_bytes: u32,
 }
 
 /// A component of a scenario in a system.
-pub(super) struct Node<'a> {
-    pub spec: &'a SystemSpec,
-    /// Where it is: `system.members[2]`, members counted one by one.
+#[derive(Clone, Debug)]
+pub(super) struct AssembledComponent {
+    /// Its path: `system.members[2]`, members counted one by one.
     pub path: String,
-    /// Place of the component above it.
+    /// Index of the component above it.
     pub parent: Option<usize>,
-    /// What it consists of, without what is below it: of a drive the mechanisms and what is above them.
+    /// Its parts in the system, without what is below it: of a drive the mechanisms and what is above them.
     pub ids: Vec<ComponentId>,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its name in the scenario, or that of a drive's device.
+    pub name: Option<String>,
+    /// Of a drive: true if its powers are known.
+    pub has_powers: Option<bool>,
+    /// Names of the paths through it, where the scenario gives them.
+    pub path_names: Vec<String>,
 }
 
-impl Node<'_> {
-    /// The component that requests enter it by.
-    pub fn id(&self) -> ComponentId {
+impl AssembledComponent {
+    /// The part by which requests enter it.
+    pub(super) fn id(&self) -> ComponentId {
         self.ids[self.ids.len() - 1]
     }
 }
@@ -50,103 +56,64 @@ impl Node<'_> {
 /// Builds the system of a scenario in an empty one, with the faults that its seed gives.
 ///
 /// # Errors
-/// What does not fit together: names both sides.
-pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Faults> {
-    build(empty, spec, &SYSTEM.into(), seed, &mut |_, id, _| id)
+/// Parameters that do not fit together: names both sides.
+pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly, Faults> {
+    loaded(build(empty, spec, &SYSTEM.into(), seed, &mut |_, id, _| id))
 }
 
-fn build<'a>(
-    empty: System,
-    spec: &'a SystemSpec,
-    written: &Path,
-    seed: u64,
-    between: Between<'_>,
-) -> Result<Assembly<'a>, Faults> {
+/// The assembly that was built; a fault if something in it was not loaded.
+fn loaded(built: Built) -> Result<Assembly, Faults> {
+    Faults::none_of(built.found)?;
+    built.assembly.ok_or_else(|| {
+        let says = ": a custom policy in it has not been loaded";
+        Fault::at(Kind::Unsupported, SYSTEM).says(says).into()
+    })
+}
+
+/// The result of building a system.
+pub(super) struct Built {
+    /// The system; `None` if something does not fit together, or a custom policy has not been loaded.
+    pub assembly: Option<Assembly>,
+    /// Parameters that do not fit together.
+    pub found: Vec<Fault>,
+}
+
+/// Builds the component at a path of a scenario, and all below it.
+pub(super) fn build(empty: System, spec: &SystemSpec, written: &Path, seed: u64, between: Between<'_>) -> Built {
     let mut builder = Builder {
         seed,
         between,
         system: empty,
-        nodes: Vec::new(),
+        components: Vec::new(),
         mechanisms: drive::Mechanisms::default(),
         overhead_ns: 0,
         found: Vec::new(),
         is_full: false,
         latent_errors: 0.0,
     };
-    builder.add(spec, written, SYSTEM, None);
-    let Builder { system, nodes, overhead_ns, found, .. } = builder;
-    Faults::none_of(found)?;
-    let root = system.component(system.root());
-    let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
-    // Command processing that requests overlap in is known only where a drive alone has all of them.
-    let overhead_ns = if nodes.len() == 1 { overhead_ns } else { 0 };
-    Ok(Assembly { system, nodes, overhead_ns, capacity_blocks, block_bytes })
+    let root = builder.add(spec, written, SYSTEM, None);
+    let Builder { system, components, overhead_ns, found, .. } = builder;
+    let assembly = root.map(|root| Assembly {
+        // Command processing that requests overlap in is known only where a drive alone has all of them.
+        overhead_ns: if components.len() == 1 { overhead_ns } else { 0 },
+        system,
+        components,
+        capacity_blocks: root.child.capacity_blocks,
+        block_bytes: root.child.block_bytes,
+    });
+    Built { assembly: assembly.filter(|_| found.is_empty()), found }
 }
 
-/// Hears of each component and its path before the one above it is added, and says which one that gets: this one, or one that
-/// it has put over it.
+/// Called for each component with its path before the one above it is added; returns the one that that gets: the component, or
+/// one that has been put over it.
 pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> ComponentId;
 
 /// The components of a system, put together without a workload; `seed` gives the faults of its members.
 ///
 /// # Errors
-/// What does not fit together: names both sides.
+/// Parameters that do not fit together: names both sides.
 pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Faults> {
-    build(System::default(), spec, &SYSTEM.into(), seed, between).map(|assembly| assembly.system)
-}
-
-/// What is wrong with more than one key of the component at `path`: with each of its drives, or with what they stand in.
-pub(super) fn faults(spec: &SystemSpec, path: &Path, seed: u64) -> Vec<Fault> {
-    let mut found = of_drives(spec, path);
-    if spec.drive().is_none() {
-        let built = build(System::default(), spec, path, seed, &mut |_, id, _| id);
-        // What is wrong with a drive is among what keeps it from being built.
-        let more: Vec<Fault> = built.err().into_iter().flatten().filter(|fault| !found.contains(fault)).collect();
-        found.extend(more);
-    }
-    found
-}
-
-/// What stands at a place of a document, by the name of what it is to be, if it is right by itself: as it is then read.
-type Right<'a> = &'a dyn Fn(&Path, &Value, &str) -> Option<Value>;
-
-/// The same of a component in a document, in which some is wrong already: of each part of it that is `right` by itself.
-pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, right: Right<'_>) -> Vec<Fault> {
-    if let Some(component) = right(path, component, "SystemSpec") {
-        let spec: Result<SystemSpec, _> = serde_json::from_value(component);
-        // Plugins are loaded only if the rest of the document is valid; without them no system can be built.
-        let whole = |spec: &SystemSpec| match spec.has_plugins() {
-            false => faults(spec, path, seed),
-            true => of_drives(spec, path),
-        };
-        return spec.as_ref().map(whole).unwrap_or_default();
-    }
-    let mut found = Vec::new();
-    let device = path.step("device");
-    if let Some(spec) = component.get("device").and_then(|spec| right(&device, spec, "DeviceSpec")) {
-        let spec: Option<DeviceSpec> = serde_json::from_value(spec).ok();
-        let fault = spec.filter(|spec| spec.custom().is_none()).and_then(|spec| drive::device(&spec).err());
-        found.extend(fault.map(|fault| fault.within(&device)));
-    }
-    for (key, child) in component.as_object().into_iter().flatten().filter(|(key, _)| is_child_key(key)) {
-        found.extend(faults_beside(child, &path.step(key), seed, right));
-    }
-    let members = component.get(MEMBERS).and_then(Value::as_array).into_iter().flatten().enumerate();
-    found.extend(members.flat_map(|(entry, member)| {
-        member
-            .get("system")
-            .map(|system| faults_beside(system, &child_path(ChildKeys::Members, path, entry), seed, right))
-            .unwrap_or_default()
-    }));
-    found
-}
-
-fn of_drives(spec: &SystemSpec, path: &Path) -> Vec<Fault> {
-    let mut found = Vec::new();
-    spec.visit(path, &mut |component, path| {
-        found.extend(component.drive().into_iter().flat_map(|drive| drive::faults(drive, path)));
-    });
-    found
+    loaded(build(System::default(), spec, &SYSTEM.into(), seed, between)).map(|assembly| assembly.system)
 }
 
 /// A component that has been added, as one above it sees it.
@@ -159,19 +126,19 @@ struct Builder<'a, 'b> {
     seed: u64,
     between: Between<'b>,
     system: System,
-    nodes: Vec<Node<'a>>,
+    components: Vec<AssembledComponent>,
     mechanisms: drive::Mechanisms<'a>,
     overhead_ns: u64,
-    /// What does not fit together: of what is built several times, once.
+    /// Parameters that do not fit together: of members that are built alike, once.
     found: Vec<Fault>,
-    /// Whether it has as many components as there may be.
+    /// True if the system has the most components that it may have.
     is_full: bool,
     /// Of all members, on average.
     latent_errors: f64,
 }
 
 impl<'a> Builder<'a, '_> {
-    /// What was made, if nothing is wrong with it.
+    /// Returns the value of a result, or keeps its faults.
     fn kept<T, E: Into<Faults>>(&mut self, made: Result<T, E>, written: &Path) -> Option<T> {
         let faults = match made {
             Ok(made) => return Some(made),
@@ -188,20 +155,35 @@ impl<'a> Builder<'a, '_> {
         if self.is_full {
             return None;
         }
-        let place = self.nodes.len();
-        self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
+        let place = self.components.len();
+        let drive = spec.drive();
+        let device = drive.map(|drive| drive.device.name());
+        self.components.push(AssembledComponent {
+            path: path.to_owned(),
+            parent,
+            ids: Vec::new(),
+            kind: spec.kind(),
+            name: spec.name.as_deref().or(device).map(str::to_owned),
+            has_powers: drive.map(|drive| drive.device.has_powers()),
+            path_names: Vec::new(),
+        });
         let children = self.add_children(spec, written, path, place)?;
         let ids = match &spec.kind {
             SystemKind::Drive(drive) => {
                 // Before anything is made for each of its sleds.
                 self.check_room(u64::from(drive.device.mechanisms()), written)?;
+                self.kept(drive::check_merge(drive), written);
                 let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
-                let built = self.kept(built, written)?;
+                let built = self.kept(built, written)??;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
             }
             SystemKind::Composite(composite) => {
+                if composite.spec.custom().is_some_and(|(plugin, _)| !plugin.is_loaded()) {
+                    return None;
+                }
                 let children: Vec<Child> = children.iter().map(|below| below.child).collect();
+                self.components[place].path_names = composite.spec.path_names(children.len());
                 let made = self.kept(composite.spec.build(&children), written)?;
                 self.kept(check_copies(composite.spec.as_ref(), &self.system), written)?;
                 let ids: Vec<ComponentId> = children.iter().map(|child| child.id).collect();
@@ -210,7 +192,7 @@ impl<'a> Builder<'a, '_> {
         };
         self.check_room(0, written)?;
         let id = ids[ids.len() - 1];
-        self.nodes[place].ids = ids;
+        self.components[place].ids = ids;
         let id = (self.between)(&mut self.system, id, path);
         Some(Below { child: Child::of(&self.system, id), path: path.to_owned() })
     }

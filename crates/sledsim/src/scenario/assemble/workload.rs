@@ -7,7 +7,7 @@ use crate::scenario::specs::scenario::Scenario;
 use crate::time::{s_to_ns, Time};
 
 /// Builds the workload of a scenario for a system of that size.
-pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly<'_>) -> Result<Box<dyn Workload>, Fault> {
+pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<Box<dyn Workload>, Fault> {
     scenario.workload.start(scenario.seed, assembly.capacity_blocks, assembly.block_bytes)
 }
 

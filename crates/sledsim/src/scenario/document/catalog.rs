@@ -3,19 +3,34 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::based::{self, Read};
-use super::draft::Notation;
+use super::document::{self, ChainWords, ReadText};
 use super::entry::{Entry, Subject};
-use crate::fault::Fault;
+use super::node::{Source, SourceKind};
+use super::notation::Notation;
+use crate::fault::{Fault, Faults};
+use crate::hierarchy::ComponentKind;
 use crate::plugin::PluginLoader;
 
-/// Folders of catalogue files, searched in order; after them, files that a program has in itself.
+/// Endings of the names of files in a folder of the catalogue.
+const ENDINGS: [&str; 4] = ["toml", "yaml", "yml", "json"];
+
+/// A file in the program itself.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its path from the catalogue's folder on: `devices/g2.toml`.
+    pub path: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// The names that scenarios may use: folders of catalogue files, searched in order, then files in the program itself; custom
+/// policies and kinds of components.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     folders: Vec<PathBuf>,
-    built_in: &'static [(&'static str, &'static str)],
-    /// What finds policies that a scenario names and nobody here knows.
+    built_in: &'static [BuiltIn],
     loader: Option<Arc<dyn PluginLoader>>,
+    kinds: &'static [ComponentKind],
 }
 
 impl Catalog {
@@ -31,68 +46,75 @@ impl Catalog {
         Self { loader: Some(loader), ..self }
     }
 
+    /// The same, with kinds of components besides those of the simulator.
+    #[must_use]
+    pub fn with_kinds(self, kinds: &'static [ComponentKind]) -> Self {
+        Self { kinds, ..self }
+    }
+
+    /// The same, with files that need no folder.
+    #[must_use]
+    pub fn with_built_in(self, built_in: &'static [BuiltIn]) -> Self {
+        Self { built_in, ..self }
+    }
+
     /// Returns the loader of plugins.
     pub(in crate::scenario) fn loader(&self) -> Option<&dyn PluginLoader> {
         self.loader.as_deref()
     }
 
-    /// The same with files that need no folder: the path of each from the catalogue's folder on (`devices/g2.toml`), and its
-    /// text.
-    #[must_use]
-    pub fn with_built_in(self, built_in: &'static [(&'static str, &'static str)]) -> Self {
-        Self { built_in, ..self }
+    /// Kinds of components besides those of the simulator.
+    pub(in crate::scenario) fn kinds(&self) -> &'static [ComponentKind] {
+        self.kinds
     }
 
     /// The device or the workload called `name`, or in the file `name` where that ends as a document's (relative to `base`).
     ///
     /// # Errors
     /// There is none, or all that is wrong with its file and with those that this is based on.
-    pub fn entry(&self, subject: Subject, name: &str, base: &Path) -> Result<Entry, Vec<Fault>> {
-        let chain = self.chain(subject, name, base).map_err(|fault| vec![fault])?;
+    pub fn entry(&self, subject: Subject, name: &str, base: &Path) -> Result<Entry, Faults> {
+        let first = self.open(subject, name, base)?;
+        let folder = first.path.as_deref().and_then(Path::parent).unwrap_or(base).to_owned();
+        let word = subject.word();
+        let [named, text] = [format!("a {word} or its file"), format!("a {word}")];
+        let words = ChainWords { base: &named, text: &text };
+        let chain = document::chain(first, &folder, &words, &|name, from| self.open(subject, name, from))?;
         Entry::of(subject, chain)
     }
 
-    fn chain(&self, subject: Subject, name: &str, base: &Path) -> Result<Vec<Read>, Fault> {
-        let word = subject.word();
-        let first = self.opened(subject, name, base)?;
-        let folder = first.path.as_deref().and_then(Path::parent).unwrap_or(base).to_owned();
-        let what = [format!("a {word} or its file"), format!("a {word}")];
-        based::chain(first, &folder, [&what[0], &what[1]], &|name, from| self.opened(subject, name, from))
-    }
-
-    /// What a name or a path means, without what it is based on.
-    fn opened(&self, subject: Subject, name: &str, base: &Path) -> Result<Read, Fault> {
+    /// Reads what a name or a path means, without what it is based on.
+    fn open(&self, subject: Subject, name: &str, base: &Path) -> Result<ReadText, Fault> {
         if is_file(name) {
             return open(&base.join(name), name);
         }
-        let names = self.names(subject);
-        match names.iter().find(|(known, _)| known == name) {
-            Some((_, path)) => self.read(path, name),
-            None => {
-                let word = subject.word();
-                Err(Fault::unknown_name("name", name, names.iter().map(|(known, _)| known.as_str()))
-                    .says(format!("; no such {word} is in the catalogue: or give the path of a {word} file (.toml)")))
+        let word = subject.word();
+        let folder = format!("{word}s");
+        if !name.contains(['/', '\\']) {
+            for ending in ENDINGS {
+                let file = format!("{folder}/{name}.{ending}");
+                if let Some(path) = self.folders.iter().map(|each| each.join(&file)).find(|path| path.is_file()) {
+                    return open(&path, name);
+                }
+                if let Some(built_in) = self.built_in.iter().find(|built_in| built_in.path == file) {
+                    let source = Source::new(built_in.path, SourceKind::Entry);
+                    return ReadText::new(built_in.text, Notation::Toml, &source, None);
+                }
             }
         }
-    }
-
-    /// Reads the file at a path of the catalogue.
-    fn read(&self, path: &Path, name: &str) -> Result<Read, Fault> {
-        match self.built_in.iter().find(|(own, _)| Path::new(own) == path) {
-            Some((own, text)) => Read::of(text, Notation::Toml, own, None),
-            None => open(path, name),
-        }
+        let names = self.names(subject);
+        Err(Fault::unknown_name("name", name, names.iter().map(|(known, _)| known.as_str()))
+            .says(format!("; no such {word} is in the catalogue: or give the path of a {word} file (.toml)")))
     }
 
     /// Names and files of all entries of a kind, by name.
     #[must_use]
     pub fn names(&self, subject: Subject) -> Vec<(String, PathBuf)> {
         let mut names: Vec<(String, PathBuf)> = Vec::new();
-        let room = format!("{}s", subject.word());
-        let of_folder = |folder: &PathBuf| std::fs::read_dir(folder.join(&room)).into_iter().flatten();
-        let built_in = self.built_in.iter().map(|(own, _)| PathBuf::from(own)).filter(|own| own.starts_with(&room));
+        let folder = format!("{}s", subject.word());
+        let of_folder = |each: &PathBuf| std::fs::read_dir(each.join(&folder)).into_iter().flatten();
         let in_folders = self.folders.iter().flat_map(of_folder).filter_map(Result::ok).map(|file| file.path());
-        for path in in_folders.chain(built_in) {
+        let built_in = self.built_in.iter().map(|built_in| PathBuf::from(built_in.path));
+        for path in in_folders.chain(built_in.filter(|path| path.starts_with(&folder))) {
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             if Notation::of_file(&path).is_some() && names.iter().all(|(known, _)| *known != name) {
                 names.push((name, path));
@@ -108,11 +130,11 @@ pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
 }
 
-/// The file of an entry, which something calls `name`.
-fn open(path: &Path, name: &str) -> Result<Read, Fault> {
-    based::opened(path, name).map_err(|mut fault| {
-        if fault.file.is_none() {
-            fault.path = "name".into();
+/// Reads the file of an entry, which something calls `name`.
+fn open(path: &Path, name: &str) -> Result<ReadText, Fault> {
+    document::open(path, name, SourceKind::Entry).map_err(|mut fault| {
+        if fault.location.file.is_none() {
+            fault.location.path = "name".into();
         }
         fault
     })

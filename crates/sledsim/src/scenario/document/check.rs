@@ -1,34 +1,45 @@
-//! Checks a document against the schema, so that every fault has the key, the value and what is allowed.
+//! Checks a document against a JSON Schema, so that every fault has the key, the value and what is allowed.
 //!
-//! The schema comes from the parameters' definitions; this file knows nothing of any of them.
+//! The schema comes from the definitions of the parameters: a type, a range, a unit and a default are declared there alone.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
+use super::node::{Content, Node, Origin};
 use super::quantity;
-use crate::fault::{Fault, Faults, Kind, Path, Range};
+use crate::fault::{Collector, Fault, Faults, Kind, Path, Range};
 
 /// Checks `document` against `schema`; quantities with units are converted to numbers on the way.
 ///
 /// # Errors
 /// All that is wrong: each with its path, value, and what is allowed.
 pub fn check(document: &mut Value, schema: &Value) -> Result<(), Faults> {
-    Faults::none_of(faults(document, schema, &[]))
+    let mut node = Node::of_value(document.take(), &Origin::default());
+    let mut found = Collector::default();
+    Checker::new(schema, &mut found).value(&mut node, schema);
+    *document = node.to_value();
+    found.into_result()
 }
 
-/// The same, but for what stands at `broken`: what is wrong there has been said.
-pub(in crate::scenario) fn faults(document: &mut Value, schema: &Value, broken: &[Path]) -> Vec<Fault> {
-    let definitions = schema.get("$defs").unwrap_or(&Value::Null);
-    let mut checker = Checker { definitions, broken, found: Vec::new() };
-    checker.value(document, schema, &Trail::Start, "");
-    checker.found
+/// Checks values against parts of a schema.
+pub(in crate::scenario) struct Checker<'a, 'f> {
+    definitions: &'a Value,
+    /// A definition whose values are not checked: they are checked one by one.
+    apart: Option<&'a str>,
+    /// True if nothing has been wrong so far.
+    is_right: bool,
+    /// Keys of the table at the start whose values are wrong.
+    wrong_keys: Vec<String>,
+    found: &'f mut Collector,
+    /// The path of the table that the trail starts from.
+    at: Path,
 }
 
-/// Whether a part of a document is what `schema` defines by a name; quantities with units are converted as well.
-pub(in crate::scenario) fn is_right(part: &mut Value, name: &str, schema: &Value) -> bool {
-    let definitions = &schema["$defs"];
-    let mut checker = Checker { definitions, broken: &[], found: Vec::new() };
-    checker.value(part, &definitions[name], &Trail::Start, "");
-    checker.found.is_empty()
+/// The result of checking a table.
+pub(in crate::scenario) struct CheckedKeys {
+    /// True if nothing is wrong with the table or anything in it.
+    pub is_right: bool,
+    /// Its keys whose values are wrong.
+    pub wrong: Vec<String>,
 }
 
 /// The way to a value. Paths are made of it only where something is wrong.
@@ -38,36 +49,72 @@ enum Trail<'a> {
     Entry(&'a Trail<'a>, usize),
 }
 
-impl Trail<'_> {
-    fn path(&self) -> Path {
-        match self {
-            Self::Start => Path::default(),
-            Self::Key(outer, key) => outer.path().step(key),
-            Self::Entry(outer, entry) => outer.path().step(entry),
+impl<'a, 'f> Checker<'a, 'f> {
+    /// A checker by the definitions of a schema.
+    pub(in crate::scenario) fn new(schema: &'a Value, found: &'f mut Collector) -> Self {
+        let definitions = schema.get("$defs").unwrap_or(&Value::Null);
+        Self { definitions, apart: None, is_right: true, wrong_keys: Vec::new(), found, at: Path::default() }
+    }
+
+    /// The same for a value at a path of the document.
+    pub(in crate::scenario) fn at(self, at: Path) -> Self {
+        Self { at, ..self }
+    }
+
+    /// The same, except for values of the definition with this name.
+    pub(in crate::scenario) fn except(self, definition: &'a str) -> Self {
+        Self { apart: Some(definition), ..self }
+    }
+
+    /// Checks a value against a schema. Returns false if something is wrong with it, or it has been rejected before.
+    pub(in crate::scenario) fn value(mut self, value: &mut Node, schema: &'a Value) -> bool {
+        self.check(value, schema, &Trail::Start, "");
+        self.is_right
+    }
+
+    /// Checks a table against a schema, key by key.
+    pub(in crate::scenario) fn keys(mut self, table: &mut Node, schema: &'a Value) -> CheckedKeys {
+        self.check(table, schema, &Trail::Start, "");
+        CheckedKeys { is_right: self.is_right, wrong: self.wrong_keys }
+    }
+
+    /// Checks the values of a table whose only keys are `properties`.
+    pub(in crate::scenario) fn properties(mut self, table: &mut Node, properties: &'a Map<String, Value>) {
+        self.table(table, Some(properties), Some(&Value::Bool(false)), &[], &Trail::Start, "");
+    }
+
+    fn report(&mut self, fault: impl FnOnce(&Self) -> Fault) {
+        self.is_right = false;
+        if self.found.is_full() {
+            self.found.omit();
+        } else {
+            let fault = fault(self);
+            self.found.push(fault);
         }
     }
-}
 
-struct Checker<'a> {
-    definitions: &'a Value,
-    broken: &'a [Path],
-    found: Vec<Fault>,
-}
+    fn path(&self, trail: &Trail<'_>) -> Path {
+        match trail {
+            Trail::Start => self.at.clone(),
+            Trail::Key(outer, key) => self.path(outer).step(key),
+            Trail::Entry(outer, entry) => self.path(outer).step(entry),
+        }
+    }
 
-impl<'a> Checker<'a> {
     /// Checks one value; `unit` is the one that an enclosing key's name gives.
-    fn value(&mut self, value: &mut Value, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
-        if !self.broken.is_empty() && self.broken.contains(&trail.path()) {
+    fn check(&mut self, value: &mut Node, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
+        if value.is_rejected {
+            self.is_right = false;
             return;
         }
-        let schema = self.dereference(schema);
+        let Some(schema) = self.dereference(schema) else { return };
         let unit = schema.get("x-unit").and_then(Value::as_str).unwrap_or(unit);
         if let Some(options) = schema.get("oneOf").and_then(Value::as_array) {
             return match tag_of(options) {
                 Some(tag) => self.tagged(value, options, tag, trail, unit),
-                None => match options.iter().find(|option| value.is_object() && fits(value, option)) {
-                    Some(table) => self.value(value, table, trail, unit),
-                    None => self.found.extend(choice(value, options, trail)),
+                None => match options.iter().find(|option| value.as_table().is_some() && fits(value, option)) {
+                    Some(table) => self.check(value, table, trail, unit),
+                    None => self.choice(value, options.iter().flat_map(words_of).collect(), trail),
                 },
             };
         }
@@ -75,116 +122,152 @@ impl<'a> Checker<'a> {
             return self.any_of(value, options, trail, unit);
         }
         if let Some(options) = schema.get("enum").and_then(Value::as_array) {
-            let options: Vec<Value> = options.iter().map(|option| serde_json::json!({ "const": option })).collect();
-            return self.found.extend(choice(value, &options, trail));
+            return self.choice(value, options.iter().filter_map(Value::as_str).collect(), trail);
         }
         let types = types_of(schema);
         if value.is_null() && types.contains(&"null") {
             return;
         }
         match types.first().copied().unwrap_or_default() {
-            "object" => self.object(value, schema, trail, unit),
-            "array" => self.array(value, schema, trail, unit),
-            "number" => self.found.extend(number(value, schema, trail, unit, false)),
-            "integer" => self.found.extend(number(value, schema, trail, unit, true)),
-            "string" => match (schema.get("x-unit").and_then(Value::as_str), value.as_str()) {
-                (Some(unit), _) => self.found.extend(quantity_text(value, schema, trail, unit)),
+            "object" => {
+                let properties = schema.get("properties").and_then(Value::as_object);
+                let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                self.table(value, properties, schema.get("additionalProperties"), required, trail, unit);
+            }
+            "array" => self.list(value, schema, trail, unit),
+            "number" => self.number(value, schema, trail, unit, false),
+            "integer" => self.number(value, schema, trail, unit, true),
+            "string" => match (schema.get("x-unit").and_then(Value::as_str), value.as_text()) {
+                (Some(unit), _) => self.quantity(value, schema, trail, unit),
                 (None, Some(given)) => {
                     let only = schema.get("const").and_then(Value::as_str).filter(|&only| only != given);
-                    self.found.extend(only.map(|only| Fault::unknown_name(trail.path(), given, [only])));
+                    if let Some(only) = only {
+                        self.report(|checker| Fault::unknown_name(checker.path(trail), given, [only]));
+                    }
                 }
                 (None, None) => self.wrong(trail, value, "a string"),
             },
-            "boolean" if !value.is_boolean() => self.wrong(trail, value, "true or false"),
+            "boolean" if !matches!(value.content, Content::Bool(_)) => self.wrong(trail, value, "true or false"),
             _ => {}
         }
     }
 
-    fn wrong(&mut self, trail: &Trail<'_>, value: &Value, expected: impl Into<String>) {
-        self.found.push(Fault::wrong_type(trail.path(), value.clone(), expected));
+    fn wrong(&mut self, trail: &Trail<'_>, value: &Node, expected: impl Into<String>) {
+        self.report(|checker| Fault::wrong_type(checker.path(trail), value.to_value(), expected));
     }
 
-    fn dereference(&self, schema: &'a Value) -> &'a Value {
-        let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/"));
-        name.and_then(|name| self.definitions.get(name)).unwrap_or(schema)
-    }
-
-    /// An object whose variant the key `tag` names.
-    fn tagged(&mut self, value: &mut Value, options: &'a [Value], tag: &str, trail: &Trail<'_>, unit: &'a str) {
-        let names: Vec<&str> = options.iter().filter_map(|option| constant(option, tag)).collect();
-        let Some(object) = value.as_object() else {
-            return self.wrong(trail, value, format!("a table with {tag} = one of {}", names.join(", ")));
+    /// The schema that a reference names; `None` of one whose values are checked apart.
+    fn dereference(&self, schema: &'a Value) -> Option<&'a Value> {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let Some(name) = reference.and_then(|reference| reference.strip_prefix("#/$defs/")) else {
+            return Some(schema);
         };
+        if self.apart == Some(name) {
+            return None;
+        }
+        Some(self.definitions.get(name).unwrap_or(schema))
+    }
+
+    fn types_of(&self, schema: &'a Value) -> Vec<&'a str> {
+        self.dereference(schema).map(types_of).unwrap_or_default()
+    }
+
+    /// A table whose variant the key `tag` names.
+    fn tagged(&mut self, value: &mut Node, options: &'a [Value], tag: &str, trail: &Trail<'_>, unit: &'a str) {
+        let names = || options.iter().filter_map(|option| constant(option, tag)).collect::<Vec<&str>>();
         let at_tag = Trail::Key(trail, tag);
-        let given = match object.get(tag) {
-            Some(Value::String(given)) => given,
-            Some(other) => return self.wrong(&at_tag, other, "a string"),
-            None => return self.found.push(Fault::missing(at_tag.path()).one_of("", names)),
+        let Some(table) = value.as_table() else {
+            return self.wrong(trail, value, format!("a table with {tag} = one of {}", names().join(", ")));
         };
-        match options.iter().find(|option| constant(option, tag) == Some(given)) {
-            Some(option) => self.value(value, option, trail, unit),
-            None => self.found.push(Fault::unknown_name(at_tag.path(), given, names)),
+        let Some(given) = table.get(tag) else {
+            return self.report(|checker| Fault::missing(checker.path(&at_tag)).one_of("", names()));
+        };
+        let Some(name) = given.as_text() else { return self.wrong(&at_tag, given, "a string") };
+        match options.iter().find(|option| constant(option, tag) == Some(name)) {
+            Some(option) => self.check(value, option, trail, unit),
+            None => self.report(|checker| Fault::unknown_name(checker.path(&at_tag), name, names())),
         }
     }
 
-    fn any_of(&mut self, value: &mut Value, options: &'a [Value], trail: &Trail<'_>, unit: &'a str) {
-        if value.is_null() && options.iter().any(|option| types_of(self.dereference(option)).contains(&"null")) {
+    /// One of several words.
+    fn choice(&mut self, value: &Node, words: Vec<&str>, trail: &Trail<'_>) {
+        match value.as_text() {
+            Some(given) if words.contains(&given) => {}
+            Some(given) => self.report(|checker| Fault::unknown_name(checker.path(trail), given, words)),
+            None => self.wrong(trail, value, format!("one of {}", words.join(", "))),
+        }
+    }
+
+    fn any_of(&mut self, value: &mut Node, options: &'a [Value], trail: &Trail<'_>, unit: &'a str) {
+        if value.is_null() && options.iter().any(|option| self.types_of(option).contains(&"null")) {
             return;
         }
-        if options.iter().any(|option| option.get("const").is_some_and(|constant| constant == value)) {
+        let words: Vec<&Value> = options.iter().filter_map(|option| option.get("const")).collect();
+        if words.iter().any(|&word| *word == value.to_value()) {
             return;
         }
-        let words: String =
-            options.iter().filter_map(|option| option.get("const")).map(|word| format!(" or {word}")).collect();
+        let or_words: String = words.iter().map(|word| format!(" or {word}")).collect();
         let substantial: Vec<&Value> = options
             .iter()
-            .filter(|option| option.get("const").is_none() && types_of(self.dereference(option)) != ["null"])
+            .filter(|option| option.get("const").is_none() && self.types_of(option) != ["null"])
             .collect();
-        let fitting = substantial.iter().find(|option| fits(value, self.dereference(option)));
+        let is_fitting = |option: &&&'a Value| self.dereference(option).is_some_and(|schema| fits(value, schema));
+        let fitting = substantial.iter().find(is_fitting);
         let option = match (fitting, substantial.as_slice()) {
             (Some(option), _) | (None, [option]) => option,
-            (None, []) => return self.wrong(trail, value, words),
+            (None, []) => return self.wrong(trail, value, or_words),
             (None, several) => {
-                let several: Vec<&str> = several.iter().map(|option| name_of(self.dereference(option))).collect();
-                return self.wrong(trail, value, several.join(" or ") + &words);
+                let several: Vec<&str> =
+                    several.iter().filter_map(|option| self.dereference(option)).map(name_of).collect();
+                return self.wrong(trail, value, several.join(" or ") + &or_words);
             }
         };
         let before = self.found.len();
-        self.value(value, option, trail, unit);
-        if !words.is_empty() {
-            let said = self.found.split_off(before).into_iter().map(|fault| fault.says(words.as_str()));
-            self.found.extend(said.collect::<Vec<_>>());
+        self.check(value, option, trail, unit);
+        if !or_words.is_empty() {
+            self.found.append_from(before, &or_words);
         }
     }
 
-    fn object(&mut self, value: &mut Value, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
-        let Some(object) = value.as_object_mut() else { return self.wrong(trail, value, "a table") };
-        let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let additional = schema.get("additionalProperties");
-        for (key, item) in object.iter_mut() {
+    fn table(
+        &mut self,
+        value: &mut Node,
+        properties: Option<&'a Map<String, Value>>,
+        additional: Option<&'a Value>,
+        required: &'a [Value],
+        trail: &Trail<'_>,
+        unit: &'a str,
+    ) {
+        let Some(table) = value.as_table_mut() else { return self.wrong(trail, value, "a table") };
+        for (key, item) in table.iter_mut() {
             let at_key = Trail::Key(trail, key);
+            let was_right = std::mem::replace(&mut self.is_right, true);
             match (properties.and_then(|properties| properties.get(key)), additional) {
-                (Some(property), _) => self.value(item, property, &at_key, unit_of(key).unwrap_or(unit)),
-                (None, Some(Value::Bool(false))) => {
-                    let known = properties.unwrap_or(&none).keys().map(String::as_str);
-                    self.found.push(Fault::unknown_key(at_key.path(), known));
-                }
-                (None, Some(property)) => self.value(item, property, &at_key, unit),
+                (Some(property), _) => self.check(item, property, &at_key, unit_of(key).unwrap_or(unit)),
+                (None, Some(Value::Bool(false))) => self.report(|checker| {
+                    let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+                    Fault::unknown_key(checker.path(&at_key), known)
+                }),
+                (None, Some(property)) => self.check(item, property, &at_key, unit),
                 (None, None) => {}
             }
+            if !self.is_right && matches!(trail, Trail::Start) {
+                self.wrong_keys.push(key.clone());
+            }
+            self.is_right &= was_right;
         }
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        for key in required.filter_map(Value::as_str).filter(|key| !object.contains_key(*key)) {
-            let property = properties.and_then(|properties| properties.get(key));
-            let what = property.and_then(|property| property.get("description")).and_then(Value::as_str);
-            let what = format!(": {}", what.unwrap_or("it has no default"));
-            self.found.push(Fault::missing(trail.path().step(key)).says(what));
+        for key in required.iter().filter_map(Value::as_str).filter(|key| !table.contains_key(*key)) {
+            self.report(|checker| {
+                let property = properties.and_then(|properties| properties.get(key));
+                let what = property.and_then(|property| property.get("description")).and_then(Value::as_str);
+                let what = format!(": {}", what.unwrap_or("it has no default"));
+                Fault::missing(checker.path(trail).step(key)).says(what)
+            });
         }
     }
 
-    fn array(&mut self, value: &mut Value, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
-        let Some(items) = value.as_array_mut() else { return self.wrong(trail, value, "a list") };
+    fn list(&mut self, value: &mut Node, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
+        let Some(items) = value.as_list_mut() else { return self.wrong(trail, value, "a list") };
         let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
         let (count, least, most) = (items.len() as u64, bound("minItems").unwrap_or(0), bound("maxItems"));
         if count < least || most.is_some_and(|most| count > most) {
@@ -194,14 +277,88 @@ impl<'a> Checker<'a> {
                 None if count == 0 => " is empty: it needs at least one entry".into(),
                 None => format!(" has {count} entries: expected at least {least}"),
             };
-            self.found.push(Fault::at(Kind::OutOfRange, trail.path()).says(says));
+            self.report(|checker| Fault::at(Kind::OutOfRange, checker.path(trail)).says(says));
         }
         if let Some(schema) = schema.get("items") {
             for (index, item) in items.iter_mut().enumerate() {
-                self.value(item, schema, &Trail::Entry(trail, index), unit);
+                self.check(item, schema, &Trail::Entry(trail, index), unit);
             }
         }
     }
+
+    /// A quantity that stays the text it is, with its unit.
+    fn quantity(&mut self, value: &Node, schema: &Value, trail: &Trail<'_>, unit: &str) {
+        match quantity::parse_with_unit(value.as_text().unwrap_or_default(), unit) {
+            Ok(parsed) => {
+                let range = range_of(schema, unit, false);
+                if !(parsed.is_finite() && range.holds(parsed)) {
+                    self.report(|checker| Fault::out_of_range(checker.path(trail), value.to_value(), range));
+                }
+            }
+            Err(expected) => {
+                let example = schema.pointer("/examples/0").map(|example| format!(", such as {example}"));
+                self.wrong(trail, value, expected + &example.unwrap_or_default());
+            }
+        }
+    }
+
+    /// A number, which a quantity is converted to.
+    fn number(&mut self, value: &mut Node, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) {
+        if let Content::Text(text) = &value.content {
+            let parsed = match quantity::parse(text, unit) {
+                Ok(parsed) => parsed,
+                Err(expected) => return self.wrong(trail, value, expected),
+            };
+            let Some(number) = exact(parsed, whole) else { return self.beyond(value, schema, trail, unit, whole) };
+            value.content = Content::Number(number);
+        }
+        let kind = || Range { whole, unit: unit.to_owned(), ..Range::default() }.to_string();
+        let Content::Number(given) = &value.content else { return self.wrong(trail, value, kind()) };
+        let Some(number) = given.as_f64().filter(|number| number.is_finite()) else {
+            return self.wrong(trail, value, kind());
+        };
+        if whole && given.is_f64() {
+            if number.fract() != 0.0 {
+                return self.wrong(trail, value, kind());
+            }
+            // 1e6 is a whole number however it is written.
+            match exact(number, true).filter(|number| !number.is_f64()) {
+                Some(exact) => value.content = Content::Number(exact),
+                None => return self.beyond(value, schema, trail, unit, whole),
+            }
+        }
+        if number == 0.0 && number.is_sign_negative() {
+            value.content = Content::Number(exact(0.0, whole).unwrap_or_else(|| 0.into()));
+        }
+        let range = range_of(schema, unit, whole);
+        if !range.holds(number) {
+            self.report(|checker| Fault::out_of_range(checker.path(trail), value.to_value(), range));
+        }
+    }
+
+    /// A number beyond those that a document holds: the bounds of its key say so, where it has any there.
+    fn beyond(&mut self, value: &Node, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) {
+        let range = range_of(schema, unit, whole);
+        self.report(|checker| {
+            let (path, value) = (checker.path(trail), value.to_value());
+            if range.most.or(range.below).is_some() {
+                return Fault::out_of_range(path, value, range);
+            }
+            let expected = Range { whole, unit: unit.to_owned(), ..Range::default() };
+            let mut fault = Fault::wrong_type(path, value, format!("{expected} closer to 0"));
+            fault.kind = Kind::OutOfRange;
+            fault
+        });
+    }
+}
+
+/// A number as a document holds it: whole where it is to be and can be told exactly; `None` if it is not finite.
+fn exact(number: f64, whole: bool) -> Option<Number> {
+    if whole && number.fract() == 0.0 && number.abs() < 9e15 {
+        #[expect(clippy::cast_possible_truncation, reason = "it is whole, and below 2^53")]
+        return Some((number as i64).into());
+    }
+    Number::from_f64(number)
 }
 
 /// The property by which the options of a `oneOf` are told apart, if they are objects.
@@ -213,16 +370,6 @@ fn tag_of(options: &[Value]) -> Option<&str> {
 /// The value that an option demands of `tag`.
 fn constant<'a>(option: &'a Value, tag: &str) -> Option<&'a str> {
     option.get("properties")?.get(tag)?.get("const")?.as_str()
-}
-
-/// What is wrong with one of several words.
-fn choice(value: &Value, options: &[Value], trail: &Trail<'_>) -> Option<Fault> {
-    let words: Vec<&str> = options.iter().flat_map(words_of).collect();
-    match value {
-        Value::String(given) if words.contains(&given.as_str()) => None,
-        Value::String(given) => Some(Fault::unknown_name(trail.path(), given, words)),
-        other => Some(Fault::wrong_type(trail.path(), other.clone(), format!("one of {}", words.join(", ")))),
-    }
 }
 
 /// The words an option of a choice stands for: one, or an enumeration of several.
@@ -242,19 +389,20 @@ fn types_of(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// Whether a value is of the type of a schema.
-fn fits(value: &Value, schema: &Value) -> bool {
-    types_of(schema).iter().any(|name| match *name {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        _ => value.is_number(),
+/// Returns true if a value is of the type of a schema.
+fn fits(value: &Node, schema: &Value) -> bool {
+    types_of(schema).iter().any(|name| match (*name, &value.content) {
+        ("object", Content::Table(_))
+        | ("array", Content::List(_))
+        | ("string", Content::Text(_))
+        | ("boolean", Content::Bool(_)) => true,
+        ("integer", Content::Number(number)) => !number.is_f64(),
+        ("number", Content::Number(_)) => true,
+        _ => false,
     })
 }
 
-/// What a value of a schema's type is called.
+/// The name of a schema's type in messages.
 fn name_of(schema: &Value) -> &'static str {
     match types_of(schema).first().copied().unwrap_or_default() {
         "object" => "a table",
@@ -263,22 +411,6 @@ fn name_of(schema: &Value) -> &'static str {
         "boolean" => "true or false",
         "integer" => "a whole number",
         _ => "a number",
-    }
-}
-
-/// What is wrong with a quantity that stays the text it is, with its unit.
-fn quantity_text(value: &Value, schema: &Value, trail: &Trail<'_>, unit: &str) -> Option<Fault> {
-    let text = value.as_str().unwrap_or_default();
-    match quantity::parse_with_unit(text, unit) {
-        Ok(parsed) => {
-            let range = range_of(schema, unit, false);
-            let holds = parsed.is_finite() && range.holds(parsed);
-            (!holds).then(|| Fault::out_of_range(trail.path(), value.clone(), range))
-        }
-        Err(expected) => {
-            let example = schema.pointer("/examples/0").map(|example| format!(", such as {example}"));
-            Some(Fault::wrong_type(trail.path(), value.clone(), expected + &example.unwrap_or_default()))
-        }
     }
 }
 
@@ -296,54 +428,6 @@ fn range_of(schema: &Value, unit: &str, whole: bool) -> Range {
     }
 }
 
-/// What is wrong with a number beyond those that a document holds: its key's bounds say so, where it has any there.
-fn beyond(value: &Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Fault {
-    let range = range_of(schema, unit, whole);
-    if range.most.or(range.below).is_some() {
-        return Fault::out_of_range(trail.path(), value.clone(), range);
-    }
-    let expected = Range { whole, unit: unit.to_owned(), ..Range::default() };
-    let mut fault = Fault::wrong_type(trail.path(), value.clone(), format!("{expected} closer to 0"));
-    fault.kind = Kind::OutOfRange;
-    fault
-}
-
-/// Converts a quantity to a number, and says what is wrong with it.
-#[expect(clippy::cast_possible_truncation, reason = "whole numbers below 9e15 are exact in both types")]
-fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Option<Fault> {
-    if let Value::String(text) = value {
-        let parsed = match quantity::parse(text, unit) {
-            Ok(parsed) => parsed,
-            Err(expected) => return Some(Fault::wrong_type(trail.path(), text.as_str(), expected)),
-        };
-        if !parsed.is_finite() {
-            return Some(beyond(value, schema, trail, unit, whole));
-        }
-        let exact = whole && parsed.fract() == 0.0 && parsed.abs() < 9e15;
-        *value = if exact { Value::from(parsed as i64) } else { Value::from(parsed) };
-    }
-    let wrong = |value: &Value| {
-        let kind = Range { whole, unit: unit.to_owned(), ..Range::default() };
-        Some(Fault::wrong_type(trail.path(), value.clone(), kind.to_string()))
-    };
-    let Some(given) = value.as_f64().filter(|number| number.is_finite()) else { return wrong(value) };
-    if whole && !value.is_u64() && !value.is_i64() {
-        if given.fract() != 0.0 {
-            return wrong(value);
-        }
-        if given.abs() >= 9e15 {
-            return Some(beyond(value, schema, trail, unit, whole));
-        }
-        // 1e6 is a whole number however it is written.
-        *value = Value::from(given as i64);
-    }
-    if given == 0.0 && given.is_sign_negative() {
-        *value = Value::from(0.0);
-    }
-    let range = range_of(schema, unit, whole);
-    (!range.holds(given)).then(|| Fault::out_of_range(trail.path(), value.clone(), range))
-}
-
 /// The unit that a key's name ends in.
 pub(in crate::scenario) fn unit_of(key: &str) -> Option<&'static str> {
     if key.contains("_per_") {
@@ -353,4 +437,21 @@ pub(in crate::scenario) fn unit_of(key: &str) -> Option<&'static str> {
         .iter()
         .find(|(suffix, _)| key.ends_with(suffix))
         .map(|(_, unit)| *unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn faults_beyond_the_first_fifty_are_counted() {
+        let many: Map<String, Value> = (0..5000).map(|key| (format!("key{key}"), json!(1))).collect();
+        let schema = json!({"type": "object", "properties": {"known": {}}, "additionalProperties": false});
+        let faults = check(&mut many.into(), &schema).expect_err("unknown keys");
+        let text = faults.to_string();
+        assert_eq!(text.lines().count(), 51);
+        assert!(text.ends_with("\nand 4950 more"), "{text}");
+    }
 }

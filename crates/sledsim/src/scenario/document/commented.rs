@@ -69,9 +69,12 @@ fn inline(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use serde_json::json;
 
-    use super::super::draft::Notation;
+    use super::super::document::Document;
+    use super::super::notation::Notation;
     use super::*;
 
     #[test]
@@ -84,7 +87,8 @@ mod tests {
         let long: Vec<_> = (0..50).map(|i| json!([i, f64::from(i) / 3.0])).collect();
         written.key("long", long.clone());
         written.key("table", json!({"none": null, "some": [1e-7, 1e300, true], "empty": {}}));
-        let read = Notation::Toml.read(&written.to_string(), "test").unwrap_or_else(|fault| panic!("{fault}"));
+        let read = Document::read(&written.to_string(), Notation::Toml, "test", Path::new("."));
+        let read = read.unwrap_or_else(|fault| panic!("{fault}")).values();
         let expected = json!({"text": text, "a": {"b": {
             "long": long, "table": {"some": [1e-7, 1e300, true], "empty": {}},
         }}});

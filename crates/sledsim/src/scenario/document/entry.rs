@@ -1,26 +1,27 @@
-//! An entry of the catalogue, or a device or workload file: what its texts say, and where each value stands.
+//! An entry of the catalogue, or a device or workload file: its values, each with its place, and what it says of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde_json::{json, Map, Value};
 
-use super::based::{Layer, Read, BASE};
-use super::check;
-use super::draft::overlay;
+use super::check::{unit_of, Checker};
+use super::document::{ReadText, BASE};
+use super::node::{table_to_map, Content, Node, Origin, Table, Written};
 use super::resolve::schema;
-use crate::fault::{self, Allowed, Fault, Kind};
+use super::settings::overlay;
+use crate::fault::{Collector, Fault, Faults, Kind, Path};
 
 /// The key of an entry's table of values.
 const VALUES: &str = "values";
 
-/// What says where a value is from, besides its `kind`.
+/// The keys that tell where a value is from, besides its `kind`.
 const FACTS: [&str; 5] = ["unit", "source", "where", "note", "alternatives"];
 
 /// How a value came about.
 const KINDS: [&str; 3] = ["published", "derived", "assumed"];
 
-/// What an entry describes.
+/// The subject of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A device.
@@ -30,20 +31,12 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Device => "device",
             Self::Workload => "workload",
-        }
-    }
-
-    /// What its values are in the schema.
-    const fn definition(self) -> &'static str {
-        match self {
-            Self::Device => "DeviceSpec",
-            Self::Workload => "WorkloadSpec",
         }
     }
 
@@ -59,31 +52,24 @@ impl Subject {
 }
 
 /// A device or a workload of the catalogue: values for its keys.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Entry {
-    /// Kind of device; empty for a workload.
-    pub mechanism: String,
-    /// Requests that a workload stands for; none for a device.
-    pub requests: Option<u64>,
-    /// Value by key.
-    pub values: Map<String, Value>,
-    /// Unit by key, where the entry names one.
-    pub units: BTreeMap<String, String>,
+    subject: Subject,
+    /// Its texts in one: what it says of itself, and a table for each value with what is said of that.
+    about: Table,
+    values: Table,
     /// Keys of the works it is taken from.
-    pub citations: Vec<String>,
-    /// What it says of itself, such as its title.
-    about: Map<String, Value>,
-    /// What it says of each value.
-    facts: Map<String, Value>,
-    /// Its texts, its own first.
-    layers: Vec<Layer>,
+    pub(in crate::scenario) citations: Vec<String>,
+    /// Its own text.
+    pub(in crate::scenario) origin: Origin,
 }
 
-/// What one text says.
-struct Part {
-    about: Map<String, Value>,
+/// One text of an entry.
+struct Layer {
+    about: Table,
     /// A table for each value: itself, and what is said of it.
-    values: Map<String, Value>,
+    values: Table,
+    origin: Origin,
 }
 
 impl Entry {
@@ -91,247 +77,253 @@ impl Entry {
     ///
     /// # Errors
     /// All that is wrong with any of them, each with file and line.
-    pub(in crate::scenario) fn of(subject: Subject, chain: Vec<Read>) -> Result<Self, Vec<Fault>> {
-        let (mut found, mut parts, mut layers) = (Vec::new(), Vec::new(), Vec::new());
-        for read in chain {
-            let mut wrong = Vec::new();
-            parts.push(Part::of(subject, read.values, read.base.as_deref(), &mut wrong));
-            found.extend(wrong.into_iter().map(|fault| read.layer.located(fault)));
-            layers.push(read.layer);
+    pub(in crate::scenario) fn of(subject: Subject, chain: Vec<ReadText>) -> Result<Self, Faults> {
+        let mut found = Collector::default();
+        let mut layers =
+            chain.into_iter().map(|text| Layer::of(subject, text, &mut found)).collect::<Vec<_>>().into_iter();
+        let mut whole = layers.next_back().unwrap_or_else(|| Layer::new(Origin::default()));
+        while let Some(layer) = layers.next_back() {
+            whole = layer.over(whole, &mut found);
         }
-        let mut parts = parts.into_iter().zip(&layers).rev();
-        let Some((mut whole, _)) = parts.next() else { return Err(found) };
-        for (part, layer) in parts {
-            let (own, lower) = (part.about.get("mechanism"), whole.about.get("mechanism"));
-            if let (Some(own), Some(lower)) = (own, lower.filter(|lower| own.is_some_and(|own| own != *lower))) {
-                let says = format!(" is not that of its base, which is {lower}");
-                found.push(layer.located(Fault::conflict("mechanism", own.clone()).says(says)));
-            }
-            whole = part.over(whole);
-        }
-        let entry = whole.entry(layers);
+        let citations = whole.about.get("citations").and_then(Node::as_list).into_iter().flatten();
+        let citations = citations.filter_map(Node::as_text).map(str::to_owned).collect();
+        let Layer { about, values, origin } = whole;
+        let entry = Self { subject, about, values, citations, origin };
         if !found.is_empty() {
-            found.extend(entry.wrong_values(subject));
-            return Err(found);
+            // What a scenario that names it would find, were nothing else wrong with it.
+            entry.check_values(&mut found);
         }
+        found.into_result()?;
         Ok(entry)
     }
 
-    /// Its values that no scenario could have: what a scenario that names it would find, were nothing else wrong with it.
-    fn wrong_values(&self, subject: Subject) -> Vec<Fault> {
-        let is_own = |keys: &&Map<String, Value>| match subject {
-            Subject::Device => keys["mechanism"]["const"] == self.mechanism,
-            Subject::Workload => keys.contains_key(self.telling()),
-        };
-        let Some(keys) = options_of(subject).find(is_own) else { return Vec::new() };
-        let definitions = &schema()["$defs"];
-        let schema = json!({"type": "object", "properties": keys, "additionalProperties": false, "$defs": definitions});
-        let found = check::faults(&mut Value::Object(self.values.clone()), &schema, &[]);
-        let located = found.into_iter().map(|mut fault| {
-            let below = fault.path.steps().to_vec();
-            self.locate(&mut fault, &below);
-            fault
-        });
-        located.collect()
+    /// The kind of device; empty for a workload.
+    #[must_use]
+    pub fn mechanism(&self) -> &str {
+        self.about.get("mechanism").and_then(Node::as_text).unwrap_or_default()
     }
 
-    /// Holds the units that it names to those of their keys, where they have one.
-    ///
-    /// # Errors
-    /// Each unit that is another, and what else is wrong with its values.
-    pub(in crate::scenario) fn check_units<'a>(
-        &self,
-        subject: Subject,
-        unit_of: impl Fn(&str) -> Option<&'a str>,
-    ) -> Result<(), Vec<Fault>> {
-        let wrong = |(key, unit): (&String, &String)| {
-            let own = unit_of(key).filter(|own| own != unit)?;
-            Some(self.wrong_unit(key, unit, own))
-        };
-        let mut found: Vec<Fault> = self.units.iter().filter_map(wrong).collect();
-        if found.is_empty() {
-            return Ok(());
+    /// The kind of device, with its place.
+    pub(in crate::scenario) fn mechanism_node(&self) -> Node {
+        let mut node = self.about.get("mechanism").cloned().unwrap_or_default();
+        node.origin.written = Written::In("");
+        node
+    }
+
+    /// Requests that a workload stands for; `None` for a device.
+    #[must_use]
+    pub fn requests(&self) -> Option<u64> {
+        match self.about.get("requests")?.content {
+            Content::Number(ref number) => number.as_u64(),
+            _ => None,
         }
-        found.extend(self.wrong_values(subject));
-        Err(found)
+    }
+
+    /// Returns true if it has a value for a key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
+    /// The values, each with its place.
+    pub(in crate::scenario) fn into_values(self) -> impl Iterator<Item = (String, Node)> {
+        self.values.into_iter().map(|(key, mut described)| {
+            let value = described.as_table_mut().and_then(|table| table.swap_remove("value")).unwrap_or_default();
+            (key, value)
+        })
     }
 
     /// The key of a workload's kind that its values have.
     pub(in crate::scenario) fn telling(&self) -> &'static str {
-        if self.values.contains_key("streams") {
+        if self.has("streams") {
             "streams"
         } else {
             "arrival"
         }
     }
 
+    /// The keys of its kind, with their schemas; `None` of an unknown kind.
+    fn properties(&self) -> Option<&'static Map<String, Value>> {
+        match self.subject {
+            Subject::Device => device_properties(self.mechanism()),
+            Subject::Workload => options_of(self.subject).find(|keys| keys.contains_key(self.telling())),
+        }
+    }
+
+    /// Finds values that no scenario could have.
+    fn check_values(&self, found: &mut Collector) {
+        let Some(properties) = self.properties() else { return };
+        let mut values = Node::new(Content::Table(self.clone().into_values().collect()), self.origin.clone());
+        let mut wrong = Collector::default();
+        Checker::new(schema(), &mut wrong).properties(&mut values, properties);
+        found.extend(wrong.map(|fault| values.locate(fault)).into_result().err().into_iter().flatten());
+    }
+
+    /// Compares the units that it names with those of their keys.
+    ///
+    /// # Errors
+    /// Each unit that is another, and what else is wrong with its values.
+    pub(in crate::scenario) fn check_units(&self) -> Result<(), Faults> {
+        let Some(properties) = self.properties() else { return Ok(()) };
+        let mut found = Collector::default();
+        for (key, described) in &self.values {
+            let Some(property) = properties.get(key) else { continue };
+            let by_name = (self.subject == Subject::Workload).then(|| unit_of(key)).flatten();
+            let own = property.get("x-unit").and_then(Value::as_str).or(by_name).unwrap_or_default();
+            let Some(unit) = described.get("unit") else { continue };
+            let Some(given) = unit.as_text().filter(|&given| given != own) else { continue };
+            let path = described.path_of(key).step("unit");
+            let fault = Fault::of(Kind::UnknownName, Path::default(), given).one_of(given, [own]);
+            found.push(Node::new(Content::Null, unit.origin.at(path)).locate(fault));
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.check_values(&mut found);
+        found.into_result()
+    }
+
     /// Everything it says, each value with what is said of it.
     #[must_use]
-    pub fn told(&self) -> Value {
-        let mut told = self.about.clone();
-        let described = |(key, value): (&String, &Value)| {
-            let mut table = Map::from_iter([("value".to_owned(), value.clone())]);
-            table.extend(self.facts.get(key).and_then(Value::as_object).cloned().unwrap_or_default());
-            (key.clone(), Value::Object(table))
-        };
-        told.insert(VALUES.into(), self.values.iter().map(described).collect());
-        told.insert("citations".into(), self.citations.clone().into());
-        told.into()
-    }
-
-    /// Puts a fault of what the entry gave, `below` the table that it was given to, into its file.
-    pub(in crate::scenario) fn locate(&self, fault: &mut Fault, below: &[String]) {
-        let Some((key, rest)) = below.split_first() else {
-            fault.file = Some(self.layers[0].source().to_owned());
-            return;
-        };
-        if let (Kind::UnknownKey, Some(Allowed::Names(known))) = (fault.kind, &mut fault.allowed) {
-            // What a device has beside its values, its file has elsewhere.
-            known.retain(|key| !["kind", "mechanism", "name"].contains(&key.as_str()));
-        }
-        let top = fault::Path::default();
-        let among = fault::Path::from(VALUES).step(key);
-        // Where a value has a source it stands a table deeper, and on top of a base it may stand by itself.
-        let places = [among.step("value"), among.clone(), top.step(key).step("value"), top.step(key)];
-        for depth in (0..=rest.len()).rev() {
-            for layer in &self.layers {
-                let at = |place: &fault::Path| rest[..depth].iter().fold(place.clone(), |place, step| place.step(step));
-                if let Some(place) = places.iter().find(|place| layer.has(&at(place))) {
-                    let bare = place.steps().first().is_some_and(|first| first != VALUES);
-                    let line = layer.located(Fault::at(Kind::Missing, at(place))).line;
-                    let start = if bare { top.step(key) } else { among };
-                    fault.path = rest.iter().fold(start, |path, step| path.step(step));
-                    fault.file = Some(layer.source().to_owned());
-                    fault.line = line;
-                    return;
-                }
-            }
-        }
-        fault.path = rest.iter().fold(among, |path, step| path.step(step));
-        fault.file = Some(self.layers[0].source().to_owned());
-    }
-
-    /// A value that is given in another unit than its key's.
-    fn wrong_unit(&self, key: &str, unit: &str, own: &str) -> Fault {
-        let mut fault = Fault::of(Kind::UnknownName, VALUES, unit).one_of(unit, [own]);
-        self.locate(&mut fault, &[key.to_owned()]);
-        fault.path = fault.path.step("unit");
-        fault
+    pub fn to_value(&self) -> Value {
+        let mut whole = table_to_map(&self.about);
+        whole.insert(VALUES.into(), table_to_map(&self.values).into());
+        whole.insert("citations".into(), self.citations.clone().into());
+        whole.into()
     }
 }
 
-impl Part {
-    /// What a text says, which may be based on another; adds what is wrong to `found`.
-    fn of(subject: Subject, values: Value, base: Option<&str>, found: &mut Vec<Fault>) -> Self {
-        let is_based = base.is_some();
-        let Value::Object(mut about) = values else { return Self { about: Map::new(), values: Map::new() } };
-        let mut values = Map::new();
-        if let Some(Value::Object(given)) = about.get_mut(VALUES) {
-            for (key, value) in std::mem::take(given) {
-                let place = fault::Path::from(VALUES).step(&key);
-                match described(value, is_based, &place, found) {
-                    Some(value) => _ = values.insert(key, value),
-                    None => found.push(Fault::missing(place.step("value"))),
-                }
-            }
-        }
-        let schema = if is_based { &subject.schemas()[1] } else { &subject.schemas()[0] };
-        let known = schema["properties"].as_object();
-        let is_own = |key: &String| known.is_some_and(|known| known.contains_key(key));
-        if is_based {
-            // A few keys on top of a base need no table.
-            let bare: Vec<String> = about.keys().filter(|key| !is_own(key)).cloned().collect();
-            for (key, value) in bare.into_iter().filter_map(|key| about.remove_entry(&key)) {
-                let place = fault::Path::default().step(&key);
-                if !subject.keys().contains(key.as_str()) {
-                    let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
-                    found.push(Fault::unknown_key(place, known.chain(subject.keys().iter().copied())));
-                } else if let Some(value) = described(value, is_based, &place, found) {
-                    values.insert(key, value);
-                }
-            }
-        }
-        let mut about = Value::Object(about);
-        found.extend(check::faults(&mut about, schema, &[]));
-        let Value::Object(mut about) = about else { return Self { about: Map::new(), values } };
-        about.remove(VALUES);
-        if let Some(base) = base {
-            about.entry("title").or_insert_with(|| format!("based on {base}").into());
-        }
-        Self { about, values }
+impl Layer {
+    fn new(origin: Origin) -> Self {
+        Self { about: Table::new(), values: Table::new(), origin }
     }
 
-    /// This one with what `lower` says besides.
-    fn over(self, lower: Self) -> Self {
-        let cited = |about: &Map<String, Value>| about.get("citations").and_then(Value::as_array).cloned();
-        let mut citations = cited(&self.about).unwrap_or_default();
-        let more = cited(&lower.about).unwrap_or_default();
-        citations.extend(more.into_iter().filter(|key| !citations.contains(key)).collect::<Vec<_>>());
+    /// A text, which may be based on another; adds what is wrong to `found`.
+    fn of(subject: Subject, text: ReadText, found: &mut Collector) -> Self {
+        let ReadText { mut root, base, .. } = text;
+        let is_based = base.is_some();
+        let mut wrong = Collector::default();
+        let mut layer = Self::new(root.origin.clone());
+        let schema = if is_based { &subject.schemas().based } else { &subject.schemas().whole };
+        let known = schema["properties"].as_object();
+        let mut stated = Vec::new();
+        if let Some(table) = root.as_table_mut() {
+            if let Some(Content::Table(values)) = table.get_mut(VALUES).map(|values| &mut values.content) {
+                stated.extend(std::mem::take(values).into_iter().map(|(key, value)| (VALUES, key, value)));
+            }
+            if is_based {
+                // A few keys on top of a base need no table.
+                let is_bare = |key: &&String| {
+                    subject.keys().contains(key.as_str()) && known.is_none_or(|known| !known.contains_key(*key))
+                };
+                let bare: Vec<String> = table.keys().filter(is_bare).cloned().collect();
+                let bare = bare.into_iter().filter_map(|key| table.shift_remove_entry(&key));
+                stated.extend(bare.map(|(key, value)| ("", key, value)));
+            }
+        }
+        for (table, key, mut value) in stated {
+            value.origin.written = Written::In(table);
+            if let Some(value) = described(value, is_based, &key, &mut wrong) {
+                layer.values.insert(key, value);
+            }
+        }
+        let mut about = Collector::default();
+        Checker::new(schema, &mut about).value(&mut root, schema);
+        let about = about.map(|mut fault| {
+            if is_based && fault.kind == Kind::UnknownKey && fault.location.path.steps().len() == 1 {
+                let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
+                fault = Fault::unknown_key(fault.location.path.clone(), known.chain(subject.keys().iter().copied()));
+            }
+            root.locate(fault)
+        });
+        found.extend(wrong.into_result().err().into_iter().flatten());
+        found.extend(about.into_result().err().into_iter().flatten());
+        if let Some(table) = root.as_table_mut() {
+            table.shift_remove(VALUES);
+            layer.about = std::mem::take(table);
+        }
+        if let Some(base) = base {
+            let title = || Node::text(format!("based on {base}"), Origin::default());
+            layer.about.entry("title".into()).or_insert_with(title);
+        }
+        layer
+    }
+
+    /// This text over `lower`.
+    fn over(self, lower: Self, found: &mut Collector) -> Self {
+        let kind = |about: &Table| about.get("mechanism").cloned();
+        if let (Some(own), Some(below)) = (kind(&self.about), kind(&lower.about)) {
+            if own.as_text() != below.as_text() {
+                let says = format!(" is not that of its base, which is {}", below.to_value());
+                let fault = Fault::conflict(Path::default(), own.to_value()).says(says);
+                found.push(Node::new(Content::Null, own.origin.at("mechanism".into())).locate(fault));
+            }
+        }
+        let cited =
+            |about: &Table| about.get("citations").and_then(Node::as_list).map(<[Node]>::to_vec).unwrap_or_default();
+        let mut citations = cited(&self.about);
+        for more in cited(&lower.about) {
+            if citations.iter().all(|known| known.as_text() != more.as_text()) {
+                citations.push(more);
+            }
+        }
         let mut about = lower.about;
         about.extend(self.about);
-        about.insert("citations".into(), citations.into());
+        about.insert("citations".into(), Node::new(Content::List(citations), Origin::default()));
         let mut values = lower.values;
-        for (key, own) in self.values {
-            let own = match (own, values.remove(&key)) {
-                (Value::Object(mut own), Some(Value::Object(mut below))) => {
-                    if let (Some(value), Some(replaced)) = (own.remove("value"), below.remove("value")) {
-                        own.insert("value".into(), overlay(value, replaced));
-                    }
-                    // The unit is that of the key; where a value is from, each says for itself.
-                    if let (None, Some(unit)) = (own.get("unit"), below.remove("unit")) {
-                        own.insert("unit".into(), unit);
-                    }
-                    Value::Object(own)
+        for (key, mut own) in self.values {
+            let below = values.get_mut(&key).and_then(Node::as_table_mut).map(std::mem::take);
+            if let (Some(table), Some(mut below)) = (own.as_table_mut(), below) {
+                if let (Some(value), Some(replaced)) = (table.get_mut("value"), below.swap_remove("value")) {
+                    *value = overlay(std::mem::take(value), replaced);
                 }
-                (own, _) => own,
-            };
+                // The unit is that of the key; where a value is from, each says for itself.
+                if let (None, Some(unit)) = (table.get("unit"), below.swap_remove("unit")) {
+                    table.insert("unit".into(), unit);
+                }
+            }
             values.insert(key, own);
         }
-        Self { about, values }
-    }
-
-    /// The entry that it is when all below has been taken in.
-    fn entry(self, layers: Vec<Layer>) -> Entry {
-        let text = |key: &str| self.about.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let citations = self.about.get("citations").and_then(Value::as_array).into_iter().flatten();
-        let mut entry = Entry {
-            mechanism: text("mechanism"),
-            requests: self.about.get("requests").and_then(Value::as_u64),
-            citations: citations.filter_map(Value::as_str).map(str::to_owned).collect(),
-            values: Map::new(),
-            units: BTreeMap::new(),
-            facts: Map::new(),
-            about: self.about,
-            layers,
-        };
-        for (key, value) in self.values {
-            let Value::Object(mut facts) = value else { continue };
-            if let Some(Value::String(unit)) = facts.get("unit") {
-                entry.units.insert(key.clone(), unit.clone());
-            }
-            entry.values.insert(key.clone(), facts.remove("value").unwrap_or_default());
-            entry.facts.insert(key, facts.into());
-        }
-        entry
+        Self { about, values, origin: self.origin }
     }
 }
 
-/// A value as a table with what is said of it; `None` where there should be one and is none. Adds what is wrong to `found`.
-fn described(value: Value, is_based: bool, place: &fault::Path, found: &mut Vec<Fault>) -> Option<Value> {
-    let Value::Object(table) = value else { return Some(json!({ "value": value })) };
+/// The value for a key as a table with what is said of it; `None` where it should be one of these tables and is not. Adds what is
+/// wrong to `found`.
+fn described(node: Node, is_based: bool, key: &str, found: &mut Collector) -> Option<Node> {
+    let Content::Table(table) = &node.content else { return Some(bare(node)) };
     // A table that is of a kind of its own is itself a value, such as a distribution.
-    let kind = table.get("kind").and_then(Value::as_str);
+    let kind = table.get("kind").and_then(Node::as_text);
     let is_bare =
         kind.is_some_and(|kind| !KINDS.contains(&kind)) && !FACTS.iter().any(|fact| table.contains_key(*fact));
     if table.contains_key("value") && !is_bare {
-        let mut table = Value::Object(table);
-        found.extend(check::faults(&mut table, &DESCRIBED, &[]).into_iter().map(|fault| fault.within(place)));
-        return Some(table);
+        let mut described = node;
+        let mut wrong = Collector::default();
+        if !Checker::new(&DESCRIBED, &mut wrong).value(&mut described, &DESCRIBED) {
+            let at = Node { origin: described.origin.at(described.path_of(key)), ..described.clone() };
+            found.extend(wrong.map(|fault| at.locate(fault)).into_result().err().into_iter().flatten());
+        }
+        let written = described.origin.written.clone();
+        if let Some(value) = described.get_mut("value") {
+            value.origin.written = written;
+        }
+        return Some(described);
     }
-    (is_bare || is_based).then(|| json!({ "value": table }))
+    if is_bare || is_based {
+        return Some(bare(node));
+    }
+    let at = Node::new(Content::Null, node.origin.at(node.path_of(key)));
+    found.push(at.locate(Fault::missing("value")));
+    None
 }
 
-/// A value with what is said of it.
+/// A value of which nothing is said.
+fn bare(value: Node) -> Node {
+    let origin = value.origin.clone();
+    Node::new(Content::Table(Table::from_iter([("value".to_owned(), value)])), origin)
+}
+
+/// The schema of a value with what is said of it.
 static DESCRIBED: LazyLock<Value> = LazyLock::new(|| {
     let mut keys = facts();
     let other = json!({"type": "object", "properties": facts(), "additionalProperties": false, "required": ["value"]});
@@ -339,7 +331,7 @@ static DESCRIBED: LazyLock<Value> = LazyLock::new(|| {
     json!({"type": "object", "properties": keys, "additionalProperties": false})
 });
 
-/// What may be said of a value.
+/// The keys of a value with what is said of it.
 fn facts() -> Map<String, Value> {
     let mut keys = texts(&["unit", "source", "where", "note"]);
     keys.insert("value".into(), json!({}));
@@ -352,11 +344,18 @@ fn texts(keys: &[&str]) -> Map<String, Value> {
     keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect()
 }
 
+/// The schemas of entries.
+struct Schemas {
+    /// Of one by itself.
+    whole: Value,
+    /// Of one that is based on another.
+    based: Value,
+}
+
 impl Subject {
-    /// What an entry may say: of one by itself, and of one that is based on another.
-    fn schemas(self) -> &'static [Value; 2] {
-        static DEVICE: LazyLock<[Value; 2]> = LazyLock::new(|| schemas(Subject::Device));
-        static WORKLOAD: LazyLock<[Value; 2]> = LazyLock::new(|| schemas(Subject::Workload));
+    fn schemas(self) -> &'static Schemas {
+        static DEVICE: LazyLock<Schemas> = LazyLock::new(|| schemas(Subject::Device));
+        static WORKLOAD: LazyLock<Schemas> = LazyLock::new(|| schemas(Subject::Workload));
         match self {
             Self::Device => &DEVICE,
             Self::Workload => &WORKLOAD,
@@ -374,18 +373,36 @@ impl Subject {
     }
 }
 
-/// The keys of each kind of a subject; a custom mechanism has no entry.
+/// The kinds of a subject in the schema.
+fn all_options(subject: Subject) -> impl Iterator<Item = &'static Value> {
+    let definition = match subject {
+        Subject::Device => "DeviceSpec",
+        Subject::Workload => "WorkloadSpec",
+    };
+    schema()["$defs"][definition]["oneOf"].as_array().into_iter().flatten()
+}
+
+/// The keys of each kind of a subject. A custom mechanism has no entry.
 fn options_of(subject: Subject) -> impl Iterator<Item = &'static Map<String, Value>> {
-    let options = schema().pointer(&format!("/$defs/{}/oneOf", subject.definition())).and_then(Value::as_array);
-    let options = options.into_iter().flatten().filter(|option| option["properties"]["mechanism"]["const"] != "custom");
+    let options = all_options(subject).filter(|option| option["properties"]["mechanism"]["const"] != "custom");
     options.filter_map(|option| option["properties"].as_object())
+}
+
+/// The schema of a kind of device; `None` of an unknown one.
+pub(in crate::scenario) fn device_option(mechanism: &str) -> Option<&'static Value> {
+    all_options(Subject::Device).find(|option| option["properties"]["mechanism"]["const"] == mechanism)
+}
+
+/// The keys of a kind of device, with their schemas; `None` of an unknown one.
+pub(in crate::scenario) fn device_properties(mechanism: &str) -> Option<&'static Map<String, Value>> {
+    device_option(mechanism)?["properties"].as_object()
 }
 
 fn keys_of(subject: Subject) -> BTreeSet<&'static str> {
     options_of(subject).flat_map(Map::keys).map(String::as_str).collect()
 }
 
-fn schemas(subject: Subject) -> [Value; 2] {
+fn schemas(subject: Subject) -> Schemas {
     let word = subject.word();
     let mut keys = texts(&[BASE, "title", "description"]);
     keys.insert("citations".into(), json!({"type": "array", "items": {"type": "string"}}));
@@ -413,5 +430,5 @@ fn schemas(subject: Subject) -> [Value; 2] {
     let whole = json!({"type": "object", "properties": keys, "additionalProperties": false, "required": required});
     let mut based = whole.clone();
     based["required"] = json!([]);
-    [whole, based]
+    Schemas { whole, based }
 }

@@ -47,10 +47,10 @@ const WORDS: &[(&str, &str)] = &[
     ("year", "year"),
 ];
 
-/// `text`, a number with an optional unit, in `unit`. Commas and underscores may part thousands.
+/// Parses a number with an optional unit, and converts it to `unit`. Commas and underscores may separate thousands.
 ///
 /// # Errors
-/// Text that is no such thing, or a unit of another dimension: says in words what is allowed.
+/// Other text, or a unit of another dimension: the message says what is allowed.
 pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
         Some((number, "")) => Ok(number),
@@ -59,7 +59,7 @@ pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     }
 }
 
-/// The same for a text that has to have a unit.
+/// Parses a number with a unit, which is required, and converts it to `unit`.
 ///
 /// # Errors
 /// As for [`parse`], and a number alone.
@@ -91,7 +91,7 @@ pub fn split(text: &str) -> Option<(f64, &str)> {
     Some((number.replace(['_', ','], "").parse().ok()?, text[end..].trim()))
 }
 
-/// Whether the commas of a number stand before groups of three digits, and so are none of decimals.
+/// Returns true if the commas of a number separate groups of three digits, and so are no decimal commas.
 fn has_thousands(number: &str) -> bool {
     let whole = number.trim_start_matches(['+', '-']);
     let whole = whole.find(['.', 'e', 'E']).map_or(whole, |end| &whole[..end]);

@@ -1,28 +1,36 @@
-//! From what a user wrote to a complete scenario: settings applied, names looked up, everything checked.
+//! From what a user wrote to a complete scenario and its system: names looked up, everything checked once and built once.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use schemars::SchemaGenerator;
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::based::Document;
-use super::catalog::{is_file, Catalog};
-use super::check::{self, unit_of};
-use super::draft::{overlay, Draft, Notation};
-use super::entry::Subject;
-use super::named_device::{name_alone, of_entry, Filed, Filled};
-use super::tree::{self, COMPONENTS};
-use crate::fault::{self, Fault, Faults};
-use crate::plugin::PluginLoader;
+use super::catalog::Catalog;
+use super::check::{CheckedKeys, Checker};
+use super::draft::Draft;
+use super::expand::{is_child, Expansion, COMPONENTS};
+use super::node::{deserializer, table_to_map, Content, Node};
+use super::notation::Notation;
+use crate::engine::System;
+use crate::fault::{self, Collector, Fault, Faults};
+use crate::hierarchy::{ChildKeys, ComponentKind};
 use crate::scenario::assemble::{self, SYSTEM};
 use crate::scenario::report::power_cuts;
-use crate::scenario::specs::scenario::{DeviceSpec, RunSpec, Scenario};
-use crate::scenario::specs::system::SystemSpec;
+use crate::scenario::resolved::Resolved;
+use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec, RunSpec, Scenario};
+use crate::scenario::specs::system::{component_schema_of, known_kind, MemberSpec, SystemSpec, DRIVE, MEMBERS};
 use crate::traces::is_in_memory;
 use crate::workloads::WorkloadSpec;
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
+
+/// The definition of components, which are checked one by one.
+const COMPONENT: &str = "SystemSpec";
 
 /// The schema of a resolved scenario: every key a document may have, with type, range, default and unit.
 ///
@@ -34,16 +42,12 @@ pub fn schema() -> &'static Value {
     &SCHEMA
 }
 
-/// A scenario with every key, and what its values are from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
-    /// The scenario.
-    pub scenario: Scenario,
-    /// Works that the entries of its devices and its workload in the catalogue are taken from, each once.
-    pub citations: Vec<String>,
+/// The schemas of the kinds of components.
+fn options() -> &'static [Value] {
+    schema()["$defs"][COMPONENT]["oneOf"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Reads, completes and checks a scenario.
+/// Reads, completes and checks a scenario, and builds its system.
 ///
 /// `settings` (`path=value`) override the text; names of devices are looked up in `catalog`, and files relative to
 /// `base`.
@@ -57,36 +61,25 @@ pub fn resolve(
     settings: &[String],
     catalog: &Catalog,
     base: &Path,
-) -> Result<Scenario, Faults> {
-    Ok(Draft::read(text, notation, source, base)?.set(settings).resolve(catalog, base)?.scenario)
-}
-
-impl Resolved {
-    /// Reads the text of a resolved scenario, and loads its plugins again.
-    ///
-    /// # Errors
-    /// The text is not a scenario, or a plugin is not found or has changed.
-    pub fn reread(text: &str, citations: Vec<String>, loader: Option<&dyn PluginLoader>) -> Result<Self, Faults> {
-        let mut scenario: Scenario = serde_json::from_str(text)?;
-        Faults::none_of(scenario.system.load_plugins(loader, Path::new("")))?;
-        Ok(Self { scenario, citations })
-    }
-
-    /// Returns true if it has plugins.
-    #[must_use]
-    pub fn has_plugins(&self) -> bool {
-        self.scenario.system.has_plugins()
-    }
+) -> Result<Resolved, Faults> {
+    Draft::read(text, notation, source, base)?.set(settings).resolve(catalog, base)
 }
 
 impl Draft {
-    /// Completes and checks the scenario: names are looked up in `catalog`, files relative to `base`.
+    /// Completes and checks the scenario, and builds its system: names are looked up in `catalog`, files relative to `base`.
     ///
     /// # Errors
     /// All that is wrong, each with its place, value and what is allowed.
     pub fn resolve(self, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
-        let Self { mut document, source, read, set, found } = self;
-        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref(), &set))
+        let (mut root, mut found) = self.into_parts();
+        let mut expansion = Expansion::new(catalog, base, &mut found);
+        expansion.system(&mut root);
+        expansion.workload(&mut root);
+        let citations = expansion.citations;
+        let more = ExtraKinds::new(catalog.kinds());
+        let resolved = Reader { base, catalog, more: &more, parts: Vec::new(), found: &mut found }.scenario(&mut root);
+        found.map(|fault| root.locate(fault)).into_result()?;
+        resolved.map(|resolved| resolved.citing(citations)).ok_or_else(|| unreported().into())
     }
 
     /// Completes and checks the device that is the system; what else the draft says is not looked at.
@@ -94,112 +87,296 @@ impl Draft {
     /// # Errors
     /// As for [`Draft::resolve`]; a system that is no drive.
     pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
-        let Self { mut document, source, read, set, found } = self;
-        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref(), &set))
+        let (mut root, mut found) = self.into_parts();
+        Expansion::new(catalog, base, &mut found).system(&mut root);
+        let more = ExtraKinds::new(catalog.kinds());
+        let mut reader = Reader { base, catalog, more: &more, parts: Vec::new(), found: &mut found };
+        let device = reader.device(&mut root);
+        found.map(|fault| root.locate(fault)).into_result()?;
+        device.ok_or_else(|| unreported().into())
     }
 }
 
-/// Says of faults where they stand: under which setting, in which line of `read`, or that `source` uses the file that has them.
-/// The last setting of a path or of one above it counts.
-fn sourced(faults: Faults, source: &str, read: Option<&Document>, set: &[(String, String)]) -> Faults {
-    let setting_of = |path: &str| {
-        let is_at = |own: &str| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        set.iter().rev().find(|(own, _)| is_at(own)).map(|(_, setting)| setting.clone())
-    };
-    let placed = faults.into_iter().map(|mut fault| {
-        if fault.setting.is_some() {
-            return fault;
-        }
-        if fault.file.is_some() {
-            fault.used_by.get_or_insert_with(|| source.to_owned());
-            return fault;
-        }
-        fault.setting = setting_of(&fault.path.to_string());
-        match read {
-            _ if fault.setting.is_some() => fault,
-            Some(read) => read.located(fault),
-            None => fault.in_file(source),
-        }
-    });
-    placed.collect()
+/// The fault of a value that is wrong without a fault, which is a defect of the simulator.
+fn unreported() -> Fault {
+    Fault::new(fault::Kind::Unsupported)
+        .says("a value that is wrong was not reported: this is a defect of the simulator")
 }
 
-/// Completes a document in which `found` is wrong already.
-fn completed(document: &mut Value, mut found: Vec<Fault>, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
-    let schema = schema();
-    name_alone(document.as_object_mut(), "workload");
-    fill_kinds(document);
-    let mut broken: Vec<fault::Path> = Vec::new();
-    let workload = fill_workload(document, catalog, base, schema).unwrap_or_else(|faults| {
-        found.extend(faults.into_iter().map(|fault| of_entry(fault, &"workload".into())));
-        broken.push("workload".into());
-        Filled::default()
-    });
-    let mut expanded = tree::expand(document, catalog, base, schema);
-    expanded.filed.extend(workload.filed);
-    broken.append(&mut expanded.broken);
-    found.append(&mut expanded.found);
-    found.extend(check::faults(document, schema, &broken));
-    if !found.is_empty() {
-        found.extend(beside(document, &found, &broken));
+/// Schemas of kinds of components that a catalogue adds to the simulator's.
+struct ExtraKinds {
+    kinds: &'static [ComponentKind],
+    /// The schema of each, with the definitions that it refers to.
+    schemas: BTreeMap<&'static str, Value>,
+}
+
+impl ExtraKinds {
+    fn new(kinds: &'static [ComponentKind]) -> Self {
+        let schema = |kind: &ComponentKind| {
+            let mut generator = SchemaGenerator::default();
+            let mut schema = component_schema_of(kind, &mut generator);
+            schema["$defs"] = Value::Object(generator.take_definitions(true));
+            (kind.name, schema)
+        };
+        Self { kinds, schemas: kinds.iter().map(schema).collect() }
     }
-    expanded.none_of(found)?;
-    let mut scenario: Scenario = serde_json::from_value(document.take())?;
-    expanded.none_of(scenario.system.load_plugins(catalog.loader(), base))?;
-    expanded.none_of(complete(&mut scenario, base))?;
-    let mut citations: Vec<String> = Vec::new();
-    for citation in expanded.citations.into_iter().chain(workload.citations) {
-        if !citations.contains(&citation) {
-            citations.push(citation);
+}
+
+/// A part of a scenario that is right by itself, where what is around it is not.
+enum Part {
+    System(fault::Path, SystemSpec),
+    Device(fault::Path, DeviceSpec),
+}
+
+/// Checks the parts of a written-out document, reads those that are right, and builds their systems.
+struct Reader<'a> {
+    base: &'a Path,
+    catalog: &'a Catalog,
+    more: &'a ExtraKinds,
+    parts: Vec<Part>,
+    found: &'a mut Collector,
+}
+
+impl<'a> Reader<'a> {
+    /// The scenario of a document, with its system; `None` if something is wrong.
+    fn scenario(&mut self, root: &mut Node) -> Option<Resolved> {
+        let CheckedKeys { is_right, wrong } = self.check_top(root, schema());
+        let right = |key: &str| root.get(key).filter(|_| !wrong.iter().any(|wrong| wrong == key));
+        let seed = right("seed").and_then(|seed| u64::deserialize(seed).ok()).unwrap_or(1);
+        let mut workload: Option<WorkloadSpec> = right("workload").and_then(|node| self.read(node));
+        let run = match root.get("run") {
+            None => Some(RunSpec::default()),
+            Some(_) => right("run").and_then(|node| self.read::<RunSpec>(node)),
+        };
+        let accepts = right("accept_missing").is_some_and(|node| matches!(node.content, Content::Bool(true)));
+        let missing: Vec<String> = right("missing").and_then(|node| self.read(node)).unwrap_or_default();
+        let title = right("title").and_then(|node| self.read(node)).flatten();
+        let is_right = is_right && self.found.is_empty();
+        let system = self.system(root, is_right);
+        let assembly = self.build(system.as_ref(), seed);
+        if let Some(workload) = &workload {
+            self.found.extend(workload.faults().into_iter().map(|fault| fault.within("workload")));
+        }
+        if let Some(WorkloadSpec::Trace(trace)) = &mut workload {
+            if !is_in_memory(&trace.path) {
+                trace.path = anchored(&trace.path, self.base);
+            }
+        }
+        let run = run.map(|mut run| {
+            if let Some(workload) = &workload {
+                set_end(&mut run, workload);
+                self.found.extend(power_cuts::check(&run));
+            }
+            self.found.extend(check_warmup(&run));
+            run
+        });
+        if let (Some(system), Some(run)) = (&system, &run) {
+            self.found.extend(power_cuts::check_copies(system, &SYSTEM.into(), run));
+        }
+        self.found.extend(check_missing(&missing).filter(|_| !accepts));
+        let scenario =
+            Scenario { title, seed, workload: workload?, system: system?, run: run?, missing, accept_missing: accepts };
+        Some(Resolved::built(scenario, assembly?))
+    }
+
+    /// The device that is the system of a document; `None` if something is wrong.
+    fn device(&mut self, root: &mut Node) -> Option<DeviceSpec> {
+        if root.get(SYSTEM).is_none() {
+            let about = schema()["properties"][SYSTEM]["description"].as_str().unwrap_or_default();
+            self.found.push(Fault::missing(SYSTEM).says(format!(": {about}")));
+        }
+        let is_right = self.found.is_empty();
+        let system = self.system(root, is_right);
+        self.build(system.as_ref(), 0)?;
+        let system = system?;
+        let kind = system.kind();
+        let device = system.into_drive().map(|drive| drive.device);
+        if device.is_none() {
+            let says = ": only one drive can be looked at here; make one of its drives the system";
+            self.found.push(Fault::conflict("system.kind", kind).says(says));
+        }
+        device
+    }
+
+    /// Checks the keys of a document, without its components.
+    fn check_top(&mut self, root: &mut Node, schema: &'static Value) -> CheckedKeys {
+        // The definitions of components have been put where they are used.
+        let components = root.as_table_mut().and_then(|top| top.shift_remove_entry(COMPONENTS));
+        let checked = Checker::new(schema, self.found).except(COMPONENT).keys(root, schema);
+        if let (Some(top), Some((key, definitions))) = (root.as_table_mut(), components) {
+            top.insert(key, definitions);
+        }
+        checked
+    }
+
+    /// The system of a document. Custom policies are loaded if everything else `is_right`: that runs code of the user.
+    fn system(&mut self, root: &mut Node, is_right: bool) -> Option<SystemSpec> {
+        let before = self.found.len();
+        let mut system = root.get_mut(SYSTEM).and_then(|node| self.component(node, &SYSTEM.into()));
+        if let Some(system) = system.as_mut().filter(|_| is_right && self.found.len() == before) {
+            self.found.extend(system.load_plugins(self.catalog.loader(), self.base));
+        }
+        system
+    }
+
+    /// Builds the system, or the parts of it that are right; what does not fit together is reported.
+    fn build(&mut self, system: Option<&SystemSpec>, seed: u64) -> Option<assemble::Assembly> {
+        for part in std::mem::take(&mut self.parts) {
+            match part {
+                Part::System(path, spec) => self.found.extend(built(&spec, &path, seed).found),
+                Part::Device(path, spec) => {
+                    self.found.extend(assemble::device(&spec).err().map(|fault| fault.within(&path)));
+                }
+            }
+        }
+        let built = built(system?, &SYSTEM.into(), seed);
+        self.found.extend(built.found);
+        built.assembly
+    }
+
+    /// The component at a path, with those below it; `None` if something is wrong with any of them.
+    fn component(&mut self, node: &mut Node, path: &fault::Path) -> Option<SystemSpec> {
+        if node.is_rejected {
+            return None;
+        }
+        let kind = self.kind(node, path);
+        let checked = kind.map(|kind| {
+            let (schema, option) = self.schema_of(kind);
+            Checker::new(schema, self.found).at(path.clone()).except(COMPONENT).keys(node, option)
+        });
+        let table = node.as_table_mut()?;
+        let mut children = BTreeMap::new();
+        let more = self.more.kinds;
+        for (key, child) in table.iter_mut().filter(|(key, _)| is_child(key, more)) {
+            let child = self.component(child, &path.step(key));
+            children.insert(key.clone(), child.map(|system| MemberSpec { count: 1, system }));
+        }
+        let mut members = Vec::new();
+        for (entry, member) in table.get_mut(MEMBERS).and_then(Node::as_list_mut).into_iter().flatten().enumerate() {
+            let path = path.step(MEMBERS).step(entry).step("system");
+            let system = member.get_mut("system").and_then(|system| self.component(system, &path));
+            let count = member.get("count").map_or(Some(1), |count| u32::deserialize(count).ok());
+            members.push(system.map(|system| MemberSpec { count: count.unwrap_or(1), system }));
+        }
+        let table = node.as_table()?;
+        let is_right = checked.as_ref().is_some_and(|checked| checked.is_right);
+        let all = children.values().chain(&members).all(Option::is_some);
+        if let (Some(kind), true, true) = (kind, is_right, all) {
+            return self.typed(table, kind, children, members);
+        }
+        self.keep_parts(path, children, members);
+        if kind == Some(DRIVE) {
+            let is_wrong = checked.is_some_and(|checked| checked.wrong.iter().any(|key| key == "device"));
+            let device = table.get("device").filter(|device| !is_wrong && !device.is_rejected);
+            let device: Option<DeviceSpec> = device.and_then(|device| self.read(device));
+            if let Some(device) = device.filter(|device| device.custom().is_none()) {
+                self.parts.push(Part::Device(path.step("device"), device));
+            }
+        }
+        None
+    }
+
+    /// The name of a component's kind.
+    fn kind(&mut self, node: &Node, path: &fault::Path) -> Option<&'static str> {
+        let names = || -> Vec<&'static str> {
+            let listed = options().iter().filter_map(|option| option["properties"]["kind"]["const"].as_str());
+            listed.chain(self.more.kinds.iter().map(|kind| kind.name)).collect()
+        };
+        let at_kind = path.step("kind");
+        let fault = match (node.as_table(), node.get("kind")) {
+            (None, _) => {
+                let expected = format!("a table with kind = one of {}", names().join(", "));
+                Fault::wrong_type(path.clone(), node.to_value(), expected)
+            }
+            (_, None) => Fault::missing(at_kind).one_of("", names()),
+            (_, Some(kind)) => match kind.as_text() {
+                None => Fault::wrong_type(at_kind, kind.to_value(), "a string"),
+                Some(given) => match names().into_iter().find(|name| *name == given) {
+                    Some(name) => return Some(name),
+                    None => Fault::unknown_name(at_kind, given, names()),
+                },
+            },
+        };
+        self.found.push(fault);
+        None
+    }
+
+    /// The schema that defines a kind of component, and the kind's own part of it.
+    fn schema_of(&self, kind: &str) -> (&'a Value, &'a Value) {
+        if let Some(own) = self.more.schemas.get(kind) {
+            return (own, own);
+        }
+        let option = options().iter().find(|option| option["properties"]["kind"]["const"] == kind);
+        (schema(), option.unwrap_or(&Value::Null))
+    }
+
+    /// A component that is right, over children that are.
+    fn typed(
+        &mut self,
+        table: &super::node::Table,
+        kind: &str,
+        mut children: BTreeMap<String, Option<MemberSpec>>,
+        members: Vec<Option<MemberSpec>>,
+    ) -> Option<SystemSpec> {
+        let name = table.get("name").and_then(Node::as_text).map(str::to_owned);
+        if kind == DRIVE {
+            let drive = DriveSpec::deserialize(deserializer(table, |key| key == "kind" || key == "name"));
+            return self.kept(drive).map(|drive| SystemSpec::of_drive(name, drive));
+        }
+        let kind = known_kind(kind, self.more.kinds)?;
+        let mut keys: Map<String, Value> = table_to_map(table);
+        let children = match kind.children {
+            ChildKeys::Keyed(known) => {
+                let child = |key: &str| {
+                    keys.shift_remove(key);
+                    children.remove(key).flatten()
+                };
+                known.iter().map(|key| key.name).map(child).collect::<Option<Vec<_>>>()?
+            }
+            ChildKeys::Members => members.into_iter().collect::<Option<Vec<_>>>()?,
+        };
+        ["kind", "name", MEMBERS].iter().for_each(|key| drop(keys.shift_remove(*key)));
+        let spec = self.kept(kind.parameters.read(keys))?;
+        Some(SystemSpec::of_composite(name, kind, spec, children))
+    }
+
+    /// Keeps the children that are right of a component that is not.
+    fn keep_parts(
+        &mut self,
+        path: &fault::Path,
+        children: BTreeMap<String, Option<MemberSpec>>,
+        members: Vec<Option<MemberSpec>>,
+    ) {
+        for (key, child) in children {
+            self.parts.extend(child.map(|child| Part::System(path.step(key), child.system)));
+        }
+        for (entry, member) in members.into_iter().enumerate() {
+            let path = path.step(MEMBERS).step(entry).step("system");
+            self.parts.extend(member.map(|member| Part::System(path, member.system)));
         }
     }
-    Ok(Resolved { scenario, citations })
+
+    /// A value that has been checked, as the type that its schema comes from.
+    fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
+        let read = T::deserialize(node);
+        self.kept(read)
+    }
+
+    fn kept<T>(&mut self, read: Result<T, serde_json::Error>) -> Option<T> {
+        read.map_err(|error| self.found.push(error.into())).ok()
+    }
 }
 
-/// Completes the device of a document whose system it is.
-fn device_of(
-    document: &mut Value,
-    mut found: Vec<Fault>,
-    catalog: &Catalog,
-    base: &Path,
-) -> Result<DeviceSpec, Faults> {
-    if let Some(keys) = document.as_object_mut() {
-        keys.retain(|key, _| key == SYSTEM || key == COMPONENTS);
-    }
-    let mut expanded = tree::expand(document, catalog, base, schema());
-    found.append(&mut expanded.found);
-    found.extend(check::faults(document, system_schema(), &expanded.broken));
-    if !found.is_empty() {
-        found.extend(beside(document, &found, &expanded.broken));
-    }
-    expanded.none_of(found)?;
-    let mut system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
-    expanded.none_of(system.load_plugins(catalog.loader(), base))?;
-    expanded.none_of(assemble::faults(&system, &SYSTEM.into(), 0))?;
-    let kind = system.kind();
-    system.into_drive().map(|drive| drive.device).ok_or_else(|| {
-        Fault::conflict("system.kind", kind)
-            .says(": only one drive can be looked at here; make one of its drives the system")
-            .into()
-    })
-}
-
-/// The schema of a document that has nothing but a system.
-fn system_schema() -> &'static Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-        let mut schema = schema().clone();
-        schema["required"] = serde_json::json!([SYSTEM]);
-        schema
-    });
-    &SCHEMA
+/// The component at a path of a document, built.
+fn built(spec: &SystemSpec, path: &fault::Path, seed: u64) -> assemble::Built {
+    assemble::build(System::default(), spec, path, seed, &mut |_, id, _| id)
 }
 
 /// Keys of the system that a document describes: those of its kind.
-pub(in crate::scenario) fn keys_of_system<'a>(document: &Value, schema: &'a Value) -> Vec<&'a str> {
-    let kind = document.pointer("/system/kind").and_then(Value::as_str).unwrap_or("drive");
-    let options = schema.pointer("/$defs/SystemSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
-    let mut of_kind = options.filter(|option| option["properties"]["kind"]["const"] == kind);
-    of_kind.next().map(keys_of).unwrap_or_default()
+pub(super) fn keys_of_system(document: &Node) -> Vec<&'static str> {
+    let kind = document.get(SYSTEM).and_then(|system| system.text_at("kind")).unwrap_or(DRIVE);
+    let option = options().iter().find(|option| option["properties"]["kind"]["const"] == kind);
+    option.map(keys_of).unwrap_or_default()
 }
 
 /// The keys of a table.
@@ -211,57 +388,6 @@ pub(in crate::scenario) fn keys_of(schema: &Value) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// Puts in the kinds that go without saying.
-fn fill_kinds(document: &mut Value) {
-    if let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) {
-        if !workload.contains_key("kind") {
-            let telling =
-                [("path", "trace"), ("streams", "mix")].into_iter().find(|(key, _)| workload.contains_key(*key));
-            workload.insert("kind".into(), telling.map_or("synthetic", |(_, kind)| kind).into());
-        }
-    }
-}
-
-/// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for; says what
-/// the entry gave.
-fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<Filled, Vec<Fault>> {
-    let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else {
-        return Ok(Filled::default());
-    };
-    let name = match workload.get("name") {
-        Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic" || kind == "mix") => {
-            name.clone()
-        }
-        _ => return Ok(Filled::default()),
-    };
-    let entry = catalog.entry(Subject::Workload, &name, base)?;
-    // What is in the entry says of which kind it is.
-    let telling = entry.telling();
-    workload.insert("kind".into(), if telling == "streams" { "mix" } else { "synthetic" }.into());
-    let known = schema.pointer("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
-    let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get(telling).is_some());
-    let is_known = |key: &str| known.is_some_and(|keys| keys.get(key).is_some());
-    entry.check_units(Subject::Workload, |key| is_known(key).then(|| unit_of(key).unwrap_or_default()))?;
-    let filed = is_file(&name).then(|| Filed::new("workload".into(), &entry, workload));
-    for (key, value) in entry.values {
-        let value = match workload.remove(&key) {
-            Some(given) => overlay(given, value),
-            None => value,
-        };
-        workload.insert(key, value);
-    }
-    if filed.is_some() {
-        workload.insert("name".into(), anchored(&name, base).into());
-    }
-    let run = document.as_object_mut().map(|top| top.entry("run").or_insert_with(|| Map::new().into()));
-    if let (Some(Value::Object(run)), Some(requests)) = (run, entry.requests) {
-        if ["requests", "time_s"].iter().all(|end| run.get(*end).is_none_or(Value::is_null)) {
-            run.insert("requests".into(), requests.into());
-        }
-    }
-    Ok(Filled { filed, citations: entry.citations })
-}
-
 /// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again
 /// in another place.
 pub(in crate::scenario) fn anchored(path: &str, base: &Path) -> String {
@@ -269,67 +395,15 @@ pub(in crate::scenario) fn anchored(path: &str, base: &Path) -> String {
     std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
 }
 
-/// Makes explicit what depends on other keys, and says what takes more than one key to see.
-fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
-    let mut found = assemble::faults(&scenario.system, &SYSTEM.into(), scenario.seed);
-    found.extend(of_workload(&scenario.workload));
-    if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
-        if !is_in_memory(&trace.path) {
-            trace.path = anchored(&trace.path, base);
-        }
-    }
-    end(&mut scenario.run, &scenario.workload);
-    found.extend(of_run(&scenario.run));
-    found.extend(power_cuts::faults(&scenario.run));
-    found.extend(power_cuts::of_moves(&scenario.system, &SYSTEM.into(), &scenario.run));
-    found.extend(of_missing(&scenario.missing).filter(|_| !scenario.accept_missing));
-    found
-}
-
-/// The same of the parts of a document that are right by themselves, where others are `wrong` or `broken`.
-fn beside(document: &Value, wrong: &[Fault], broken: &[fault::Path]) -> Vec<Fault> {
-    let of_document = wrong.iter().filter(|fault| fault.file.is_none()).map(|fault| &fault.path);
-    let wrong: Vec<&fault::Path> = of_document.chain(broken).collect();
-    let is_right = |path: &fault::Path| wrong.iter().all(|at| at.below(path).is_none());
-    let part = |key: &str| document.get(key).filter(|_| is_right(&key.into())).cloned();
-    // Where it stands in something that is not known, nobody has looked at it yet.
-    let right = |path: &fault::Path, part: &Value, kind: &str| {
-        let mut part = Some(part).filter(|_| is_right(path))?.clone();
-        check::is_right(&mut part, kind, schema()).then_some(part)
-    };
-    let seed = document.get("seed").and_then(Value::as_u64).unwrap_or(1);
-    let mut found = Vec::new();
-    if let Some(system) = document.get(SYSTEM) {
-        found.extend(assemble::faults_beside(system, &SYSTEM.into(), seed, &right));
-    }
-    let workload = part("workload").and_then(|part| serde_json::from_value::<WorkloadSpec>(part).ok());
-    found.extend(workload.iter().flat_map(of_workload));
-    if let Some(mut run) = part("run").and_then(|part| serde_json::from_value::<RunSpec>(part).ok()) {
-        if let Some(workload) = &workload {
-            end(&mut run, workload);
-            found.extend(power_cuts::faults(&run));
-        }
-        found.extend(of_run(&run));
-    }
-    let missing = part("missing").filter(|_| part("accept_missing").is_none_or(|accepted| accepted == false));
-    let missing = missing.and_then(|part| serde_json::from_value::<Vec<String>>(part).ok());
-    found.extend(missing.iter().filter_map(|missing| of_missing(missing)));
-    found
-}
-
-fn of_workload(workload: &WorkloadSpec) -> Vec<Fault> {
-    workload.faults().into_iter().map(|fault| fault.within("workload")).collect()
-}
-
-/// Lets a run end whose workload does not.
-fn end(run: &mut RunSpec, workload: &WorkloadSpec) {
+/// Gives a run an end if its workload has none.
+fn set_end(run: &mut RunSpec, workload: &WorkloadSpec) {
     if !workload.has_end() && run.requests.is_none() && run.time_s.is_none() {
         run.requests = Some(DEFAULT_REQUESTS);
     }
 }
 
-/// What is wrong with a run that measures nothing.
-fn of_run(run: &RunSpec) -> Vec<Fault> {
+/// Finds a warm-up after which nothing is measured.
+fn check_warmup(run: &RunSpec) -> Vec<Fault> {
     let mut found = Vec::new();
     let leaves_nothing = |warmup: &str, given: Value, whole: &str, of: Value| {
         Fault::conflict(warmup, given).says(" leaves nothing of ").key_is(whole, of).says(" to measure").within("run")
@@ -343,12 +417,14 @@ fn of_run(run: &RunSpec) -> Vec<Fault> {
     found
 }
 
-/// What is wrong with a scenario that does not say all that decides its results.
-fn of_missing(missing: &[String]) -> Option<Fault> {
+/// The fault of a scenario that does not say all that decides its results.
+fn check_missing(missing: &[String]) -> Option<Fault> {
+    if missing.is_empty() {
+        return None;
+    }
     let says = format!(
         ": what decides results was not carried over in the import ({}); to run without it, ",
         missing.join("; ")
     );
-    let fault = || Fault::at(fault::Kind::Unsupported, "missing").says(says).set("accept_missing", true);
-    (!missing.is_empty()).then(fault)
+    Some(Fault::at(fault::Kind::Unsupported, "missing").says(says).set("accept_missing", true))
 }

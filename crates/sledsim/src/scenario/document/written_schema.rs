@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::based::BASE;
-use super::named_device::DRAWING;
+use super::document::BASE;
+use super::expand::{COMPONENTS, DRAWING};
 use super::resolve::schema;
-use super::tree::COMPONENTS;
 use crate::plugin::LOCATION_KEYS;
 
 /// The alternatives of a definition.

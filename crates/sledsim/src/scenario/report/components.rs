@@ -1,4 +1,4 @@
-//! What a run reports of each component of its system.
+//! The report of a run on each component of its system.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde::Serialize;
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Count, ServicePath};
-use crate::scenario::assemble::{Assembly, Node};
+use crate::scenario::assemble::{AssembledComponent, Assembly};
 use crate::time::{ns_to_s, Time};
 use crate::units::ns_to_ms;
 
-/// What a component did over the measurement window.
+/// A component's work over the measurement window.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComponentReport {
-    /// Where it is in the scenario: `system.members[2]`, members counted one by one.
+    /// Its path in the scenario: `system.members[2]`, members counted one by one.
     pub path: String,
     /// Path of the component above it; none of the whole system.
     pub parent: Option<String>,
@@ -27,29 +27,29 @@ pub struct ComponentReport {
     pub block_bytes: u32,
     /// Requests that it was sent, those of components above it on their own account included.
     pub requests: u64,
-    /// What it counted.
+    /// Its counts.
     pub counts: Vec<CountReport>,
-    /// The ways that the requests it completed took through it, warm-up included where they came during it.
+    /// The paths that the requests it completed took through it, those of the warm-up included where they came during it.
     pub paths: Vec<PathReport>,
-    /// What its mechanisms did; none of a component that has none of its own.
+    /// The work of its mechanisms; none of a component that has none of its own.
     pub mechanisms: Option<MechanismsReport>,
 }
 
-/// Something that a component counted.
+/// A count of a component.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CountReport {
-    /// What.
+    /// Its name.
     pub name: String,
     /// Its unit; empty for numbers of things.
     pub unit: String,
-    /// How much.
+    /// The amount.
     pub value: f64,
 }
 
-/// A way of requests through a component.
+/// A path of requests through a component.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PathReport {
-    /// Which.
+    /// Its name.
     pub name: String,
     /// Requests that took it.
     pub requests: u64,
@@ -59,7 +59,7 @@ pub struct PathReport {
     pub max_ms: f64,
 }
 
-/// What the mechanisms of a drive did.
+/// The work of the mechanisms of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MechanismsReport {
     /// Share of the measurement window in which they were serving, averaged over them.
@@ -74,44 +74,41 @@ pub struct MechanismsReport {
 
 impl ComponentReport {
     /// Reports of all components, each before those below it; none of a system that is a drive alone which has nothing to add.
-    pub(in crate::scenario) fn all(assembly: &Assembly<'_>, finished: Time, window_s: f64) -> Vec<Self> {
-        match assembly.nodes.as_slice() {
-            [node] if details_of(node, assembly, finished).counts.is_empty() => Vec::new(),
-            nodes => nodes.iter().map(|node| Self::of(node, assembly, finished, window_s)).collect(),
+    pub(in crate::scenario) fn all(assembly: &Assembly, finished: Time, window_s: f64) -> Vec<Self> {
+        match assembly.components.as_slice() {
+            [drive] if details_of(drive, assembly, finished).counts.is_empty() => Vec::new(),
+            all => all.iter().map(|each| Self::of(each, assembly, finished, window_s)).collect(),
         }
     }
 
-    fn of(node: &Node<'_>, assembly: &Assembly<'_>, finished: Time, window_s: f64) -> Self {
-        let component = assembly.system.component(node.id());
-        let details = details_of(node, assembly, finished);
-        let members = assembly.system.children(node.id()).count();
-        let named = node.spec.composite().map(|spec| spec.path_names(members)).unwrap_or_default();
-        let names = named.into_iter().map(Some).chain(std::iter::repeat(None));
-        let device = node.spec.drive().map(|drive| drive.device.name());
+    fn of(of: &AssembledComponent, assembly: &Assembly, finished: Time, window_s: f64) -> Self {
+        let component = assembly.system.component(of.id());
+        let details = details_of(of, assembly, finished);
+        let names = of.path_names.iter().cloned().map(Some).chain(std::iter::repeat(None));
         Self {
-            path: node.path.clone(),
-            parent: node.parent.map(|place| assembly.nodes[place].path.clone()),
-            kind: node.spec.kind().to_owned(),
-            name: node.spec.name.as_deref().or(device).map(str::to_owned),
+            path: of.path.clone(),
+            parent: of.parent.map(|parent| assembly.components[parent].path.clone()),
+            kind: of.kind.to_owned(),
+            name: of.name.clone(),
             capacity_blocks: component.capacity_blocks(),
             block_bytes: component.block_bytes(),
-            requests: assembly.system.requests_to(node.id()),
+            requests: assembly.system.requests_to(of.id()),
             counts: details.counts.iter().map(CountReport::of).collect(),
             paths: details.paths.iter().zip(names).map(|(path, name)| PathReport::of(path, name)).collect(),
-            mechanisms: node.spec.drive().map(|drive| {
+            mechanisms: of.has_powers.map(|has_powers| {
                 let mut measured = Measured::default();
-                node.ids.iter().for_each(|&id| measured.add(&assembly.system.component(id).measured(finished)));
-                MechanismsReport::of(&measured, drive.device.has_powers(), window_s)
+                of.ids.iter().for_each(|&id| measured.add(&assembly.system.component(id).measured(finished)));
+                MechanismsReport::of(&measured, has_powers, window_s)
             }),
         }
     }
 }
 
-/// What a component says of itself: of a drive its mechanisms together, and what is above them.
-fn details_of(node: &Node<'_>, assembly: &Assembly<'_>, finished: Time) -> Details {
+/// The counts and paths of a component: of a drive its mechanisms together, and what is above them.
+fn details_of(of: &AssembledComponent, assembly: &Assembly, finished: Time) -> Details {
     let mut all = Details::default();
-    let said = node.ids.iter().rev().filter_map(|&id| assembly.system.component(id).details(finished));
-    for details in said {
+    let parts = of.ids.iter().rev().filter_map(|&id| assembly.system.component(id).details(finished));
+    for details in parts {
         for count in details.counts {
             match all.counts.iter_mut().find(|known| known.name == count.name) {
                 Some(known) => known.value += count.value,

@@ -1,4 +1,4 @@
-//! What a run reports of energy, power and states.
+//! The report of a run on energy, power and states.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -81,9 +81,9 @@ pub struct StateTime {
     pub idle_s: f64,
 }
 
-/// What a report of energy needs to know besides the ledger.
+/// The input of an energy report besides the ledger.
 pub(in crate::scenario) struct EnergyFacts {
-    /// What the mechanisms can do, with names; empty where they differ in that.
+    /// Activities of the mechanisms, with names; empty if these differ.
     pub activities: Vec<(String, Activity)>,
     pub window_s: f64,
     pub requests: u64,
@@ -91,8 +91,8 @@ pub(in crate::scenario) struct EnergyFacts {
 }
 
 impl DeviceSpec {
-    /// What a mechanism of the device can do, by name: starting up where there is anything to start up from, the idle modes,
-    /// and its kinds of work.
+    /// The activities of a mechanism of the device, by name: starting up if there is more than one mode, the idle modes, and its
+    /// kinds of work.
     pub(in crate::scenario) fn activities(&self) -> Vec<(String, Activity)> {
         let modes = self.idle_modes();
         let startup = (modes.len() > 1).then(|| ("startup".to_owned(), Activity::STARTUP));
@@ -112,7 +112,7 @@ impl DeviceSpec {
 }
 
 impl SystemSpec {
-    /// What the mechanisms of all its devices can do, by name; empty where they differ in that.
+    /// The activities of the mechanisms of all its devices, by name; empty if these differ.
     pub(in crate::scenario) fn common_activities(&self) -> Vec<(String, Activity)> {
         let mut all = self.drives().into_iter().map(|drive| drive.device.activities());
         let first = all.next().unwrap_or_default();
@@ -123,7 +123,7 @@ impl SystemSpec {
         }
     }
 
-    /// What the mechanisms of some of its devices can do; names of an activity that devices call differently stand side by side.
+    /// The activities of the mechanisms of any of its devices; names of an activity that devices call differently are joined.
     pub(in crate::scenario) fn activities(&self) -> Vec<(String, Activity)> {
         let mut found: Vec<(Vec<String>, Activity)> = Vec::new();
         for (name, activity) in self.drives().into_iter().flat_map(|drive| drive.device.activities()) {

@@ -12,12 +12,12 @@ use crate::scenario::specs::scenario::DeviceSpec;
 use crate::scenario::specs::system::{SystemKind, SystemSpec};
 use crate::units::shown_bytes;
 
-/// A component of a scenario, and what is below it.
+/// A component of a scenario, and those below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// What it is to the component above it: a key such as `disk`, or `members[0..4]`; `system` of the whole.
+    /// Its place in the component above it: a key such as `disk`, or `members[0..4]`; `system` of the whole.
     pub role: String,
-    /// Where it is: `system.members[2]`, members counted one by one; of members that are built alike the first.
+    /// Its path: `system.members[2]`, members counted one by one; of members that are built alike the first.
     pub path: String,
     /// How many of it there are, built alike.
     pub count: u32,
@@ -31,24 +31,24 @@ pub struct Explained {
     pub block_bytes: u32,
     /// Its keys with their values; of a drive's device its name.
     pub parameters: Value,
-    /// What matters of it: where writes wait, what a power cut takes, how many failures it bears.
+    /// Notes: where writes wait, how much data a power cut loses, how many failures it survives.
     pub notes: Vec<String>,
-    /// What is below it, in the order of the scenario.
+    /// The components below it, in the order of the scenario.
     pub children: Vec<Explained>,
 }
 
 /// The components of a system as a tree.
 ///
 /// # Errors
-/// What does not fit together: names both sides.
+/// Parameters that do not fit together: names both sides.
 pub fn explain(system: &SystemSpec) -> Result<Explained, Faults> {
     let assembly = assemble::system(System::default(), system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
-        .nodes
+        .components
         .iter()
-        .map(|node| {
-            let component = assembly.system.component(node.id());
-            (node.path.as_str(), component.capacity_blocks(), component.block_bytes())
+        .map(|each| {
+            let component = assembly.system.component(each.id());
+            (each.path.as_str(), component.capacity_blocks(), component.block_bytes())
         })
         .collect();
     Ok(of(system, "system", "system".to_owned(), 1, &sizes))
@@ -104,7 +104,7 @@ fn range(list: &str, from: u32, count: u32) -> String {
     }
 }
 
-/// Where writes to a device wait, and how many of them a power cut takes.
+/// Returns where writes to a device wait, and how many of them a power cut loses.
 fn write_note(device: &DeviceSpec) -> String {
     match device {
         DeviceSpec::Disk(disk) if disk.fast_write != FastWrite::None => {

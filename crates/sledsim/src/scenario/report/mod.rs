@@ -1,4 +1,4 @@
-//! What a run, or a system by itself, is said to be.
+//! Reports on a run, and on a system by itself.
 
 pub(super) mod components;
 pub(super) mod energy;

@@ -1,4 +1,4 @@
-//! Power cuts of a run: when they come, and what is reported of each.
+//! Power cuts of a run: their times, and the report on each.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::units::ns_to_ms;
 /// deep system.
 const MOST_CALLS: u64 = 30;
 
-/// A power cut: what it took, how long recovery took, and the service after it.
+/// A power cut: the data that it lost, the time of recovery, and the service after it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PowerCutReport {
     /// When power failed, and came back, s.
@@ -80,8 +80,8 @@ impl PowerCutReport {
     }
 }
 
-/// What is wrong with cuts at random where there is nothing to be random in.
-pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
+/// Finds cuts at random in a run whose length is not known in advance.
+pub(in crate::scenario) fn check(run: &RunSpec) -> Option<Fault> {
     let random = run.power_cuts.as_ref().map_or(0, |cuts| cuts.random);
     (random > 0 && run.requests.is_none() && run.time_s.is_none()).then(|| {
         Fault::conflict("run.power_cuts.random", random)
@@ -89,12 +89,12 @@ pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
             .key("run.requests")
             .says(" or ")
             .key("run.time_s")
-            .says(": else nobody knows in advance how long a trace is")
+            .says(": without them the length of a trace is not known in advance")
     })
 }
 
 /// Extents of tiers that are too large to be moved in a run with power cuts, which holds all bytes that are under way.
-pub(in crate::scenario) fn of_moves(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
+pub(in crate::scenario) fn check_copies(system: &SystemSpec, at: &fault::Path, run: &RunSpec) -> Vec<Fault> {
     let mut found = Vec::new();
     if cuts(run).is_none() {
         return found;

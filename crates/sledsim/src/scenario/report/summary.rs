@@ -1,5 +1,5 @@
-//! What a run reports, in the units people read. Every key has its description here; the schema of results comes from
-//! these definitions.
+//! The report of a run, in the units people read. Every key has its description here; the schema of results comes from these
+//! definitions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub struct Report {
     /// Flushes, which are not among the measured requests; left out where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<Flushes>,
-    /// What the same requests took where the trace was recorded; left out where it does not say.
+    /// Times of the same requests where the trace was recorded; left out if the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedReport>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
@@ -81,10 +81,10 @@ pub struct Report {
     pub device: DeviceReport,
     /// The scheduler's name; `several` where a system has different ones.
     pub scheduler: String,
-    /// What each component did, each before those below it; left out where the system is a drive alone.
+    /// The work of each component, each before those below it; left out if the system is a drive alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentReport>,
-    /// What each power cut did; left out where power never failed.
+    /// The effects of each power cut; left out if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCutReport>,
     /// Works the device's values come from: keys of the catalogue's citations.
@@ -105,7 +105,7 @@ pub struct Program {
 pub struct RunReport {
     /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
     pub end: String,
-    /// Whether it ran to its end: false when it was interrupted or failed.
+    /// True if it ran to its end; false if it was interrupted or failed.
     pub complete: bool,
     /// Why submitted and completed requests differ, where they do; or that the run was interrupted.
     pub note: Option<String>,
@@ -217,7 +217,7 @@ pub struct Flushes {
     pub response: Summary,
 }
 
-/// What a trace says that its requests took where it was recorded, from arrival to completion; of those that this run measured.
+/// Times from arrival to completion that a trace has of its requests where it was recorded; of those that this run measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordedReport {
     /// Over reads and writes.
@@ -323,14 +323,14 @@ impl Report {
     /// Puts the report together.
     pub(in crate::scenario) fn new(
         scenario: &Scenario,
-        assembly: &Assembly<'_>,
+        assembly: &Assembly,
         outcome: &Outcome,
         recorder: &Recorder,
         skipped_records: u64,
         citations: Vec<String>,
     ) -> Self {
         let mut measured = Measured::default();
-        for id in assembly.nodes.iter().flat_map(|node| node.ids.iter().copied()) {
+        for id in assembly.components.iter().flat_map(|component| component.ids.iter().copied()) {
             measured.add(&assembly.system.component(id).measured(outcome.finished));
         }
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
@@ -440,7 +440,7 @@ impl Requests {
 }
 
 impl DeviceReport {
-    fn of(name: &str, assembly: &Assembly<'_>) -> Self {
+    fn of(name: &str, assembly: &Assembly) -> Self {
         Self {
             name: name.to_owned(),
             capacity_blocks: assembly.capacity_blocks,

@@ -1,4 +1,4 @@
-//! What a scenario consists of: every key with its unit, range and default.
+//! The parts of a scenario: every key with its unit, range and default.
 
 pub(super) mod replacement;
 pub(super) mod scenario;

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fault::Faults;
+use crate::fault::{Collector, Faults};
 use crate::plugin::{self, Choice, PluginLoader, ReplacementChoice, Role};
-use crate::scenario::document::check::check;
+use crate::scenario::document::check::Checker;
+use crate::scenario::document::node::{Node, Origin};
 
 /// The schema of a replacement policy: every key it may have, with type, range and default.
 #[must_use]
@@ -24,10 +26,15 @@ pub fn replacement(
     loader: Option<&dyn PluginLoader>,
     base: &Path,
 ) -> Result<ReplacementChoice, Faults> {
-    let mut document = if document.is_string() { serde_json::json!({ "name": document }) } else { document };
-    plugin::document::expand_policy(Some(&mut document), Role::Replacement, loader);
-    check(&mut document, &replacement_schema())?;
-    let mut choice: ReplacementChoice = serde_json::from_value(document)?;
+    let mut document = Node::of_value(document, &Origin::default());
+    if document.as_text().is_some() {
+        document = document.wrap("name");
+    }
+    plugin::document::expand_policy(&mut document, Role::Replacement, loader);
+    let (mut found, schema) = (Collector::default(), replacement_schema());
+    Checker::new(&schema, &mut found).value(&mut document, &schema);
+    found.into_result()?;
+    let mut choice = ReplacementChoice::deserialize(&document)?;
     if let Choice::Custom(custom) = &mut choice {
         custom.load(Role::Replacement, loader, base)?;
     }

@@ -14,8 +14,7 @@ use crate::fault::Faults;
 use crate::hierarchy::{AnticipationSpec, DelayedStartupSpec, MergeSpec};
 use crate::plugin::{CustomDeviceParameters, PluginSpec, SchedulerChoice, SpinDownChoice};
 use crate::scenario::document::check::check;
-use crate::scenario::document::named_device::unit_of_device_key;
-use crate::scenario::document::resolve::schema;
+use crate::scenario::document::entry::device_properties;
 use crate::workloads::WorkloadSpec;
 
 /// A scenario with every key: workload, system, and length of the run.
@@ -141,7 +140,8 @@ impl DeviceSpec {
     /// The unit of a key of this kind of device; empty where it has none, `None` where there is no such key.
     #[must_use]
     pub fn unit(&self, key: &str) -> Option<&'static str> {
-        unit_of_device_key(schema(), self.mechanism(), key)
+        let property = device_properties(self.mechanism())?.get(key)?;
+        Some(property.get("x-unit").and_then(Value::as_str).unwrap_or_default())
     }
 
     /// Name of the catalogue entry.
@@ -182,7 +182,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Whether the power that the device draws is known.
+    /// Returns true if the power that the device draws is known.
     #[must_use]
     pub const fn has_powers(&self) -> bool {
         match self {

@@ -81,9 +81,9 @@ impl SystemSpec {
         let name = table.remove("name").map(serde_json::from_value).transpose()?.flatten();
         if kind == DRIVE {
             let drive = serde_json::from_value(Value::Object(table))?;
-            return Ok(Self { name, kind: SystemKind::Drive(Box::new(drive)), children: Vec::new() });
+            return Ok(Self::of_drive(name, drive));
         }
-        let known = KINDS.iter().chain(more).find(|known| kind == known.name);
+        let known = kind.as_str().and_then(|kind| known_kind(kind, more));
         let kind = known.ok_or_else(|| Error::custom(format!("{kind} is no kind of component")))?;
         let children = match kind.children {
             ChildKeys::Keyed(keys) => {
@@ -101,7 +101,24 @@ impl SystemSpec {
             }
         };
         let spec = kind.parameters.read(table)?;
-        Ok(Self { name, kind: SystemKind::Composite(CompositeSpec { kind, spec }), children })
+        Ok(Self::of_composite(name, kind, spec, children))
+    }
+
+    /// A drive.
+    #[must_use]
+    pub fn of_drive(name: Option<String>, drive: DriveSpec) -> Self {
+        Self { name, kind: SystemKind::Drive(Box::new(drive)), children: Vec::new() }
+    }
+
+    /// A component over others.
+    #[must_use]
+    pub fn of_composite(
+        name: Option<String>,
+        kind: &'static ComponentKind,
+        spec: Box<dyn ComponentSpec>,
+        children: Vec<MemberSpec>,
+    ) -> Self {
+        Self { name, kind: SystemKind::Composite(CompositeSpec { kind, spec }), children }
     }
 
     /// The drive, where the system is one.
@@ -351,29 +368,11 @@ impl JsonSchema for SystemSpec {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let name = |about: &str| ("name".to_owned(), json!({"description": about, "type": ["string", "null"]}));
         let mut drive = DriveSpec::json_schema(generator).to_value();
         let about = drive["description"].take();
-        let named = Map::from_iter([name("What reports call it; its device's name when absent.")]);
+        let named = Map::from_iter([name_schema("What reports call it; its device's name when absent.")]);
         let drive = component_schema(DRIVE, about, named, drive);
-        let composites = KINDS.iter().map(|kind| {
-            let mut stated = Map::from_iter([name("What reports call it.")]);
-            match kind.children {
-                ChildKeys::Keyed(keys) => stated.extend(keys.iter().map(|key| {
-                    let mut child = generator.subschema_for::<Self>().to_value();
-                    child["description"] = key.description.into();
-                    (key.name.to_owned(), child)
-                })),
-                ChildKeys::Members => {
-                    let members = generator.subschema_for::<MemberSpec>().to_value();
-                    let about = "The components below it, in their order.";
-                    let list = json!({"description": about, "type": "array", "items": members, "minItems": 1});
-                    stated.insert(MEMBERS.into(), list);
-                }
-            }
-            let parameters = kind.parameters.schema(generator).to_value();
-            component_schema(kind.name, kind.description.into(), stated, parameters)
-        });
+        let composites = KINDS.iter().map(|kind| component_schema_of(kind, generator));
         let options: Vec<Value> = std::iter::once(drive).chain(composites.collect::<Vec<_>>()).collect();
         json_schema!({
             "description": "The system under test: a component, and those that it is made of. A device's name alone is a drive, and \
@@ -381,6 +380,38 @@ impl JsonSchema for SystemSpec {
             "oneOf": options,
         })
     }
+}
+
+/// The schema of a kind of component over others.
+pub(in crate::scenario) fn component_schema_of(kind: &ComponentKind, generator: &mut SchemaGenerator) -> Value {
+    let mut stated = Map::from_iter([name_schema("What reports call it.")]);
+    match kind.children {
+        ChildKeys::Keyed(keys) => stated.extend(keys.iter().map(|key| {
+            let mut child = generator.subschema_for::<SystemSpec>().to_value();
+            child["description"] = key.description.into();
+            (key.name.to_owned(), child)
+        })),
+        ChildKeys::Members => {
+            let members = generator.subschema_for::<MemberSpec>().to_value();
+            let about = "The components below it, in their order.";
+            stated.insert(
+                MEMBERS.into(),
+                json!({"description": about, "type": "array", "items": members, "minItems": 1}),
+            );
+        }
+    }
+    let parameters = kind.parameters.schema(generator).to_value();
+    component_schema(kind.name, kind.description.into(), stated, parameters)
+}
+
+/// The key `name` of a component, with its schema.
+fn name_schema(about: &str) -> (String, Value) {
+    ("name".to_owned(), json!({"description": about, "type": ["string", "null"]}))
+}
+
+/// The kind of component over others with a name, among the simulator's and `more`.
+pub(in crate::scenario) fn known_kind(name: &str, more: &'static [ComponentKind]) -> Option<&'static ComponentKind> {
+    KINDS.iter().chain(more).find(|kind| kind.name == name)
 }
 
 /// The schema of one kind of component: `kind`, then the keys `stated` for every component, then its parameters.

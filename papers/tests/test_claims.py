@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import reference
-from sledsim_papers.harness.ledger import PAPERS, claims, figures_of, title
+from sledsim_papers.harness.claim import PAPERS, claims, figures_of, title
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.study import TRACES
 
 if TYPE_CHECKING:
-    from sledsim_papers.harness.ledger import Claim
+    from sledsim_papers.harness.claim import Claim
 
 CLAIMS = 277
 #: What a claim has in common with the ledger's: all but its words.

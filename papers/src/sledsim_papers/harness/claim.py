@@ -1,4 +1,4 @@
-"""The claims of the papers, and the verdict on what we find."""
+"""The claims of the papers, and how a verdict is computed."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "motion", "title"]
 
-#: The papers, by the year in which they came out; each has its folder with a ``claims.toml``.
+#: The papers by year of publication; each has a folder with a ``claims.toml``.
 PAPERS = ("griffin1999", "schlosser2000", "lin2002", "schlosser2004", "hong2006")
 
-#: What comes of a claim. ``by construction``: ours agrees because it was made from the paper's own results, or assumes
-#: what the paper says, and counts for nothing. ``shape only`` is for stand-ins: what the paper says of the order or the
-#: trend holds, its figures do not, and yet are near.
+#: ``by construction``: the figure agrees because it is made from the paper's own results or assumes the claim, so it is
+#: no evidence. ``shape only`` (stand-ins): the order or trend holds, and the figures differ by less than a factor of 3.
 Verdict = Literal["by construction", "reproduced", "shape only", "differs", "not done"]
 
 #: Every verdict, in the order in which they are computed.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-#: By what factor the figures of a shape may be off.
+#: Largest factor between the figures for ``shape only``.
 SHAPE_FACTOR = 3.0
 
-#: How far what hardly moves may move, relative to where it starts, where the claim does not say.
+#: Default relative change up to which a quantity hardly moves.
 HARDLY_MOVES = 0.05
 
 
@@ -44,27 +43,27 @@ class Claim(BaseModel):
     where
         Table, figure or section.
     what
-        The quantity, and the set-up it holds for.
+        The quantity and its set-up.
     kind
         ``value``, ``range``, ``order`` or ``trend``.
     unit
         Unit of the figures; empty for a number without one.
     published
         The paper's figure or figures (``value``), names best first (``order``), or ``+``, ``-``, ``~`` (``trend``).
-        In an order ``a+b`` are not ranked among themselves, ``a~b`` are about level, and ``saturated:a+b`` can't carry
-        the load.
+        In an order ``a+b`` are not ranked against each other, ``a~b`` are level, and ``saturated:a+b`` cannot carry the
+        load.
     tol
-        Allowed relative difference of a ``value``; how far what hardly moves may move, relative to where it starts.
+        Relative tolerance of a ``value``; for ``~``, the relative change up to which a quantity hardly moves.
     low, high
-        Between which a ``range`` has to lie.
+        Ends of a ``range``.
     data
         ``model``, ``trace:NAME`` or ``stand-in``.
     inputs_from
-        Results of the paper that fix our figure, or most of it: agreement is then by construction.
+        Results of the paper that determine the figure, so that agreement is by construction.
     shape
-        Of a stand-in's figures: the order or trend that has to hold for ``shape only``.
+        For a stand-in, the order or trend required for ``shape only``.
     note
-        What a reader of the verdict must know.
+        Remark for readers of the verdict.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

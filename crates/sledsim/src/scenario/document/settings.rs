@@ -1,0 +1,263 @@
+//! Settings (`path=value`) on top of a document, and tables laid over each other.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::expand::{make_room, DRAWING};
+use super::node::{Content, Node, Origin, Source, SourceKind, Table};
+use super::notation::value_of_setting;
+use crate::fault::{self, Fault, Kind};
+use crate::limits::NESTING;
+use crate::plugin::{self, LOCATION_KEYS};
+use crate::scenario::specs::system::{is_child_key, MEMBERS};
+
+/// Keys that say which kind a table is, as those of [`LOCATION_KEYS`] do: its other keys are that kind's.
+const KINDS: [&str; 2] = ["curve", "kind"];
+
+/// The keys that a setting's path may begin with.
+pub(super) struct Keys<'a> {
+    /// Keys at the top of the document.
+    pub top: &'a [&'a str],
+    /// Of a scenario, keys of its system: `system.` in front of them may be left out. `None` for other documents, in which no
+    /// name stands for a table.
+    pub of_system: Option<&'a [&'a str]>,
+}
+
+/// Applies a setting to a document: `given` without the part in front of its path that names the document. The path is dotted;
+/// entries of lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML.
+///
+/// # Errors
+/// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
+pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys<'_>) -> Result<(), Fault> {
+    let source = Source::new(given, SourceKind::Setting);
+    put(document, setting, &source, keys).map_err(|mut fault| {
+        fault.location.setting = Some(given.to_owned());
+        fault
+    })
+}
+
+/// The keys of a setting's path, and its value's text.
+fn split<'a>(setting: &'a str, example: &str) -> Result<(Vec<&'a str>, &'a str), Fault> {
+    let Some((path, text)) = setting.split_once('=') else {
+        return Err(Fault::new(Kind::Notation).says(format!("expected path=value, for example {example}")));
+    };
+    let keys: Vec<&str> = path.trim().split('.').map(|key| key.trim().trim_matches('"')).collect();
+    if keys.len() as u64 > NESTING.most {
+        return Err(
+            Fault::new(Kind::Notation).says(format!("tables and lists are nested deeper than {}", NESTING.most))
+        );
+    }
+    if keys.iter().any(|key| key.is_empty()) {
+        return Err(Fault::new(Kind::Notation).says(format!("{path:?} is no dotted path of keys")));
+    }
+    Ok((keys, text.trim()))
+}
+
+fn put(document: &mut Node, setting: &str, source: &Arc<Source>, known: &Keys<'_>) -> Result<(), Fault> {
+    let is_scenario = known.of_system.is_some();
+    let example = if is_scenario { "device.settle_constants=0" } else { "seed=7" };
+    let (mut keys, text) = split(setting, example)?;
+    if !known.top.contains(&keys[0]) {
+        let of_system = known.of_system.unwrap_or_default();
+        if !of_system.contains(&keys[0]) {
+            return Err(Fault::unknown_key(keys[0], known.top.iter().chain(of_system).copied()));
+        }
+        keys.insert(0, "system");
+    }
+    let path_to = |depth: usize| -> fault::Path { keys[..=depth].iter().collect() };
+    let (mut place, mut depth) = (document, 0);
+    while depth < keys.len() {
+        let around = keys[..depth].last();
+        let is_last = depth + 1 == keys.len();
+        // A device, a drawing, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
+        if is_scenario && place.as_text().is_some() {
+            let key = match around {
+                _ if is_component(&keys[..depth]) => "device",
+                Some(&DRAWING) => DRAWING,
+                _ => "name",
+            };
+            *place = std::mem::take(place).wrap(key);
+        }
+        if place.is_null() {
+            *place = Node::table(Origin::line_of(source, 0));
+        }
+        let given =
+            if matches!(place.content, Content::Table(_) | Content::List(_)) { Value::Null } else { place.to_value() };
+        place = match &mut place.content {
+            Content::Table(table) => {
+                if let (true, true, Some(around)) = (is_scenario, is_last, around) {
+                    if plugin::document::is_policy_key(around) {
+                        plugin::document::clear_location(table, keys[depth]);
+                    }
+                    if *around == "device" {
+                        make_room(table, keys[depth]);
+                    }
+                }
+                // A key with dots that is there is meant as one.
+                let end = (depth + 1..keys.len()).rev().find(|&end| table.contains_key(&keys[depth..=end].join(".")));
+                let end = end.unwrap_or(depth);
+                let key = keys[depth..=end].join(".");
+                depth = end;
+                table.entry(key).or_default()
+            }
+            Content::List(items) => {
+                let count = items.len();
+                let item = keys[depth].parse::<usize>().ok().and_then(|index| items.get_mut(index));
+                item.ok_or_else(|| {
+                    let says = format!(" is no entry of a list: expected 0 to {}", count.max(1) - 1);
+                    Fault::at(Kind::UnknownKey, path_to(depth)).says(says)
+                })?
+            }
+            _ => {
+                let says = format!(" can't be set inside {given}, which is not a table");
+                return Err(Fault::at(Kind::WrongType, path_to(depth)).says(says));
+            }
+        };
+        depth += 1;
+    }
+    *place = value_of_setting(text, source).map_err(|says| {
+        let mut fault = Fault::at(Kind::WrongType, path_to(keys.len() - 1)).says(format!(": {says}"));
+        fault.value = Some(text.into());
+        fault
+    })?;
+    Ok(())
+}
+
+/// Returns true if a path leads to a component.
+fn is_component(path: &[&str]) -> bool {
+    match path {
+        ["system"] | ["components", _] | [.., MEMBERS, _] => true,
+        [.., last] => path.len() > 1 && (*last == "system" || is_child_key(last)),
+        [] => false,
+    }
+}
+
+/// Completes a value with the one that it replaces: a table in which a list's entries are named by their numbers changes those
+/// entries, and a table that does not say which kind it is (`curve`) changes its keys alone.
+pub(super) fn overlay(given: Node, replaced: Node) -> Node {
+    let Node { content, origin, .. } = given;
+    let content = match (content, replaced.content) {
+        (Content::Table(given), Content::List(items)) => overlay_list(given, items),
+        (Content::Table(given), Content::Table(replaced))
+            if KINDS.iter().chain(&LOCATION_KEYS).all(|kind| !given.contains_key(*kind)) =>
+        {
+            let mut merged = replaced;
+            for (key, value) in given {
+                // In the place of the other: the order of keys stays.
+                let place = merged.entry(key).or_default();
+                *place = overlay(value, std::mem::take(place));
+            }
+            Content::Table(merged)
+        }
+        (given, _) => given,
+    };
+    Node::new(content, origin)
+}
+
+fn overlay_list(given: Table, mut items: Vec<Node>) -> Content {
+    let index = |key: &str| key.parse::<usize>().ok().filter(|index| *index < items.len());
+    if given.is_empty() || given.keys().any(|key| index(key).is_none()) {
+        return Content::Table(given);
+    }
+    for (key, value) in given {
+        if let Some(item) = key.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+            *item = overlay(value, std::mem::take(item));
+        }
+    }
+    Content::List(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KEYS: Keys<'_> = Keys { top: &["seed", "system"], of_system: Some(&["device", "scheduler"]) };
+
+    fn node(value: Value) -> Node {
+        Node::of_value(value, &Origin::default())
+    }
+
+    fn set(document: &mut Node, setting: &str) -> Result<(), Fault> {
+        apply(document, setting, setting, &KEYS)
+    }
+
+    fn laid_over(given: Value, replaced: Value) -> Value {
+        overlay(node(given), node(replaced)).to_value()
+    }
+
+    #[test]
+    fn settings_go_where_their_path_says() {
+        let mut document = node(json!({"system": {"device": "g2"}}));
+        for setting in ["seed=7", "device.bit_nm=50", "scheduler=sptf", "system.scheduler.weight = 0.5"] {
+            set(&mut document, setting).expect(setting);
+        }
+        let expected = json!({
+            "system": {"device": {"name": "g2", "bit_nm": 50}, "scheduler": {"name": "sptf", "weight": 0.5}}, "seed": 7
+        });
+        assert_eq!(document.to_value(), expected);
+    }
+
+    #[test]
+    fn a_component_given_by_its_name_alone_is_a_drive() {
+        let mut document =
+            node(json!({"system": {"kind": "partition", "child": "g2", "members": ["g1", {"count": 2}]}}));
+        for setting in ["system.child.scheduler=sptf", "system.members.0.device.bit_nm=50"] {
+            set(&mut document, setting).expect(setting);
+        }
+        let system = &document.to_value()["system"];
+        assert_eq!(system["child"], json!({"device": "g2", "scheduler": "sptf"}));
+        assert_eq!(system["members"][0], json!({"device": {"name": "g1", "bit_nm": 50}}));
+    }
+
+    #[test]
+    fn settings_that_lead_nowhere_are_refused() {
+        let mut document = node(json!({"seed": 1}));
+        for (setting, problem) in
+            [("sead=1", "did you mean \"seed\""), ("seed", "path=value"), ("seed.x=1", "not a table")]
+        {
+            let error = set(&mut document, setting).expect_err(setting).to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused() {
+        for text in ["nan", "-inf", "+nan", "[1.0, nan]", "{ a = { b = inf } }"] {
+            let error = set(&mut node(json!({})), &format!("seed={text}")).expect_err(text).to_string();
+            assert!(error.contains("not a finite number"), "{error}");
+        }
+    }
+
+    #[test]
+    fn entries_of_lists_are_set_by_their_number() {
+        let mut document = node(json!({"system": {"device": {"zones": [{"spares": 1}, {"spares": 2}]}}}));
+        set(&mut document, "device.zones.1.spares=9").expect("an entry");
+        assert_eq!(document.to_value()["system"]["device"]["zones"], json!([{"spares": 1}, {"spares": 9}]));
+        for path in ["device.zones.2.spares=9", "device.zones.last.spares=9"] {
+            let error = set(&mut document, path).expect_err(path).to_string();
+            assert!(error.contains("expected 0 to 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn tables_change_a_part_of_what_they_replace() {
+        let zones = json!([{"spares": 1, "slips": [3, 4]}, {"spares": 2}]);
+        assert_eq!(
+            laid_over(json!({"0": {"slips": {"1": 5}}}), zones.clone()),
+            json!([{"spares": 1, "slips": [3, 5]}, {"spares": 2}])
+        );
+        // An entry that is not there is left for the check to name, and a list replaces the whole.
+        assert_eq!(laid_over(json!({"2": {"spares": 1}}), zones.clone()), json!({"2": {"spares": 1}}));
+        assert_eq!(laid_over(json!([]), zones), json!([]));
+        let seek = json!({"curve": "linear", "single_ms": 1, "full_ms": 9});
+        assert_eq!(
+            laid_over(json!({"full_ms": 8}), seek.clone()),
+            json!({"curve": "linear", "single_ms": 1, "full_ms": 8})
+        );
+        let constant = json!({"curve": "constant", "seek_ms": 8});
+        assert_eq!(laid_over(constant.clone(), seek), constant);
+    }
+}

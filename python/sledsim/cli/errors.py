@@ -1,0 +1,185 @@
+"""Errors of the package in terms of the command line: options instead of keys, and commands that would work."""
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim.cli.streams import write
+
+if TYPE_CHECKING:
+    from sledsim._core import Fault, SledsimError
+    from sledsim.show.faults import Words
+
+__all__ = ["device_with_room", "key_formatter", "name_and_form", "print_suggestions", "with_options"]
+
+
+def print_suggestions(typed: Sequence[str], options: Iterable[str]) -> None:
+    """Print commands that would work instead of the one that failed.
+
+    Parameters
+    ----------
+    typed
+        The arguments of the failed command, without the program's name.
+    options
+        Options that would fix it, one for each suggestion.
+    """
+    commands = [
+        f"  {shlex.join(['sledsim', *_without(option.split()[0], typed)])} {option}"
+        for option in options
+        if option.startswith("--")
+    ]
+    # Standard input has been read and cannot be read again.
+    if commands and "-" not in typed:
+        write("\n".join([f"to go on, {'one of' if len(commands) > 1 else 'with'}:", *commands]), err=True)
+
+
+def _without(option: str, typed: Sequence[str]) -> list[str]:
+    """Return arguments without an option that a suggestion replaces; ``--set`` and ``--column`` are repeatable."""
+    if option in ("--set", "--column"):
+        return list(typed)
+    kept, is_value = list[str](), False
+    for word in typed:
+        if not is_value and word != option and not word.startswith(f"{option}="):
+            kept.append(word)
+        is_value = word == option and not is_value
+    return kept
+
+
+def device_with_room(error: "SledsimError") -> list[tuple[str, Any]]:
+    """Return a larger device as a suggestion (key, value) if a trace does not fit the chosen one."""
+    needed = [
+        fault.allowed["least"]
+        for fault in error.faults
+        if fault.kind == "misfit"
+        and fault.path is None
+        and isinstance(fault.allowed, dict)
+        and fault.allowed.get("least")
+    ]
+    if not needed:
+        return []
+    from sledsim.devices.entries import with_room
+
+    name = with_room(max(needed))
+    return [("device", name)] if name else []
+
+
+def key_formatter(command: Any) -> "Words":
+    """Return a function that formats a key and value for the command line: an option of the command, or ``--set``.
+
+    Parameters
+    ----------
+    command
+        The command that was called.
+    """
+    options = {name: form for name, form in _forms(command).items() if form.startswith("--")}
+
+    def formatted(path: str, value: Any) -> str:
+        text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
+        name = path.removeprefix("workload.")
+        if name in options and value is True:
+            return options[name]
+        if name in options and path not in OVERRIDES:
+            # Options take a list of numbers with commas.
+            numbers = ",".join(map(str, value)) if isinstance(value, list) else text
+            return f"{options[name]} {numbers}".rstrip()
+        table, _, key = name.rpartition(".")
+        if table == "columns" and table in options:
+            return f"{options[table]} {key}={text or 'VALUE'}"
+        if path in OVERRIDES and "set" in options:
+            return f"--set {text}".rstrip()
+        if "set" in options and text:
+            if "." in path or path in TOP_LEVEL_KEYS:
+                return f"--set {path}={text}"
+            if "columns" in options:
+                # `replay`: a reader of traces names its keys without their table.
+                return f"--set workload.{path}={text}"
+        return f"{path} = {text}" if text else path
+
+    return formatted
+
+
+#: Names of the argument that ``--set`` gives.
+OVERRIDES = {"set", "overrides"}
+#: Keys of a scenario outside its tables that errors suggest.
+TOP_LEVEL_KEYS = ("accept_missing",)
+
+
+def with_options(error: "SledsimError", command: Any) -> "SledsimError":
+    """Return an error whose faults name the options and arguments of a command instead of keys.
+
+    Faults in a file keep the file, line and key, and faults of ``--set`` keep the setting.
+
+    Parameters
+    ----------
+    error
+        The error.
+    command
+        The command that was called.
+    """
+    from sledsim._core import error_of
+    from sledsim.show.faults import replaced, wrong
+
+    forms = _forms(command)
+
+    def option_of(path: str) -> str | None:
+        steps = path.split(".")
+        # A command that takes a device or system puts it at this place of the scenario.
+        while len(steps) > 1 and steps[-1] in ("name", "device") and ("system" in forms or steps[-1] not in forms):
+            steps.pop()
+        # An element of a list of numbers.
+        if len(steps) > 1 and steps[-1].isdigit():
+            steps.pop()
+        outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
+        # A key in bytes may have an option that takes a size with a unit.
+        name = next((each for each in (steps[-1], steps[-1].replace("_bytes", "_size")) if each in forms), None)
+        return None if name is None or outer else forms[name]
+
+    def converted(fault: "Fault") -> "Fault":
+        if fault.path is None:
+            return fault
+        if fault.setting is None and fault.file not in (None, "scenario"):
+            # A fault of a trace names the trace, but options say how to read it.
+            option = option_of(fault.path) if "columns" in forms else None
+            return replaced(fault, path=[option]) if option else fault
+        key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
+        # `replay` passes its options as settings.
+        if fault.setting is not None and command.name != "replay":
+            return fault
+        outer, _, last = fault.path.rpartition(".")
+        if fault.kind == "unknown-key" and (option := option_of(outer)):
+            # An option that takes KEY=VALUE, with an unknown KEY.
+            says = f": {json.dumps(last)} is not known"
+            [fault] = wrong(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
+            return fault
+        option = option_of(key)
+        return fault if option is None else _with_options_in_text(fault.of_option(option), option_of)
+
+    return error_of(type(error), [converted(fault) for fault in error.faults]) if error.faults else error
+
+
+def _with_options_in_text(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Fault":
+    """Return a fault whose message names options instead of the other keys that it mentions."""
+    from sledsim.show.faults import facts_of, replaced
+
+    def converted(word: dict[str, Any]) -> dict[str, Any]:
+        path, value = word.get("key", ([], None))
+        option = option_of(".".join(path)) if path else None
+        return {"text": f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"} if option else word
+
+    return replaced(fault, message=[converted(word) for word in facts_of(fault)["message"]])
+
+
+def _forms(command: Any) -> dict[str, str]:
+    """Return how each option and argument of a command is written, by its name on the command line and in Python."""
+    forms: dict[str, str] = {}
+    for parameter in command.params:
+        name, form = name_and_form(parameter)
+        forms |= dict.fromkeys((parameter.name, name), form)
+    return forms
+
+
+def name_and_form(parameter: Any) -> tuple[str, str]:
+    """Return the name of an option or argument with underscores, and its form: ``--page-bytes`` or ``FILE``."""
+    longest = max(parameter.opts, key=len)
+    return longest.lstrip("-").replace("-", "_"), longest if longest.startswith("--") else longest.upper()

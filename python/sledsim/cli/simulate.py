@@ -1,0 +1,414 @@
+"""Commands that run scenarios and check them: run, replay, compare, check, serve, plugin-check."""
+
+import json
+import signal
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sledsim.cli.checks import check_chart, check_target, require_not_read
+from sledsim.cli.options import (
+    AsJson,
+    Columns,
+    Full,
+    Log,
+    Metric,
+    OfDevice,
+    Plot,
+    Resolved,
+    ScenarioFile,
+    Sets,
+    SkipBad,
+    System,
+    Timeline,
+    TraceFile,
+    TraceFormat,
+    numbers,
+    reader_options,
+    scheduler_names,
+)
+from sledsim.cli.output import (
+    not_drawn,
+    print_error,
+    print_json,
+    print_result,
+    print_tables,
+    print_text,
+    print_written,
+)
+from sledsim.cli.streams import BAD_INPUT, INTERRUPTED
+
+if TYPE_CHECKING:
+    from sledsim import _core
+    from sledsim.runs.result import Result
+
+__all__ = ["register"]
+
+PANEL = "Simulate"
+
+RUN_EXAMPLES = """\b
+Examples:
+  sledsim run scenario.toml
+  sledsim run scenario.toml --set device.name=g3 --set scheduler=sptf
+  sledsim run scenario.toml --json --log requests.parquet
+  sledsim run scenario.toml --plot run.html --timeline states.parquet
+  sledsim run - < scenario.yaml
+"""
+REPLAY_EXAMPLES = """\b
+Examples:
+  sledsim replay hplajw.srt --device g2
+  sledsim replay oltp.spc --device g2 --devices 0,1 --fit scale --json
+  sledsim replay big.csv --device g2 --mode outstanding --records 100000
+  sledsim replay search.trace --device g3 --scheduler sptf --time-scale 0.5
+  sledsim replay big.csv --set workload.start_s=60 --set workload.repeat=3
+"""
+COMPARE_EXAMPLES = """\b
+Examples:
+  sledsim compare g1.toml g2.toml g3.toml
+  sledsim compare fcfs.toml sptf.toml --set run.requests=50000
+  sledsim compare fcfs.toml sptf.toml --plot response.png
+"""
+CHECK_EXAMPLES = """\b
+Examples:
+  sledsim check scenario.toml
+  sledsim check *.toml --set members.0.count=8
+  sledsim check scenario.toml --resolved > full.json
+"""
+SERVE_EXAMPLES = """\b
+Examples:
+  sledsim serve g2
+  sledsim serve scenario.toml --image disk.img --log requests.csv
+  sledsim serve scenario.toml --tcp 127.0.0.1:10809 --dilation 10
+  sledsim serve scenario.toml --set device=g3 --once --json
+"""
+PLUGIN_CHECK_EXAMPLES = """\b
+Examples:
+  sledsim plugin-check my_module:MyPolicy
+  sledsim plugin-check my_module:MyPolicy --parameter weight=0.5
+  sledsim plugin-check '{library="mine.so", symbol="pick"}' --role scheduler
+  sledsim plugin-check sptf --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command, name, epilog in (
+        (run, "run", RUN_EXAMPLES),
+        (replay, "replay", REPLAY_EXAMPLES),
+        (compare, "compare", COMPARE_EXAMPLES),
+        (check, "check", CHECK_EXAMPLES),
+        (serve, "serve", SERVE_EXAMPLES),
+        (plugin_check, "plugin-check", PLUGIN_CHECK_EXAMPLES),
+    ):
+        app.command(name, epilog=epilog, rich_help_panel=PANEL)(command)
+
+
+def run(
+    file: ScenarioFile,
+    sets: Sets = None,
+    as_json: AsJson = False,
+    full: Full = False,
+    log: Log = None,
+    plot: Plot = None,
+    timeline: Timeline = None,
+    invariants: Annotated[
+        bool, typer.Option("--check", help="Check invariants during the run (slower, same results).")
+    ] = False,
+) -> None:
+    """Run a scenario and print the result."""
+    from sledsim.scenario.reading import from_argument, resolve
+
+    output = RunOutput(as_json, full, log, plot, timeline)
+    _run(resolve(from_argument(file), sets or []), output, invariants=invariants)
+
+
+def replay(
+    trace: TraceFile,
+    device: OfDevice = "g2",
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="NAME", help="Scheduler.", autocompletion=scheduler_names)
+    ] = None,
+    time_scale: Annotated[
+        float | None, typer.Option(metavar="X", help="Multiply the times between arrivals by X.")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="NAME", help="open (as recorded), closed, outstanding, or auto.")
+    ] = None,
+    outstanding: Annotated[
+        int | None, typer.Option(metavar="N", help="Requests kept outstanding in mode outstanding.")
+    ] = None,
+    fit: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Addresses beyond the device: error, wrap or scale.")
+    ] = None,
+    devices: Annotated[
+        str | None, typer.Option(metavar="N,N,…", help="Replay only requests to these devices of the trace.")
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option("--records", "-n", metavar="N", min=1, help="Replay only the first N records.")
+    ] = None,
+    trace_format: TraceFormat = None,
+    skip_bad: SkipBad = 0,
+    columns: Columns = None,
+    sets: Sets = None,
+    as_json: AsJson = False,
+    full: Full = False,
+    log: Log = None,
+    plot: Plot = None,
+    timeline: Timeline = None,
+    resolved: Resolved = False,
+) -> None:
+    """Replay a block trace on a device and print the result.
+
+    --set workload.KEY=VALUE sets the other keys of a replay: start_s, end_s, first_record, repeat, sector_bytes,
+    event, time_unit.
+    """
+    from sledsim.runs.replaying import replay_scenario, require_effect
+    from sledsim.scenario.reading import resolve, set_list
+
+    output = RunOutput(as_json, full, log, plot, timeline)
+    keys = {
+        "time_scale": time_scale,
+        "mode": mode,
+        "outstanding": outstanding,
+        "fit": fit,
+        "devices": numbers(devices, "devices", int),
+        "records": records,
+        **reader_options(trace_format, skip_bad, columns),
+        "skip_bad": skip_bad or None,
+    }
+    # Options are passed as settings, so that errors of both name what was typed.
+    chosen = {"device": device, "scheduler": scheduler} | {f"workload.{key}": value for key, value in keys.items()}
+    given = set_list({path: value for path, value in chosen.items() if value is not None})
+    scenario = resolve(replay_scenario(trace, device), [*given, *(sets or [])])
+    require_effect(scenario)
+    if resolved:
+        print_json(scenario.values)
+    else:
+        _run(scenario, output)
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """The output of a run: what is printed and which files are written."""
+
+    as_json: bool
+    full: bool
+    log: Path | None
+    plot: Path | None
+    timeline: Path | None
+
+    def __post_init__(self) -> None:
+        """Raise if a file cannot be written."""
+        from sledsim.show.frames import COPY_OPTIONS
+
+        check_target(self.log, COPY_OPTIONS)
+        check_chart(self.plot)
+        check_target(self.timeline, COPY_OPTIONS)
+
+    def print_and_write(self, result: "Result") -> None:
+        """Print a result, and write log and timeline."""
+        if self.full or self.as_json:
+            print_result(result, as_json=self.as_json)
+        else:
+            print_tables([result.brief()])
+        if not result.complete and (self.log or self.timeline):
+            # Writing a log takes about as long as the run did.
+            print_error("writing what was recorded so far; Ctrl-C leaves it out")
+        if self.log:
+            result.write_log(self.log)
+            print_written(self.log)
+        if self.timeline:
+            result.write_timeline(self.timeline)
+            print_written(self.timeline)
+
+
+def _run(scenario: "_core.Scenario", output: RunOutput, *, invariants: bool = False) -> None:
+    """Run a scenario and give the output."""
+    from sledsim._core import RunError
+    from sledsim.runs.running import run_resolved
+
+    require_not_read(scenario, {"log": output.log, "plot": output.plot, "timeline": output.timeline})
+    drawn = output.plot is not None
+    logged = drawn or output.log is not None
+    # A chart shows power only if it is known; an explicit --timeline is an error without it.
+    timed = output.timeline is not None or (drawn and not scenario.unpowered)
+    try:
+        result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=invariants)
+    except RunError as error:
+        if error.result is not None:
+            output.print_and_write(error.result)
+        raise
+    output.print_and_write(result)
+    if not result.complete:
+        print_error(f"interrupted: the results are those so far{not_drawn(output.plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if output.plot:
+        result.save_plot(output.plot, "course")
+        print_written(output.plot)
+
+
+def compare(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; ratios are to the first.")],
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Plot = None,
+    metric: Metric = "response.mean_ms",
+) -> None:
+    """Run several scenarios and compare their results."""
+    from sledsim.runs.comparison import compare as compare_runs
+    from sledsim.runs.summary_tables import require_metric
+    from sledsim.scenario.reading import from_argument
+
+    check_chart(plot)
+    require_metric(metric)
+    comparison = compare_runs([from_argument(file) for file in files], overrides=sets or [], progress=True)
+    print_result(comparison, as_json=as_json)
+    if not comparison.complete:
+        done = len(comparison)
+        print_error(f"interrupted during run {done} of {len(files)}: its results are those so far{not_drawn(plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if plot:
+        comparison.save_plot(plot, metric)
+        print_written(plot)
+
+
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; - for standard input.")],
+    sets: Sets = None,
+    resolved: Resolved = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check scenarios without running them, and show their components.
+
+    Every error is printed. For each component of a valid scenario, a table gives its size, its parameters, where writes
+    wait and what a power cut can lose.
+    """
+    from sledsim._core import Fault, ScenarioError, error_of
+    from sledsim.scenario.explanation import Explanation
+    from sledsim.scenario.reading import from_argument, resolve
+
+    if resolved and as_json:
+        raise typer.BadParameter("prints JSON itself: leave out --json", param_hint="--resolved")
+    faults: list[Fault] = []
+    for file in files:
+        try:
+            scenario = resolve(from_argument(file), sets or [])
+        except ScenarioError as error:
+            # The same wrong --set is reported once, not for each file.
+            faults += [fault for fault in error.faults if fault not in faults]
+            continue
+        if resolved:
+            print_json(scenario.values)
+        elif as_json:
+            print_json(scenario.explain())
+        else:
+            print_text(f"{file}: ok")
+            print_tables([Explanation(scenario.explain()).table()])
+    if faults:
+        raise error_of(ScenarioError, faults)
+
+
+def serve(
+    system: System,
+    sets: Sets = None,
+    socket: Annotated[
+        str | None, typer.Option("--socket", metavar="FILE", help="Unix socket (default: sledsim.sock).")
+    ] = None,
+    tcp: Annotated[
+        str | None,
+        typer.Option("--tcp", metavar="[ADDRESS:]PORT", help="Use TCP (default address: 127.0.0.1)."),
+    ] = None,
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Allow --tcp addresses that other machines can reach.")
+    ] = False,
+    image: Annotated[
+        str | None, typer.Option("--image", metavar="FILE", help="Keep data in this file (default: in memory).")
+    ] = None,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the image at the end.")] = False,
+    dilation: Annotated[
+        float, typer.Option("--dilation", metavar="N", help="Run the device N times slower than real time.")
+    ] = 1.0,
+    log: Annotated[str | None, typer.Option("--log", metavar="FILE", help="Write the requests as a CSV trace.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Exit when the last client disconnects.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serve a system as a network block device (NBD).
+
+    A request is answered when the simulated system completes it, and written data is stored. The server runs until
+    SIGTERM or Ctrl-C. Then it prints whether answers were on time, and the result of the run.
+    """
+    from sledsim.runs.serving import serve as serve_system
+    from sledsim.runs.session import system_of
+
+    def ready(address: str, size: int, early_ns: int) -> None:
+        print_text(f"{address} has {size:,} bytes; answers leave {early_ns / 1e3:.1f} µs early", err=True)
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options: dict[str, Any] = {"socket": socket, "tcp": tcp, "remote": remote, "image": image, "drop": drop, "log": log}
+    result = serve_system(system_of(system), overrides=sets or [], **options, dilation=dilation, once=once, ready=ready)
+    # Print the result even if a second SIGTERM arrives.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print_result(result, as_json=as_json)
+    if log:
+        print_written(log, "replay", log, "--device", "g2")
+
+
+def plugin_check(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="POLICY", help="MODULE:CLASS, the name of a policy, or a table as in a scenario."),
+    ],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the policy. Repeatable."),
+    ] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role",
+            metavar="ROLE",
+            help="scheduler (request order), replacement (cache), mirror (choice of copy), spin-down (idle device) or "
+            "device (service times). Default: that of the class or name.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a custom policy or device keeps its contract.
+
+    The checks are those that built-in policies pass: each request is served once, the order is the same in each run,
+    also after merges and cancellations, and no scheduler starves a request. A failed check names the request.
+    """
+    from sledsim.runs.policy_check import check_policy
+
+    table = {**_policy_table(name), **dict(_parameter(each) for each in parameters or [])}
+    # A policy without parameters may be a plain name.
+    found = check_policy(name if table == {"name": name} else table, role)
+    print_result(found, as_json=as_json)
+    if not found.passed:
+        first = next(verdict for verdict in found.verdicts if not verdict.passed)
+        print_error(f"{found.name} breaks the contract ({first.rule}): {first.fault}")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _policy_table(text: str) -> dict[str, Any]:
+    """Return a policy as the table of a scenario."""
+    if not text.startswith("{"):
+        return {"name": text}
+    try:
+        return dict(tomllib.loads(f"scheduler = {text}")["scheduler"])
+    except tomllib.TOMLDecodeError as error:
+        raise typer.BadParameter(f"{text} is not a TOML table: {error}", param_hint="POLICY") from None
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE; a value that is not JSON is a string."""
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise typer.BadParameter(f"expected NAME=VALUE, not {text!r}", param_hint="--parameter")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
