@@ -314,15 +314,15 @@ def test_the_command_tells_times_and_the_programs_status(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("g2",), "--program NAME, or -- COMMAND"),
-        (("g2", "--program", "postmark", "jobs.fio"), "takes no further words"),
-        (("g2", "--program", "postmark", "--size", "files"), "is no KEY=N"),
+        (("g2",), "or give a command after --"),
+        (("g2", "--program", "postmark", "jobs.fio"), "takes no further arguments"),
+        (("g2", "--program", "postmark", "--size", "files"), "expected KEY=N"),
         (("g2", "--program", "postmark", "--memory-mib", "1"), "--memory-mib"),
         (("g2", "--program", "postmark", "--file-system", "ffs"), "--file-system"),
-        (("g2", "--program", "postmark", "--device", "g1", "--trace", "t.csv"), "--trace is of one run"),
+        (("g2", "--program", "postmark", "--device", "g1", "--trace", "t.csv"), "--trace records one run"),
         (
             ("g2", "--program", "postmark", "--threads", "2"),
-            "--threads are for several runs: leave them out, or give --device",
+            "--threads applies to several runs: leave it out, or give --device",
         ),
         (("g9", "--program", "postmark"), "g9"),
     ],

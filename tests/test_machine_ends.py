@@ -28,7 +28,6 @@ COMMAND = [
     "-c",
     "from sledsim.cli import main; main()",
     "machine",
-    "run",
     "g2",
     "--program",
     "postmark",

@@ -221,7 +221,7 @@ def test_what_is_wrong_without_a_machine_is_told_without_one(
     [
         (("--device", "g1", "--device", "g1"), "--device g1 is given twice: leave one out"),
         (("--size", "files=1", "--size", "files=2"), "--size files is given twice: leave one out"),
-        (("--size", "files=\u0663"), "--size files=\u0663 is no KEY=N, as files=2000"),
+        (("--size", "files=\u0663"), "--size files=\u0663: expected KEY=N, such as files=2000"),
         (("--size", f"files={'9' * 5_000}"), f"--size files={'9' * 18}… is too large, a number of 5,000 digits"),
     ],
 )

@@ -319,7 +319,7 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
         sweep.scenario,
         sweep.axes,
         zip=sweep.zip,
-        samples=sweep.sample,
+        sample=sweep.sample,
         overrides=sweep.overrides,
         name=sweep.name,
     )

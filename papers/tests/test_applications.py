@@ -1,4 +1,4 @@
-"""Claims of schlosser2000 about applications, from made-up runs: what is computed of times, and what is missing."""
+"""Claims of schlosser2000 about applications, with made-up run times."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def verdict(name: str, study: Study) -> str:
     return claim.verdict(experiments()[claim.name](study))
 
 
-def test_runs_as_the_paper_has_them_are_what_it_says(made_up: dict[str, float], study: Study) -> None:
+def test_runs_with_the_papers_times_give_its_verdicts(made_up: dict[str, float], study: Study) -> None:
     verdicts = {name: verdict(name, study) for name in APPLICATION_CLAIMS}
     assert verdicts.pop("tpcd-q6-cpu-bound") == "differs"
     assert verdicts.pop("andrew-generations") == "reproduced"
@@ -81,16 +81,14 @@ def test_runs_as_the_paper_has_them_are_what_it_says(made_up: dict[str, float], 
     assert set(verdicts.values()) == {"reproduced"}, verdicts
 
 
-def test_runs_made_with_one_seed_keep_their_verdict_where_more_are_asked_for(
-    made_up: dict[str, float], study: Study
-) -> None:
+def test_recorded_runs_ignore_the_number_of_seeds(made_up: dict[str, float], study: Study) -> None:
     [answer] = reproduce("schlosser2000.postmark-order", seeds=3, time_optimal=True, study=study).answers
     assert answer.finding
     assert answer.finding.simulates
     assert (answer.verdict, answer.by_seed) == ("reproduced", ())
 
 
-def test_beside_runs_by_the_papers_motion_stand_those_by_the_quickest(made_up: dict[str, float], study: Study) -> None:
+def test_time_optimal_figures_use_runs_with_that_motion(made_up: dict[str, float], study: Study) -> None:
     made_up["g3"] = 5000.0
     [answer] = reproduce("schlosser2000.andrew-order", time_optimal=True, study=study).answers
     assert answer.finding
@@ -113,7 +111,7 @@ def test_beside_runs_by_the_papers_motion_stand_those_by_the_quickest(made_up: d
         ("g2", 181.0, "andrew-two-way"),
     ],
 )
-def test_a_run_that_is_another_changes_a_verdict(
+def test_a_different_run_time_changes_the_verdict(
     made_up: dict[str, float], study: Study, device: str, waiting_ms: float, claim: str
 ) -> None:
     before = verdict(claim, study)
@@ -121,7 +119,7 @@ def test_a_run_that_is_another_changes_a_verdict(
     assert verdict(claim, study) != before or claim == "andrew-two-way"
 
 
-def test_turns_are_those_before_a_write_of_what_was_just_written(tmp_path: Path) -> None:
+def test_turns_are_rotations_before_rewriting_the_same_sector(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text(TRACE)
     made = {"trace": str(tmp_path / "trace.csv"), "starts_s": 0.0}
     spent = spent_on_turns(made, Run("postmark", "atlas10k").system)
@@ -131,9 +129,7 @@ def test_turns_are_those_before_a_write_of_what_was_just_written(tmp_path: Path)
     assert spent_on_turns(made, Run("postmark", "atlas10k").system, before=1)["turns"] == 0
 
 
-def test_of_the_same_requests_each_change_from_g1_to_g2_saves_something(
-    made_up: dict[str, float], study: Study
-) -> None:
+def test_each_change_from_g1_to_g2_saves_time_on_the_same_requests(made_up: dict[str, float], study: Study) -> None:
     *_, each, ranked = experiments()["schlosser2000.andrew-two-way"](study).probes
     assert isinstance(each.ours, tuple)
     assert isinstance(ranked.ours, tuple)
@@ -143,7 +139,7 @@ def test_of_the_same_requests_each_change_from_g1_to_g2_saves_something(
 
 
 @pytest.mark.parametrize(("where", "published"), [("Figure 8", False), ("Figure 10", True), ("Figure 11", True)])
-def test_figures_have_each_device_and_what_the_text_states(
+def test_figures_have_every_device_and_the_published_points(
     made_up: dict[str, float], study: Study, where: str, *, published: bool
 ) -> None:
     [draw] = [each.draw for each in pictures("schlosser2000") if each.where == where]
@@ -153,7 +149,7 @@ def test_figures_have_each_device_and_what_the_text_states(
     assert ("'of': 'published'" in text) == published
 
 
-def test_an_order_is_robust_where_no_other_machine_changes_it(made_up: dict[str, float]) -> None:
+def test_an_order_is_robust_if_no_other_machine_changes_it(made_up: dict[str, float]) -> None:
     rows = [row for row in application_claims.robust_orders() if row[0] == "gnuld"]
     assert [row[1] for row in rows] == ["as the paper's", "ext4", "any of them"]
     assert [row[3] for row in rows] == ["", "the same", "robust"]
@@ -164,7 +160,7 @@ def test_an_order_is_robust_where_no_other_machine_changes_it(made_up: dict[str,
     assert [row[3] for row in rows] == ["", f"{pairs} change places", f"not robust: {pairs}"]
 
 
-def test_every_run_that_a_claim_asks_for_is_listed() -> None:
+def test_every_run_of_a_claim_is_listed() -> None:
     listed = list(all_runs())
     assert {(run.application, run.device) for run in listed if not run.changes and not run.guest} == {
         (application, device) for application in APPLICATIONS for device in (*SLEDS, *DISKS)
@@ -172,9 +168,7 @@ def test_every_run_that_a_claim_asks_for_is_listed() -> None:
     assert len(listed) == len({repr(run) for run in listed})
 
 
-def test_without_runs_claims_are_not_done_and_say_what_makes_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_runs_claims_are_not_done_and_name_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
     monkeypatch.setattr(applications, "_recorded", lambda: {"packages": {}, "runs": {}})
     found = reproduce("schlosser2000.andrew-order", draw=True)
@@ -183,14 +177,14 @@ def test_without_runs_claims_are_not_done_and_say_what_makes_them(
     assert not found.failures
 
 
-def test_other_motion_or_a_change_is_not_answered_from_runs_without(study: Study) -> None:
+def test_runs_count_only_for_their_motion_and_settings(study: Study) -> None:
     with pytest.raises(MissingRunsError):
         experiments()["schlosser2000.andrew-order"](study.under("first-order"))
     with pytest.raises(MissingRunsError):
         experiments()["schlosser2000.andrew-order"](study.seeded(2))
 
 
-def test_every_run_that_a_claim_asks_for_is_recorded_as_it_is_made_today() -> None:
+def test_every_run_of_a_claim_is_recorded_for_the_current_set_up() -> None:
     recorded = applications._recorded()
     assert {run.key() for run in all_runs()} == set(recorded["runs"])
     for times in recorded["runs"].values():
@@ -201,7 +195,7 @@ def test_every_run_that_a_claim_asks_for_is_recorded_as_it_is_made_today() -> No
     assert traces == {run.key() for run in applications.REPLAYED}
 
 
-def test_without_a_machine_claims_rest_on_what_is_recorded_and_say_so(
+def test_without_a_machine_claims_use_recorded_runs_and_say_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, study: Study
 ) -> None:
     monkeypatch.setenv("SLEDSIM_MACHINE", str(tmp_path))
@@ -212,7 +206,7 @@ def test_without_a_machine_claims_rest_on_what_is_recorded_and_say_so(
         assert claims()[f"schlosser2000.{name}"].verdict(found) in {"reproduced", "shape only", "differs"}
 
 
-def test_runs_made_here_are_not_mixed_with_those_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_local_and_recorded_runs_are_not_mixed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(applications, "folder", lambda: tmp_path)
     monkeypatch.setattr(machine, "is_there", lambda: True)
     monkeypatch.setattr(machine, "packages", lambda: applications._recorded()["packages"])
@@ -228,7 +222,7 @@ def test_runs_made_here_are_not_mixed_with_those_recorded(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_a_run_that_is_made_here_is_the_one_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_local_run_can_be_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if not machine.is_there():
         missing("no machine: it takes `make machine` and the package qemu-system-x86")
     run = Run("tpcd-q6", "g1")
@@ -247,7 +241,7 @@ def test_a_run_that_is_made_here_is_the_one_recorded(monkeypatch: pytest.MonkeyP
     assert made["run_ms"] == pytest.approx(recorded["run_ms"], rel=0 if is_same_build else 0.02, abs=0.001)
 
 
-def test_with_another_value_of_a_device_the_runs_of_a_claim_are_made(
+def test_runs_with_a_changed_device_are_made_on_demand(
     monkeypatch: pytest.MonkeyPatch, study: Study, tmp_path: Path
 ) -> None:
     asked = []
@@ -281,9 +275,7 @@ def test_with_another_value_of_a_device_the_runs_of_a_claim_are_made(
     assert (answer.verdict, answer.reason) == ("not done", NO_MACHINES)
 
 
-def test_a_run_with_another_value_is_kept_beside_those_of_claims(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_run_with_a_changed_device_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(applications, "folder", lambda: tmp_path)
     monkeypatch.setattr(machine, "is_there", lambda: True)
     monkeypatch.setattr(machine, "packages", lambda: {"kernel": "1"})

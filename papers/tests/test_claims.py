@@ -1,4 +1,4 @@
-"""The claims that the package carries: well formed, in our words, and those of the ledger."""
+"""The claims are well formed and match the reference data, in other words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ledger(paper: str) -> dict[str, Any]:
     return tomllib.loads(reference(f"ledger/{paper}.toml").read_text(encoding="utf-8"))
 
 
-def test_there_are_as_many_as_in_the_ledger() -> None:
+def test_there_are_as_many_claims_as_in_the_reference() -> None:
     assert len(claims()) == CLAIMS
     assert sum(len(claims(paper)) for paper in PAPERS) == CLAIMS
 
@@ -66,7 +66,7 @@ def test_a_claim_is_well_formed(claim: Claim) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_facts_are_the_ledgers_and_words_are_ours(paper: str) -> None:
+def test_facts_match_the_reference_and_texts_do_not(paper: str) -> None:
     written = ledger(paper)
     assert title(paper) == written["title"]
     ours = [claim.model_dump(mode="json") for claim in claims(paper).values()]
@@ -79,7 +79,7 @@ def test_facts_are_the_ledgers_and_words_are_ours(paper: str) -> None:
         assert bool(mine["shape"]) == ("shape" in theirs), mine["id"]
 
 
-def test_every_experiment_and_picture_has_its_place() -> None:
+def test_every_experiment_and_picture_is_registered() -> None:
     assert set(experiments()) <= set(claims())
     assert len({picture.stem for picture in pictures()}) == len(pictures())
     for picture in pictures():
@@ -88,7 +88,7 @@ def test_every_experiment_and_picture_has_its_place() -> None:
         assert picture.title
 
 
-def test_where_traces_lie() -> None:
+def test_paths_of_traces() -> None:
     if not os.environ.get("SLEDSIM_REFERENCE"):
         reference("traces")
     for place in TRACES.values():

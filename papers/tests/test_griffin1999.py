@@ -1,4 +1,4 @@
-"""Griffin et al. 1999: what is found for its claims is what the page says, and its figures are drawn."""
+"""Griffin et al. 1999: recorded verdicts, causes of differences, and figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_verdicts_are_those_expected() -> None:
 
 
 @pytest.mark.slow
-def test_what_tells_the_causes_apart(study: Study) -> None:
+def test_probes_distinguish_the_causes(study: Study) -> None:
     one_by_one, as_it_is = cello_schedulers(study).probes
     assert one_by_one.ours == claims()[f"{PAPER}.cello-schedulers"].published
     assert as_it_is.ours != one_by_one.ours
@@ -52,7 +52,7 @@ def test_every_figure_and_table_is_drawn_or_listed() -> None:
 
 
 @pytest.mark.parametrize("where", ["Figure 5", "Figure 6", "Figure 10", "Table 1", "Table 2"])
-def test_a_picture_holds_our_runs(study: Study, where: str) -> None:
+def test_a_picture_has_the_simulated_points(study: Study, where: str) -> None:
     [picture] = [each for each in pictures(PAPER) if each.where == where]
     assert picture.draw is not None
     drawn = picture.draw(study)

@@ -1,4 +1,4 @@
-"""What hong2006 says of enclosures and of MEMS in the storage hierarchy, against our experiments."""
+"""Hong et al. 2006: enclosures, and MEMS storage in the hierarchy."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def figures(ours: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("claim", [claim for claim in MODEL if CLAIMS[f"hong2006.{claim}"].kind in {"value", "range"}])
-def test_claims_of_the_model_are_what_they_were(study: Study, claim: str) -> None:
+def test_claims_of_the_model_keep_their_figures(study: Study, claim: str) -> None:
     found = experiments()[f"hong2006.{claim}"](study)
     assert CLAIMS[f"hong2006.{claim}"].verdict(found) == ("differs" if claim in DIFFER else "reproduced")
     for figure, printed in zip(figures(found.ours), OURS[claim], strict=True):
@@ -90,7 +90,7 @@ def test_more_spares_last_longer(study: Study) -> None:
     assert years == sorted(years)
 
 
-def test_the_last_device_is_why_equation_1_is_not_the_chain(study: Study) -> None:
+def test_equation_1_differs_from_the_chain_by_the_last_device(study: Study) -> None:
     found = experiments()["hong2006.instant-rebuild"](study)
     more_spares, nineteen = (figures(probe.ours)[0] for probe in found.probes)
     assert more_spares < 0.01 < figures(found.ours)[0]
@@ -98,7 +98,7 @@ def test_the_last_device_is_why_equation_1_is_not_the_chain(study: Study) -> Non
     assert nineteen < 1e-3
 
 
-def test_what_moves_the_gain_of_preventive_repair(study: Study) -> None:
+def test_parameters_that_change_the_gain_of_preventive_repair(study: Study) -> None:
     found = experiments()["hong2006.preventive-gain"](study)
     quicker, more, rebuilt = (figures(probe.ours)[0] for probe in found.probes)
     least = figures(found.ours)[0]
@@ -139,7 +139,7 @@ def test_figures_and_tables_are_those_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("where", ["Table I", "Figure 3", "Figure 4", "Figure 5"])
-def test_what_needs_no_simulation_is_drawn(study: Study, where: str) -> None:
+def test_pictures_without_simulation_are_drawn(study: Study, where: str) -> None:
     draw = next(each.draw for each in pictures("hong2006") if each.where == where)
     assert draw is not None
     found = draw(study)
@@ -174,7 +174,7 @@ def test_the_architectures_have_the_sizes_of_the_paper(load: Load) -> None:
     assert [LOADS[name].segment_bytes >> 10 for name in ("tpcd", "tpcc", "cello", "hplajw")] == [256, 8, 8, 64]
 
 
-def test_a_write_buffer_takes_no_part_where_nothing_is_written(study: Study) -> None:
+def test_a_write_buffer_has_no_effect_without_writes(study: Study) -> None:
     load = replace(LOADS["tpcd"], requests=(200, 200))
     chosen = {name: systems(load)[name] for name in ("disk", "mwb", "mcd_all")}
     found = responses(study, load, chosen)
@@ -222,7 +222,7 @@ def test_equal_money_at_equal_prices_buys_equal_caches(study: Study) -> None:
 
 
 @pytest.mark.parametrize(("where", "key", "points"), [("Figure 3", "survival", 6), ("Figure 5", "probability", 2)])
-def test_what_the_text_states_lies_over_our_curves(where: str, key: str, points: int) -> None:
+def test_published_points_are_drawn_over_the_curves(where: str, key: str, points: int) -> None:
     [picture] = [each for each in pictures("hong2006") if each.where == where]
     assert picture.draw is not None
     with Study() as study:
@@ -236,7 +236,7 @@ def test_what_the_text_states_lies_over_our_curves(where: str, key: str, points:
         assert min(near) < 0.005, row
 
 
-def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
+def test_the_record_has_the_figures_of_enclosures() -> None:
     said = {row.claim: row.ours for row in documented("hong2006")}
 
     base = reliability.load(EXAMPLES / "hong2006.toml")

@@ -1,4 +1,4 @@
-"""Lin et al. 2002: what is found for its claims is what the page says, and its figures are drawn."""
+"""Lin et al. 2002: recorded verdicts, causes of differences, and figures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_figure_of_the_day_is_the_mean_over_seeds(study: Study, claim: str) ->
         "combined-response",
     ],
 )
-def test_a_probe_of_the_cause_brings_back_what_was_published(study: Study, claim: str) -> None:
+def test_a_probe_of_the_cause_gives_the_published_figure(study: Study, claim: str) -> None:
     name = f"{PAPER}.{claim}"
     if claims()[name].data.startswith("trace:"):
         reference("drives/st41601n/st41601n.trace")
@@ -72,7 +72,7 @@ def test_every_figure_and_table_is_drawn_or_listed() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("picture", [each for each in pictures(PAPER) if each.draw], ids=lambda each: each.where)
-def test_a_picture_holds_our_runs(study: Study, picture: Picture) -> None:
+def test_a_picture_has_the_simulated_points(study: Study, picture: Picture) -> None:
     reference("drives/st41601n/st41601n.trace")
     assert picture.draw is not None
     drawn = picture.draw(study)
@@ -83,5 +83,5 @@ def test_a_picture_holds_our_runs(study: Study, picture: Picture) -> None:
     assert len(rows) >= 5
 
 
-def test_what_is_saved_is_a_share() -> None:
+def test_savings_are_shares() -> None:
     assert saved(4.0, 3.0) == 0.25

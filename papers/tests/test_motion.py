@@ -1,4 +1,4 @@
-"""By which model sleds move in the papers' experiments, and what is set beside: figures under time-optimal motion."""
+"""Models of motion in experiments, and figures with time-optimal motion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def scenario(requests: int) -> dict[str, Any]:
     return {**SCENARIO, "run": {"requests": requests}}
 
 
-def test_what_is_found_under_another_motion_is_written_beside() -> None:
+def test_figures_with_time_optimal_motion_are_shown_for_comparison() -> None:
     finding = Finding(1.0, "", decimals=2, intervals=((0.9, 1.1),))
     assert time_optimal_text(0.97, finding) == "0.97"
     assert time_optimal_text(1.001, finding) == "the same"
@@ -78,7 +78,7 @@ def test_a_sled_that_names_its_motion_keeps_it() -> None:
     assert moving(enclosure, "decomposed") == enclosure
 
 
-def test_views_of_a_study_share_its_runs_and_its_end() -> None:
+def test_views_of_a_study_share_runs_and_stop_together() -> None:
     with Study(workers=1) as study:
         slow = study.under("decomposed")
         assert slow.run(scenario(200)) is study.under("decomposed").run(scenario(200))
@@ -108,7 +108,7 @@ def test_an_experiment_moves_by_its_papers_model_unless_the_study_says_otherwise
     assert run.scenarios[0]["system"]["device"]["seek_model"] == "decomposed"
 
 
-def test_a_figure_is_found_under_time_optimal_motion_where_it_is_asked_for() -> None:
+def test_time_optimal_figures_are_computed_on_request() -> None:
     name = "schlosser2000.spring-turnaround"
     [alone] = reproduce(name).answers
     [both] = reproduce(name, time_optimal=True).answers

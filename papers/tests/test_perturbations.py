@@ -1,4 +1,4 @@
-"""Whether a claim notices that the model is wrong, and whether its verdict depends on the seed."""
+"""Perturbations of claims, and verdicts by seed."""
 
 import time
 from typing import Any
@@ -34,7 +34,7 @@ CHEAP = [
 ]
 
 
-def test_sixty_claims_of_all_papers_are_contradicted() -> None:
+def test_sixty_claims_of_all_papers_have_perturbations() -> None:
     assert len(perturbations()) >= 60
     assert {name.partition(".")[0] for name in perturbations()} == set(PAPERS)
     assert set(perturbations()) <= set(claims()) & set(experiments())
@@ -86,7 +86,7 @@ def test_a_change_reaches_every_device_that_has_the_value() -> None:
     assert [fcfs[part]["scheduler"] for part in ("cache", "disk")] == ["fcfs", "fcfs"]
 
 
-def test_a_study_with_a_change_or_other_seeds_has_runs_of_its_own() -> None:
+def test_perturbed_and_seeded_views_have_separate_runs() -> None:
     scenario = {
         "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}},
         "system": {"device": "g2"},
@@ -121,7 +121,7 @@ def test_verdicts_by_seed_and_perturbed_are_in_table_report_and_json(study: Stud
     assert "the claim is insensitive to the change" in (tmp_path / "schlosser2000.html").read_text(encoding="utf-8")
 
 
-def test_probes_are_made_once_however_much_is_found_beside_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variants_of_an_experiment_skip_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Finding] = []
 
     def probed(study: Study) -> Finding:
@@ -138,7 +138,7 @@ def test_probes_are_made_once_however_much_is_found_beside_the_verdict(monkeypat
     assert answer.perturbed.ours == 0.72
 
 
-def test_the_time_of_a_claim_has_all_that_is_found_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_a_claim_includes_its_variants(monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(_: Study) -> Finding:
         until = time.thread_time() + 0.05
         while time.thread_time() < until:

@@ -1,4 +1,4 @@
-"""The report: what its pages hold, and that a browser without a network shows them whole."""
+"""The pages of the report, also in a browser without a network."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def check_page(path: Path) -> None:
             assert given["aria-label"]
 
 
-def test_what_claims_rest_on_can_be_chosen(report: tuple[Reproduction, Path]) -> None:
+def test_claims_can_be_filtered(report: tuple[Reproduction, Path]) -> None:
     for name in PAGES:
         page = outline(report[1] / name)
         bars = [given["data-of"] for _, given in page.attributes if given.get("class") == "filter"]
@@ -153,7 +153,7 @@ def test_what_claims_rest_on_can_be_chosen(report: tuple[Reproduction, Path]) ->
     assert "simulated 1 computed 2" in words_of(report[1] / "index.html")
 
 
-def test_the_states_of_a_claim_are_explained_in_a_paragraph(report: tuple[Reproduction, Path]) -> None:
+def test_the_states_of_a_claim_are_explained(report: tuple[Reproduction, Path]) -> None:
     text = words_of(report[1] / "index.html")
     assert "Of the 1 reproduced claims 0 simulate a workload" in text
     states = text.partition("of these states")[2].partition("Figures and tables")[0]
@@ -192,7 +192,7 @@ PAGES = ("index.html", "griffin1999.html")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_whole(report: tuple[Reproduction, Path], name: str) -> None:
+def test_a_page_is_well_formed(report: tuple[Reproduction, Path], name: str) -> None:
     check_page(report[1] / name)
 
 
@@ -211,7 +211,7 @@ def test_the_overview_holds_every_claim(report: tuple[Reproduction, Path]) -> No
         assert words in text, words
 
 
-def test_the_page_of_a_paper_holds_what_was_found(report: tuple[Reproduction, Path]) -> None:
+def test_the_page_of_a_paper_has_its_findings(report: tuple[Reproduction, Path]) -> None:
     text = words_of(report[1] / "griffin1999.html")
     for words in (
         "griffin1999.seek-max differs",
@@ -250,7 +250,7 @@ def test_charts_are_files_too(report: tuple[Reproduction, Path]) -> None:
     assert (folder / "vega.js").stat().st_size > 500_000
 
 
-def test_verdicts_are_there_for_programs(report: tuple[Reproduction, Path]) -> None:
+def test_the_report_has_verdicts_as_json(report: tuple[Reproduction, Path]) -> None:
     found = json.loads((report[1] / "verdicts.json").read_text())
     assert found["totals"] == {
         "by construction": 1,
@@ -385,7 +385,7 @@ def check_drawn(chromium: str, page: Path, width: int, tmp_path: Path, *, dark: 
     ("width", "dark"), size([(1280, False), (390, True)], [*itertools.product(WIDTHS, [False, True])])
 )
 @pytest.mark.parametrize("name", PAGES)
-def test_a_browser_shows_every_page_whole(
+def test_a_browser_shows_every_page(
     report: tuple[Reproduction, Path], chromium: str, tmp_path: Path, name: str, width: int, dark: bool
 ) -> None:
     check_drawn(chromium, report[1] / name, width, tmp_path, dark=dark)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import SCENARIO
+from conftest import ROOT, SCENARIO
 from sledsim import SledsimError, __version__
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.claim import Claim, claims
@@ -117,7 +117,7 @@ def test_a_shape_needs_its_order_and_figures_within_a_factor_of_three(made_up: C
     ("made_up", "ours"),
     [(VALUE, 10.0), (VALUE, "+"), (RANGE, ()), (RANGE, True), (ORDER, "-"), (ORDER, (1.0, 2.0)), (TREND, 1.0)],
 )
-def test_what_is_of_another_kind_has_no_verdict(made_up: Claim, ours: Any) -> None:
+def test_a_finding_of_another_kind_is_refused(made_up: Claim, ours: Any) -> None:
     with pytest.raises(TypeError, match=r"lin2002\.made-up is of kind \w+"):
         made_up.verdict(Finding(ours, ""))
 
@@ -148,7 +148,7 @@ def test_trends_and_orders() -> None:
     assert order(means, saturated=("clook", "fcfs")) == ("sptf", "sstf", "saturated:clook+fcfs")
 
 
-def test_how_they_are_written() -> None:
+def test_texts_of_claims_and_findings() -> None:
     level = claim("trend", published="~", tol=0.01)
     assert [published_text(each) for each in (VALUE, RANGE, ORDER, TREND, level)] == [
         "10, 20 ms ± 10 %",
@@ -193,7 +193,7 @@ def made_up_experiments(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, 
     return put
 
 
-def test_the_command_prints_what_was_found(
+def test_the_command_prints_findings_and_verdicts(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:
     made_up_experiments({"griffin1999.settle-time": settled, "griffin1999.seek-max": too_slow})
@@ -211,7 +211,7 @@ def test_the_command_prints_what_was_found(
         assert (f"\n{name} " in listed) == (name not in {"griffin1999.settle-time", "griffin1999.seek-max"})
 
 
-def test_what_has_no_experiment_says_so(
+def test_a_claim_without_experiment_is_not_done(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:
     made_up_experiments({"schlosser2000.density": settled})
@@ -222,13 +222,13 @@ def test_what_has_no_experiment_says_so(
     assert "schlosser2000.atlas-cov  no experiment yet" in sledsim_cli("reproduce", "schlosser2000.atlas-cov").out
 
 
-def test_json_is_the_same_for_programs(
+def test_json_has_the_findings(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:
     made_up_experiments({"griffin1999.settle-time": settled, "griffin1999.seek-max": too_slow})
     found = json.loads(sledsim_cli("reproduce", "griffin1999", "--full", "--json").out)
     assert {key: found[key] for key in ("schema", "sledsim", "mode", "complete")} == {
-        "schema": 2,
+        "schema": 3,
         "sledsim": __version__,
         "mode": "full",
         "complete": True,
@@ -262,7 +262,7 @@ def test_an_experiment_that_fails_does_not_stop_the_others(
     assert sledsim_cli("reproduce", "griffin1999.settle-time").status == 0
 
 
-def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
+def test_a_claim_with_a_missing_trace_is_not_done(
     sledsim_cli: Callable[..., Outcome],
     made_up_experiments: Callable[[dict[str, Experiment]], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -285,7 +285,7 @@ def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
         (["@"], "there is no claim @ (papers are griffin1999, schlosser2000"),
     ],
 )
-def test_what_is_wrong_is_said(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:
+def test_a_wrong_argument_is_named(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:
     found = sledsim_cli("reproduce", *arguments)
     assert found.status == 2
     assert said in " ".join(found.err.replace("│", " ").split())
@@ -341,8 +341,9 @@ main()
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
-    folder = str(__file__).rpartition("/")[0]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT / "tests"
+    ) as process:
         assert until((tmp_path / "report" / "running").exists, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
@@ -384,7 +385,7 @@ def test_a_run_is_made_once() -> None:
         assert logged.summary == first.summary
 
 
-def test_work_may_wait_for_work_however_nested() -> None:
+def test_nested_work_does_not_deadlock() -> None:
     with Study(workers=1) as study:
 
         def shared(study: Study) -> float:
@@ -402,7 +403,7 @@ def test_work_may_wait_for_work_however_nested() -> None:
     assert found[0][1] == found[1][0]
 
 
-def test_what_is_made_once_and_fails_fails_for_all() -> None:
+def test_a_failed_shared_value_fails_for_all() -> None:
     with Study() as study:
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
@@ -414,7 +415,7 @@ def test_what_is_made_once_and_fails_fails_for_all() -> None:
         assert study.map(str, [1, 2, 3]) == ["1", "2", "3"]
 
 
-def test_time_counts_for_who_asks_first() -> None:
+def test_shared_time_counts_for_the_first_request() -> None:
     with Study() as study:
         _, first = study.seconds(lambda: study.run(scenario(30_000)))
         _, second = study.seconds(lambda: study.run(scenario(30_000)))
@@ -469,7 +470,7 @@ def test_progress_and_selection_from_python() -> None:
     assert found.complete
 
 
-def test_a_report_comes_with_the_command(
+def test_the_command_writes_a_report(
     sledsim_cli: Callable[..., Outcome],
     made_up_experiments: Callable[[dict[str, Experiment]], None],
     monkeypatch: pytest.MonkeyPatch,

@@ -47,7 +47,7 @@ def test_verdicts_are_those_expected() -> None:
     assert verdicts(PAPER) == expected
 
 
-def test_a_cause_brings_the_figure_back_where_it_is_the_whole_cause(study: Study) -> None:
+def test_removing_the_whole_cause_gives_the_published_figure(study: Study) -> None:
     for name, place in ONE_CAUSE.items():
         claim = claims()[f"{PAPER}.{name}"]
         finding = experiments()[claim.name](study)
@@ -78,7 +78,7 @@ def test_mode_times_of_the_mems_device_follow_from_the_disks(study: Study) -> No
         assert energy.startup_j == pytest.approx(application.mems_startup_j, rel=1e-3)
 
 
-def test_arrangements_with_a_cache_have_the_room_that_the_paper_names(study: Study) -> None:
+def test_arrangements_with_a_cache_have_the_published_capacity(study: Study) -> None:
     disk_bytes = DiskDrive("atlas10k").capacity_bytes
     assert disk_bytes == pytest.approx(9.2e9, rel=0.01)
     assert Device(LARGE_G2).capacity_bytes > disk_bytes
@@ -87,7 +87,7 @@ def test_arrangements_with_a_cache_have_the_room_that_the_paper_names(study: Stu
     assert DiskDrive(whole["disk"]["device"]).capacity_bytes == 8 * disk_bytes
 
 
-def test_a_part_of_the_day_shows_the_order_of_the_arrangements(study: Study) -> None:
+def test_part_of_the_day_gives_the_order_of_the_arrangements(study: Study) -> None:
     part = {"run.requests": 30_000}
     names = ("MEMS alone", "disk with cache", "disk", "one large disk")
     assert set(names) < set(ARRANGEMENTS)
@@ -103,7 +103,7 @@ def test_every_figure_and_table_is_listed() -> None:
 
 
 @pytest.mark.parametrize("where", ["Table 1", "Table 2", "Table 3", "Table 4"])
-def test_tables_are_whole(study: Study, where: str) -> None:
+def test_tables_are_complete(study: Study, where: str) -> None:
     drawn = next(each for each in pictures(PAPER) if each.where == where)
     assert drawn.draw
     shown = drawn.draw(study).shown
@@ -122,6 +122,6 @@ def test_figure_7_shows_the_run_of_the_claims(study: Study) -> None:
     assert f"'mean': {round(atlas_ms, 4):.5g}" in text
 
 
-def test_what_is_not_drawn_says_why() -> None:
+def test_a_picture_that_is_not_drawn_has_a_reason() -> None:
     reasons = {each.where: each.reason for each in pictures(PAPER) if each.draw is None}
     assert reasons["Figure 4"] == "a drawing that holds no data"

@@ -62,7 +62,7 @@ def test_the_move_of_the_busiest_volume(study: Study) -> None:
 
 
 @pytest.mark.slow
-def test_constant_time_gains_nothing_and_the_overhead_decides_where_g2_comes(study: Study) -> None:
+def test_constant_time_gains_nothing_and_the_overhead_decides_the_rank_of_g2(study: Study) -> None:
     claim = claims()["schlosser2004.simpledisk-constant"]
     finding = experiments()[claim.name](study)
     # Agreement would be by construction: three of the four places were inputs of the stand-in.
@@ -79,7 +79,7 @@ def test_volumes_cover_the_disk_and_the_busiest_fits_g2() -> None:
     assert next(each["bytes"] for each in volumes if each["name"] == "busiest") < MemsStorage("g2").capacity_bytes
 
 
-def test_all_volumes_on_the_disk_are_the_disk_alone(study: Study) -> None:
+def test_all_volumes_on_one_disk_are_that_disk(study: Study) -> None:
     scenario = moved_to("g2", 1)
     unmoved = {**scenario, "system": {**scenario["system"], "moved": {}}}
     part = {"run.requests": 5_000}
@@ -106,7 +106,7 @@ def test_every_figure_and_table_is_listed() -> None:
 
 
 @pytest.mark.parametrize("where", ["Figure 2", "Figure 3", "Figure 5", "Figure 7", "Table 1", "Table 2"])
-def test_pictures_say_what_they_show(study: Study, where: str) -> None:
+def test_pictures_describe_their_runs(study: Study, where: str) -> None:
     drawn = next(each for each in pictures(PAPER) if each.where == where)
     assert drawn.draw
     picture = drawn.draw(study)

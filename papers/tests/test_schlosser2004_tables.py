@@ -17,7 +17,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("claim", FIGURES)
-def test_the_figures_are_those_of_the_documentation(study: Study, claim: str) -> None:
+def test_scans_have_the_recorded_figures(study: Study, claim: str) -> None:
     name = f"schlosser2004.{claim}"
     found = experiments()[name](study)
     assert isinstance(found.ours, float)

@@ -1,4 +1,4 @@
-"""What the papers' figures rest on where something is drawn at random: means over several seeds."""
+"""Means over seeds, and claims with fewer seeds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_scenario_without_a_seed_is_run_with_three_and_is_their_mean() -> None
         assert found.log["response_ns"].mean() / 1e6 == pytest.approx(found.response.mean_ms, rel=1e-6)
 
 
-def test_the_interval_of_such_a_mean_is_that_of_independent_means() -> None:
+def test_the_interval_of_a_mean_over_seeds_is_that_of_independent_means() -> None:
     with Study() as study:
         response = study.run(READS)["response"]
     halves = [
@@ -91,7 +91,7 @@ def test_figures_over_seeds_have_the_interval_of_their_means() -> None:
         assert points == tuple((each, each) for each in alone)
 
 
-def test_who_rests_on_fewer_seeds_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_with_fewer_seeds_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     def probed(study: Study) -> Finding:
         shared = study.once("key", lambda made: made.run({**READS, "seed": 1}))
         study.run(READS, {"run.requests": 500})
@@ -123,5 +123,5 @@ def test_who_rests_on_fewer_seeds_is_told_of(monkeypatch: pytest.MonkeyPatch) ->
         (2, 1, "Runs of the figure with 2; runs of probes with 1 in place of 3."),
     ],
 )
-def test_few_seeds_are_told_of_in_words(seeds: int | None, probe_seeds: int | None, said: str) -> None:
+def test_text_for_few_seeds(seeds: int | None, probe_seeds: int | None, said: str) -> None:
     assert fewer_seeds_text(seeds, probe_seeds) == said

@@ -1,4 +1,4 @@
-"""`sledsim reproduce PAPER.CLAIM --set PATH=VALUE`: what is changed, what says so, and what is refused."""
+"""The option `--set` of `sledsim reproduce`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def members(laid: Settings, system: dict[str, Any] = MIXED) -> list[dict[str, An
     return [each["system"]["device"] for each in values["system"]["members"]]
 
 
-def test_a_device_key_is_laid_over_every_device_that_has_it() -> None:
+def test_a_device_key_changes_every_device_that_has_it() -> None:
     g2, g3, disk = members(Settings(["device.bit_nm=35", "device.rotation_rpm=7200"]))
     assert (g2["bit_nm"], g3["bit_nm"], disk["rotation_rpm"]) == (35, 35, 7200)
     assert "bit_nm" not in disk
@@ -44,13 +44,13 @@ def test_a_device_key_is_laid_over_every_device_that_has_it() -> None:
     assert {**g2, "bit_nm": plain[0]["bit_nm"]} == plain[0]
 
 
-def test_a_device_takes_the_place_of_every_sled() -> None:
+def test_a_device_replaces_every_sled() -> None:
     assert [each["name"] for each in members(Settings(["device=g1"]))] == ["g1", "g1", "cheetah73"]
     [own] = members(Settings(["device=g1"]), {"kind": "mirror", "members": [{"count": 2, "device": "g2"}]})
     assert own["name"] == "g1"
 
 
-def test_settings_count_after_those_of_the_experiment_and_its_model_of_motion() -> None:
+def test_settings_override_the_experiment_and_its_motion() -> None:
     laid = Settings(["device.settle_constants=3", "run.requests=40", "device.seek_model=first-order"])
     own = {"device.settle_constants": 0.0, "run.requests": 30}
     scenario = {"workload": SCENARIO["workload"], "system": {"device": {"name": "g2", "settle_constants": 1}}}
@@ -67,7 +67,7 @@ def test_settings_count_after_those_of_the_experiment_and_its_model_of_motion() 
     laid.require_changes("all of it")
 
 
-def test_views_with_settings_share_nothing_that_is_made_once() -> None:
+def test_views_with_settings_share_no_values() -> None:
     def bits_nm(view: Study) -> float:
         return float(view.once("bits", lambda _: view.sled("g2").parameters["bit_nm"]))
 
@@ -118,14 +118,14 @@ def laid_over_one(setting: str) -> None:
         ("device.name=g2", "changes nothing in it"),
     ],
 )
-def test_what_does_not_fit_is_refused(setting: str, said: str) -> None:
+def test_an_invalid_setting_is_refused(setting: str, said: str) -> None:
     with pytest.raises(SledsimError) as refused:
         laid_over_one(setting)
     assert said in str(refused.value)
     assert setting.partition("=")[0] in str(refused.value)
 
 
-def test_a_key_that_a_new_kind_of_part_lacks_is_no_place_that_a_setting_misses() -> None:
+def test_a_missing_key_of_a_new_kind_is_an_error() -> None:
     with pytest.raises(ScenarioError, match="read_fraction"):
         Settings(["workload.kind=trace"]).scenario(SCENARIO)
 
@@ -157,7 +157,7 @@ def test_the_verdict_changes_with_a_parameter(sledsim_cli: Callable[..., Outcome
         ([SPRINGS, "--set", "device=g3", "--report", "pages"], "leave out --set"),
     ],
 )
-def test_what_is_wrong_is_said(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:
+def test_a_wrong_argument_is_named(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:
     found = sledsim_cli("reproduce", *arguments)
     assert found.status == 2
     assert said in " ".join(found.err.replace("│", " ").split())
@@ -187,7 +187,7 @@ def test_an_experiment_that_fails_with_a_setting_says_so(
     assert found.out.count("the trace hplajw is missing") == 2
 
 
-def test_progress_goes_over_both() -> None:
+def test_progress_covers_both_checks() -> None:
     assert SPRINGS in experiments()
     seen: list[tuple[int, int]] = []
     with Study(workers=1) as study:
@@ -197,7 +197,7 @@ def test_progress_goes_over_both() -> None:
     assert not found.failures
 
 
-def test_values_that_fit_together_alone_are_set_together(sledsim_cli: Callable[..., Outcome]) -> None:
+def test_values_valid_only_together_are_set_together(sledsim_cli: Callable[..., Outcome]) -> None:
     alone = ["--set", "device.buffer_caching=false"]
     assert sledsim_cli("reproduce", "schlosser2000.superdisk-cov", *alone).status == 2
     together = [*alone, "--set", "device.read_ahead=none", "--set", "device.fast_write=none"]
@@ -208,7 +208,7 @@ def test_values_that_fit_together_alone_are_set_together(sledsim_cli: Callable[.
     assert (claim["verdict"], found["changed"]["verdict"]) == ("reproduced", "differs")
 
 
-def test_what_changes_probes_alone_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_changes_only_probes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def probed(study: Study) -> Finding:
         sized = {**SCENARIO, "workload": {**SCENARIO["workload"], "size_bytes": {"kind": "fixed", "value": 4096}}}
         probes = study.probes(lambda: (Probe("one size", study.run(sized).response.mean_ms),))

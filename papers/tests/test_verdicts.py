@@ -100,7 +100,7 @@ def moved(claim: Claim, ours: Ours, probed: Ours) -> bool:
 
 
 @pytest.mark.slow
-def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Reproduction, Path]) -> None:
+def test_a_difference_has_a_cause_and_a_probe_that_moves_it(quick_run: tuple[Reproduction, Path]) -> None:
     for answer in quick_run[0].answers:
         finding = answer.finding
         if finding is None:
@@ -131,7 +131,7 @@ ACCOUNTED = [
 
 
 @pytest.mark.slow
-def test_with_its_cause_taken_away_a_claim_agrees(quick_run: tuple[Reproduction, Path]) -> None:
+def test_without_its_cause_a_claim_agrees(quick_run: tuple[Reproduction, Path]) -> None:
     found = {answer.claim.name: answer for answer in quick_run[0].answers}
     for name in ACCOUNTED:
         claim, finding = found[name].claim, found[name].finding
@@ -171,7 +171,7 @@ def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
 
 
 @pytest.mark.slow
-def test_what_replays_hplajw_says_that_it_is_not_the_papers_selection(quick_run: tuple[Reproduction, Path]) -> None:
+def test_replays_of_hplajw_mention_the_other_selection(quick_run: tuple[Reproduction, Path]) -> None:
     told = [answer.finding.how for answer in quick_run[0].answers if answer.finding]
     told += [each.drawn.how for each in quick_run[0].redrawn if each.drawn]
     replaying = [how for how in told if "hplajw" in how]
@@ -180,7 +180,7 @@ def test_what_replays_hplajw_says_that_it_is_not_the_papers_selection(quick_run:
 
 
 @pytest.mark.slow
-def test_what_claims_of_a_stand_in_run_is_listed(quick_run: tuple[Reproduction, Path]) -> None:
+def test_stand_ins_of_claims_are_listed(quick_run: tuple[Reproduction, Path]) -> None:
     for paper in quick_run[0].papers():
         page = (quick_run[1] / f"{paper}.html").read_text(encoding="utf-8")
         for each in stand_ins(quick_run[0], paper):

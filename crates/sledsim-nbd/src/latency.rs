@@ -40,7 +40,7 @@ pub fn busy_time(wait: Duration, has_single_processor: bool) -> Duration {
     }
 }
 
-/// Time that a request and its reply take together, after each of [`WAITS`].
+/// Time that a request and its reply take together, after each of `WAITS`.
 #[derive(Clone, Debug)]
 pub struct Latency([Duration; WAITS.len()]);
 

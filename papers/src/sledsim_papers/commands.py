@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli import AsJson, print_error, print_json, print_tables
+from sledsim.cli import AsJson, print_error, print_json, print_tables, print_written
 
 if TYPE_CHECKING:
     from sledsim.show import Table
@@ -119,8 +119,9 @@ def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int,
             export=pages.export if pages else None,
             progress=progress,
         )
-    if pages:
+    if pages and report:
         pages.write(found)
+        print_written(report / "index.html")
     document = verdicts(found) if as_json else None
     _end(document, [] if as_json else tables(found), complete=found.complete, failures=len(found.failures))
 

@@ -29,7 +29,7 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         Allowed endings of its name.
     """
     from sledsim._core import SledsimError
-    from sledsim.show.faults import require_writable, wrong
+    from sledsim.show.faults import make_error, require_writable
     from sledsim.show.files import unwritable
     from sledsim.show.frames import COPY_OPTIONS, require_utf8
 
@@ -39,7 +39,7 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         if suffixes is COPY_OPTIONS:
             require_utf8(SledsimError, folder, path)
         if reason := unwritable(folder, 1):
-            raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}", file=path)
+            raise make_error(SledsimError, "unreadable", f"cannot be written: {reason}", file=path)
 
 
 def check_chart(path: Path | None) -> None:
@@ -99,13 +99,13 @@ def require_distinct(command: Any, given: Mapping[str, Any]) -> None:
 def _require_outside_stores(output: str, path: Path) -> None:
     """Raise if a file to write lies in a store of sweeps: it would be read as a part of the store."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
     from sledsim.sweep.store import is_store
 
     for folder in Path(os.path.realpath(path)).parents:
         if is_store(folder):
             says: list[str | tuple[str]] = [(output,), f": {path} lies in the store {folder}: name a file elsewhere"]
-            raise wrong(SledsimError, "conflict", says, path=output, value=str(path))
+            raise make_error(SledsimError, "conflict", says, path=output, value=str(path))
 
 
 def require_texts(command: Any, given: Mapping[str, Any]) -> None:
@@ -120,12 +120,12 @@ def require_texts(command: Any, given: Mapping[str, Any]) -> None:
     """
     from sledsim._core import SledsimError
     from sledsim.scenario.texts import no_text
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     for name, _, value in _values(command, given):
         says = no_text(value) if isinstance(value, str) and name not in FILES else None
         if says:
-            raise wrong(SledsimError, "notation", f": {says}", path=name)
+            raise make_error(SledsimError, "notation", f": {says}", path=name)
 
 
 def require_not_read(scenario: "Scenario", outputs: Mapping[str, Path | None]) -> None:

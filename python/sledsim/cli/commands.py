@@ -104,14 +104,14 @@ class Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         from sledsim._core import SledsimError
-        from sledsim.show.faults import spoken, ways_out
+        from sledsim.show.faults import format_error, suggested_settings
 
         try:
             return super().invoke(ctx)
         except SledsimError as error:
             formatted = key_formatter(ctx.meta[COMMAND])
-            print_error(spoken(with_options(error, ctx.meta[COMMAND]), formatted))
-            suggested = [*ways_out(error), *device_with_room(error)]
+            print_error(format_error(with_options(error, ctx.meta[COMMAND]), formatted))
+            suggested = [*suggested_settings(error), *device_with_room(error)]
             print_suggestions(self._global_options(ctx) + ctx.meta[TYPED], [formatted(*each) for each in suggested])
             raise typer.Exit(BAD_INPUT) from None
         except typer.TyperException as error:

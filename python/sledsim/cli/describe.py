@@ -194,7 +194,7 @@ def _show_columns(
         print_written(plot)
 
 
-#: What ``list`` prints.
+#: Catalogues that ``list`` prints.
 LISTS = ("devices", "schedulers", "workloads", "cache-policies", "formats")
 
 
@@ -217,10 +217,10 @@ def list_catalog(
 ) -> None:
     """List devices, schedulers, workloads, cache policies or formats."""
     from sledsim._core import SledsimError, mechanisms
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if kind not in LISTS:
-        raise wrong(SledsimError, "unknown-name", path="kind", value=kind, known=LISTS)
+        raise make_error(SledsimError, "unknown-name", path="kind", value=kind, known=LISTS)
     if name is not None and kind != "workloads":
         instead = f": use sledsim device {name}" if kind == "devices" else ": leave it out"
         raise typer.BadParameter(f"{kind} are only listed{instead}", param_hint="NAME")
@@ -392,7 +392,7 @@ def schema(
     It gives every key, its unit, range, default and meaning.
     """
     from sledsim import _core
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     kinds = document_kinds()
     if kind in kinds:
@@ -403,4 +403,4 @@ def schema(
         print_json(_core.result_schema())
     else:
         known = ["scenario", *kinds, "result"]
-        raise wrong(_core.SledsimError, "unknown-name", path="kind", value=kind, known=known)
+        raise make_error(_core.SledsimError, "unknown-name", path="kind", value=kind, known=known)

@@ -118,7 +118,7 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         The command that was called.
     """
     from sledsim._core import error_of
-    from sledsim.show.faults import replaced, wrong
+    from sledsim.show.faults import make_error, with_facts
 
     forms = _forms(command)
 
@@ -141,7 +141,7 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         if fault.setting is None and fault.file not in (None, "scenario"):
             # A fault of a trace names the trace, but options say how to read it.
             option = option_of(fault.path) if "columns" in forms else None
-            return replaced(fault, path=[option]) if option else fault
+            return with_facts(fault, path=[option]) if option else fault
         key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
         # `replay` passes its options as settings.
         if fault.setting is not None and command.name != "replay":
@@ -150,7 +150,7 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
         if fault.kind == "unknown-key" and (option := option_of(outer)):
             # An option that takes KEY=VALUE, with an unknown KEY.
             says = f": {json.dumps(last)} is not known"
-            [fault] = wrong(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
+            [fault] = make_error(type(error), "unknown-name", says, path=option, value=last, known=fault.allowed).faults
             return fault
         option = option_of(key)
         return fault if option is None else _with_options_in_text(fault.of_option(option), option_of)
@@ -160,14 +160,14 @@ def with_options(error: "SledsimError", command: Any) -> "SledsimError":
 
 def _with_options_in_text(fault: "Fault", option_of: "Callable[[str], str | None]") -> "Fault":
     """Return a fault whose message names options instead of the other keys that it mentions."""
-    from sledsim.show.faults import facts_of, replaced
+    from sledsim.show.faults import facts_of, with_facts
 
     def converted(word: dict[str, Any]) -> dict[str, Any]:
         path, value = word.get("key", ([], None))
         option = option_of(".".join(path)) if path else None
         return {"text": f"{option} {value:g}" if isinstance(value, float) else f"{option} {value}"} if option else word
 
-    return replaced(fault, message=[converted(word) for word in facts_of(fault)["message"]])
+    return with_facts(fault, message=[converted(word) for word in facts_of(fault)["message"]])
 
 
 def _forms(command: Any) -> dict[str, str]:

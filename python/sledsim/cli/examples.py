@@ -11,7 +11,7 @@ import typer
 from sledsim.cli.options import AsJson
 from sledsim.cli.output import print_json, print_tables
 from sledsim.cli.streams import write
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ def example(
     # The ending may be omitted.
     named = list(KINDS) if name == README else [each for each in known if name in (each, Path(each).stem)]
     if not named:
-        raise wrong(
+        raise make_error(
             SledsimError, "unknown-name", f"no example {name!r}", path="name", value=name, known=[README, *known]
         )
     wanted = dict.fromkeys(file for each in named for file in (each, *NEEDED.get(each, ())))
@@ -133,7 +133,7 @@ def example(
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
         says = f"{', '.join(changed)}: exists already, with other content: --force overwrites it"
-        raise wrong(SledsimError, "conflict", says, path="force", value=changed)
+        raise make_error(SledsimError, "conflict", says, path="force", value=changed)
     for each, text in texts.items():
         Path(each).write_bytes(text)
     if as_json:

@@ -111,8 +111,8 @@ def machine(
     options["guest"] = Guest(memory_mib, cpu, file_system, mount, read_ahead_kib, cache)
     given = system_of(system)
     if device:
-        _refuse("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")
-        _refuse_twice("device", device)
+        _require_absent("trace", None if trace is None else str(trace), " records one run: leave it out, or ", "device")
+        _require_unique("device", device)
         settings = {name: [*(sets or []), f"device={name}"] for name in device}
         try:
             each = run_each(dict.fromkeys(device, given), threads=threads, overrides=settings, **options)
@@ -121,7 +121,7 @@ def machine(
         print_result(each, as_json=as_json)
         statuses = [run.status for run in each.runs.values()]
     else:
-        _refuse("threads", threads, " applies to several runs: leave it out, or give ", "device")
+        _require_absent("threads", threads, " applies to several runs: leave it out, or give ", "device")
         if trace:
             require_place(SledsimError, trace)
             inputs = [
@@ -145,46 +145,46 @@ def machine(
 def _program(program: str | None, words: list[str]) -> dict[str, Any]:
     """Return the program and its jobs, or the command, to run."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if program is None:
         if not words:
             says = "name a program with --program NAME, or give a command after --"
-            raise wrong(SledsimError, "missing", says, path="program")
+            raise make_error(SledsimError, "missing", says, path="program")
         return {"command": words[0] if len(words) == 1 else shlex.join(words)}
     if len(words) > 1 or (words and program != "fio"):
         parts: list[str | tuple[str]] = [("program",), f" {program} takes no further arguments: {shlex.join(words)}"]
-        raise wrong(SledsimError, "conflict", parts, path="program", value=program)
+        raise make_error(SledsimError, "conflict", parts, path="program", value=program)
     return {"name": program, "job": words[0] if words else None}
 
 
 def _sizes(given: list[str]) -> dict[str, int]:
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
-    _refuse_twice("size", [each.partition("=")[0] for each in given])
+    _require_unique("size", [each.partition("=")[0] for each in given])
     sizes = {}
     for each in given:
         key, _, value = each.partition("=")
         if not (value.isascii() and value.isdecimal()):
-            raise wrong(
+            raise make_error(
                 SledsimError, "misfit", f"--size {each}: expected KEY=N, such as files=2000", path="size", value=each
             )
         if len(value) > MOST_DIGITS:
             says = f"--size {key}={value[:MOST_DIGITS]}… is too large, a number of {len(value):,} digits"
-            raise wrong(SledsimError, "out-of-range", says, path="size", value=each)
+            raise make_error(SledsimError, "out-of-range", says, path="size", value=each)
         sizes[key] = int(value)
     return sizes
 
 
-def _refuse_twice(option: str, given: list[str]) -> None:
+def _require_unique(option: str, given: list[str]) -> None:
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     twice = [each for place, each in enumerate(given) if each in given[:place]]
     if twice:
         says = f"--{option} {twice[0]} is given twice: leave one out"
-        raise wrong(SledsimError, "conflict", says, path=option, value=twice[0])
+        raise make_error(SledsimError, "conflict", says, path=option, value=twice[0])
 
 
 def _with_device_option(error: "SledsimError", devices: list[str]) -> "SledsimError":
@@ -202,11 +202,11 @@ def _inside(trace: Path, name: str, given: str | Path) -> tuple[str, str | Path]
     return name, trace if inside else given
 
 
-def _refuse(key: str, value: object, says: str, other: str) -> None:
+def _require_absent(key: str, value: object, says: str, other: str) -> None:
     """Raise if an option is given that needs or excludes another one."""
     from sledsim._core import SledsimError
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
 
     if value is not None:
         parts: list[str | tuple[str]] = [(key,), says, (other,)]
-        raise wrong(SledsimError, "conflict", parts, path=key, value=value)
+        raise make_error(SledsimError, "conflict", parts, path=key, value=value)

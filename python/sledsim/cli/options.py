@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = [
     "MOST_DIGITS",
@@ -227,4 +227,4 @@ def numbers(text: str | None, key: str, kind: type[Number]) -> list[Number] | No
         return [kind(part) for part in text.split(",")]
     except ValueError:
         expected = {int: "whole numbers between commas", float: "numbers between commas"}[kind]
-        raise wrong(SledsimError, "wrong-type", path=key, value=text, allowed=expected) from None
+        raise make_error(SledsimError, "wrong-type", path=key, value=text, allowed=expected) from None

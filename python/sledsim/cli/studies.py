@@ -292,9 +292,9 @@ def _check_figure(figure: str, files: list[str], years: str | None, simulation: 
         raise typer.BadParameter("shows one enclosure: name one file", param_hint="--figure")
     if figure not in FIGURES:
         from sledsim._core import SledsimError
-        from sledsim.show.faults import wrong
+        from sledsim.show.faults import make_error
 
-        raise wrong(SledsimError, "unknown-name", path="figure", value=figure, known=FIGURES)
+        raise make_error(SledsimError, "unknown-name", path="figure", value=figure, known=FIGURES)
     if years is not None and figure in ("maintenance", "cost"):
         instead = "set cost.lifetime" if figure == "cost" else "an MTTF has no time"
         raise typer.BadParameter(f"has no effect on --figure {figure}: {instead}", param_hint="--years")
@@ -486,12 +486,12 @@ def role_test(
     """
     from sledsim._core import SledsimError
     from sledsim.scenario.documents import has_key
-    from sledsim.show.faults import wrong
+    from sledsim.show.faults import make_error
     from sledsim.studies.objective import RoleTest, objective_tests
 
     check_chart(plot)
     if test not in TESTS:
-        raise wrong(SledsimError, "unknown-name", path="test", value=test, known=TESTS)
+        raise make_error(SledsimError, "unknown-name", path="test", value=test, known=TESTS)
     fit = {"disk": disk, "fit_bytes": fit_bytes}
     if test == "merit" and (unused := next((key for key, value in fit.items() if value is not None), None)):
         says, option = "has no effect on merit, which fits no disk", f"--{unused.replace('_', '-')}"

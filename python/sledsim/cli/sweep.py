@@ -19,7 +19,7 @@ __all__ = ["app"]
 RUN_EXAMPLES = """\b
 Examples:
   sledsim sweep run rates.toml
-  sledsim sweep run rates.toml --store results --threads 2 --set run.requests=1000
+  sledsim sweep run rates.toml --store results --set run.requests=1000
   sledsim sweep run rates.toml --set sweep.replications=10
   sledsim sweep run rates.toml --cluster tcp://head:8786
   sledsim sweep run rates.toml --retry-failed
@@ -41,7 +41,7 @@ Examples:
 COMPARE_EXAMPLES = """\b
 Examples:
   sledsim sweep compare rates.sweep --axis scheduler=fcfs,sptf
-  sledsim sweep compare before.sweep after.sweep --metric response.mean_ms
+  sledsim sweep compare before.sweep after.sweep -m response.mean_ms
   sledsim sweep compare results --sweep rates --sweep rates-g3
 """
 

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import brief, wrong
+from sledsim.show.faults import brief, make_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,7 @@ def refuse(
     says = f"{name}{place} = {shown}: expected {expected}"
     held = value if is_whole else shown
     path = ".".join((name, *map(str, index)))
-    return wrong(SledsimError, "out-of-range", says, path=path, value=held, allowed=bounds or expected)
+    return make_error(SledsimError, "out-of-range", says, path=path, value=held, allowed=bounds or expected)
 
 
 def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, duration, number
 
@@ -30,7 +30,7 @@ def powers_unknown(device: str) -> SledsimError:
         f"the powers of {device} are not known: take a device that has them ({', '.join(known)}), "
         "or give them in a device file (docs/reference/scenario.md has the keys)"
     )
-    return wrong(SledsimError, "missing", says, path="device", value=device, allowed=known)
+    return make_error(SledsimError, "missing", says, path="device", value=device, allowed=known)
 
 
 class BreakEven(Shown):

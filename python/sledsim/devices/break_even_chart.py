@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import HEIGHT, WIDTH, altair_library, state_colours, styled, values
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     times = [mode["idle_s"] for mode in modes if mode["idle_s"]]
     if not times:
         says = f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
-        raise wrong(SledsimError, "missing", says, path="device", value=found.device)
+        raise make_error(SledsimError, "missing", says, path="device", value=found.device)
     start, end = min(times) / REACH, max(times) * REACH
     lengths = [start * (end / start) ** (i / (POINTS - 1)) for i in range(POINTS)]
     # Units that keep numbers short: a sled's are a thousandth of a disk's.

@@ -11,8 +11,8 @@ from sledsim._core import SledsimError
 from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
-from sledsim.scenario.reading import Sets, from_here, here, toml_lines
-from sledsim.show.faults import by_arguments, wrong
+from sledsim.scenario.reading import Sets, resolve_relative, toml_lines, working_folder
+from sledsim.show.faults import by_arguments, make_error
 from sledsim.show.naming import label_of
 
 if TYPE_CHECKING:
@@ -89,13 +89,17 @@ class Device:
         own = {} if isinstance(name, Mapping) or "python" in keys else {"system.device.python": "name"}
         with by_arguments({"system.device": "", **own}):
             core = _core.Device(
-                chosen, sets=from_here(overrides), catalog=catalog_folders(), base_dir=here(), policies=load
+                chosen,
+                sets=resolve_relative(overrides),
+                catalog=catalog_folders(),
+                base_dir=working_folder(),
+                policies=load,
             )
         parameters = core.parameters
         kind = next(kind for kind in _kinds() if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
             says = f"{name} is {kind.KIND}, not {cls.KIND}"
-            raise wrong(SledsimError, "unsupported", says, path="name", value=name, allowed=cls.KIND)
+            raise make_error(SledsimError, "unsupported", says, path="name", value=name, allowed=cls.KIND)
         made = super().__new__(kind)
         made.parameters, made._core = parameters, core
         return made
@@ -112,7 +116,9 @@ class Device:
         for kind in () if name.startswith("_") else _kinds():
             if name in kind.__annotations__ or name in vars(kind):
                 says = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
-                raise wrong(WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND)
+                raise make_error(
+                    WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND
+                )
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -295,11 +301,15 @@ class Device:
         points
             Distances, from none to the whole stroke.
         """
-        raise wrong(WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name)
+        raise make_error(
+            WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name
+        )
 
     def seek_table(self) -> "Table":
         """Return seek times against distance, as a table."""
-        raise wrong(WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name)
+        raise make_error(
+            WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name
+        )
 
     def plot(self, kind: str = "curve") -> "altair.TopLevelMixin":
         """Draw the device.
@@ -312,7 +322,7 @@ class Device:
         """
         charts = self._charts()
         if str(kind) not in charts:
-            raise wrong(
+            raise make_error(
                 SledsimError, "unknown-name", f"no plot {kind!r} of {self.KIND}", path="kind", value=kind, known=charts
             )
         return charts[kind](self)

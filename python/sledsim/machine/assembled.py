@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["Assembled", "assembled", "emulator", "folder", "is_there", "packages"]
 
@@ -96,20 +96,20 @@ def assembled(place: str | Path | None = None) -> Assembled:
             f": there is no machine in {place}: {MAKES}, assembles one from a kernel (Debian's package "
             f"{KERNEL_PACKAGE}) and programs, and {VARIABLE} names its folder"
         )
-        raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place)) from None
+        raise make_error(SledsimError, "unreadable", says, path="machine", value=str(place)) from None
     for key, kind in CONTENTS.items():
         if not isinstance(contents, dict) or not isinstance(contents.get(key), kind):
             raise _not_whole(place, f"contents.json has no {key}")
     made = Assembled(place, contents)
     if not made.kernel.is_file():
         says = f": {made.kernel} is missing, the machine's kernel: {MAKES}, fetches Debian's package {KERNEL_PACKAGE}"
-        raise wrong(SledsimError, "unreadable", says, path="machine", value=str(place))
+        raise make_error(SledsimError, "unreadable", says, path="machine", value=str(place))
     return made
 
 
 def _not_whole(place: Path, lacks: str) -> SledsimError:
     says = f": the machine in {place} is not whole, {lacks}: {MAKES}, assembles it anew"
-    return wrong(SledsimError, "unreadable", says, path="machine", value=str(place))
+    return make_error(SledsimError, "unreadable", says, path="machine", value=str(place))
 
 
 def is_there(place: str | Path | None = None) -> bool:
@@ -139,5 +139,5 @@ def emulator() -> str:
     found = shutil.which(EMULATOR)
     if found is None:
         says = f"{EMULATOR} is missing, which runs the machine: install Debian's package {PACKAGE}, or QEMU otherwise"
-        raise wrong(SledsimError, "unsupported", says, path="machine", value=EMULATOR)
+        raise make_error(SledsimError, "unsupported", says, path="machine", value=EMULATOR)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import is_there, missing_file, wrong
+from sledsim.show.faults import is_there, make_error, missing_file
 
 __all__ = ["MOST_BYTES", "by_names", "can_be_bytes", "require_plain"]
 
@@ -33,7 +33,7 @@ def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
         large.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-        raise wrong(SledsimError, "wrong-type", path="files", value=given, allowed="a list of paths")
+        raise make_error(SledsimError, "wrong-type", path="files", value=given, allowed="a list of paths")
     named: dict[str, Path] = {}
     total = 0
     for each in map(_path, given):
@@ -43,10 +43,10 @@ def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
         name = end.name if each.name in ("", "..") else each.name
         if not name:
             says = "a folder without a name can't lie on a device: give those in it"
-            raise wrong(SledsimError, "misfit", says, path="files", value=str(each), file=each)
+            raise make_error(SledsimError, "misfit", says, path="files", value=str(each), file=each)
         if name in named:
             says = f"another is called {name} on the device as well: {named[name]}"
-            raise wrong(SledsimError, "conflict", says, path="files", value=name, file=each)
+            raise make_error(SledsimError, "conflict", says, path="files", value=name, file=each)
         named[name] = end
         for path, size_bytes in _sizes(end):
             total += size_bytes
@@ -54,7 +54,7 @@ def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
                 says = (
                     f"with it there are more than {MOST_BYTES:,} bytes of files, which is what a machine has room for"
                 )
-                raise wrong(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
+                raise make_error(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
     return named
 
 
@@ -73,7 +73,7 @@ def require_plain(given: str | Path) -> None:
     """
     path = _path(given, "job")
     if path.is_dir():
-        raise wrong(SledsimError, "unreadable", "a folder, not a file", value=str(path), file=path)
+        raise make_error(SledsimError, "unreadable", "a folder, not a file", value=str(path), file=path)
     by_names([path])
 
 
@@ -94,7 +94,7 @@ def can_be_bytes(text: str) -> bool:
 
 def _path(given: object, path: str = "files") -> Path:
     if not isinstance(given, str | Path):
-        raise wrong(SledsimError, "wrong-type", path=path, value=given, allowed="the path of a file")
+        raise make_error(SledsimError, "wrong-type", path=path, value=given, allowed="the path of a file")
     return Path(given)
 
 
@@ -103,7 +103,7 @@ def _sizes(path: Path, depth: int = 0) -> Iterator[tuple[Path, int]]:
     found = path.lstat()
     if depth > MOST_DEPTH:
         says = f"more than {MOST_DEPTH} folders lie in one another there"
-        raise wrong(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
+        raise make_error(SledsimError, "out-of-range", says, path="files", value=str(path), file=path)
     if stat.S_ISDIR(found.st_mode):
         for each in path.iterdir():
             yield from _sizes(each, depth + 1)
@@ -111,4 +111,4 @@ def _sizes(path: Path, depth: int = 0) -> Iterator[tuple[Path, int]]:
         yield path, found.st_size
     elif not stat.S_ISLNK(found.st_mode):
         says = "no plain file, folder or link: it can't lie on a device"
-        raise wrong(SledsimError, "unreadable", says, path="files", value=str(path), file=path)
+        raise make_error(SledsimError, "unreadable", says, path="files", value=str(path), file=path)

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import brief, is_one_of, wrong
+from sledsim.show.faults import brief, is_one_of, make_error
 
 __all__ = ["FILE_SYSTEMS", "Guest"]
 
@@ -49,18 +49,18 @@ class Guest:
         cpu: object = self.cpu
         if not isinstance(cpu, int | float) or isinstance(cpu, bool) or not LEAST_CPU <= cpu <= MOST_CPU:
             allowed: dict[str, object] = {"least": LEAST_CPU, "most": MOST_CPU}
-            raise wrong(SledsimError, "out-of-range", path="cpu", value=cpu, allowed=allowed)
+            raise make_error(SledsimError, "out-of-range", path="cpu", value=cpu, allowed=allowed)
         for path, value, known in (
             ("file_system", self.file_system, FILE_SYSTEMS),
             ("cache", self.cache, CACHES),
         ):
             if not is_one_of(value, known):
                 says: list[str | tuple[str]] = [(path,), f" {value!r} is none of those there are"]
-                raise wrong(SledsimError, "unknown-name", says, path=path, value=value, known=known)
+                raise make_error(SledsimError, "unknown-name", says, path=path, value=value, known=known)
         mount: object = self.mount
         if not isinstance(mount, str) or not re.fullmatch(r"[\w=,.+:-]+", mount):
             told: list[str | tuple[str]] = [("mount",), f" {brief(mount)[0]} is no list of options: dirsync,noatime"]
-            raise wrong(SledsimError, "misfit", told, path="mount", value=brief(mount)[0])
+            raise make_error(SledsimError, "misfit", told, path="mount", value=brief(mount)[0])
 
     @property
     def shift(self) -> int:
@@ -76,4 +76,4 @@ class Guest:
 def _whole(path: str, value: object, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         allowed: dict[str, object] = {"least": least, "most": most, "whole": True}
-        raise wrong(SledsimError, "out-of-range", path=path, value=value, allowed=allowed)
+        raise make_error(SledsimError, "out-of-range", path=path, value=value, allowed=allowed)

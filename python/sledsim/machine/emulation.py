@@ -19,7 +19,7 @@ from sledsim.machine.archive import Archive
 from sledsim.machine.assembled import Assembled
 from sledsim.machine.description import FILE_SYSTEMS, Guest
 from sledsim.machine.programs import Program
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["Job", "boot"]
 
@@ -125,7 +125,7 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
     except (OSError, EOFError, tarfile.TarError):
         raise _failed("the guest ended before its program did", console) from None
     if "failed" in files:
-        raise wrong(RunError, "unsupported", files["failed"].decode(errors="replace").strip(), path="machine")
+        raise make_error(RunError, "unsupported", files["failed"].decode(errors="replace").strip(), path="machine")
     return files
 
 
@@ -203,7 +203,7 @@ def _failed(says: str, console: Path) -> RunError:
     lines = console.read_text(encoding="utf-8", errors="replace").splitlines() if console.exists() else []
     last = "\n".join(f"  {line.rstrip()}" for line in lines[-LAST_LINES:] if line.strip())
     told = f"{says}; the last of its console:\n{last}" if last else f"{says}; its console has nothing"
-    return wrong(RunError, "unsupported", told, path="machine")
+    return make_error(RunError, "unsupported", told, path="machine")
 
 
 def _archive(job: Job) -> Archive:

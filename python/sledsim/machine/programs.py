@@ -9,7 +9,7 @@ from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import browsing
 from sledsim.machine.content import by_names, can_be_bytes, require_plain
 from sledsim.machine.sources import sources
-from sledsim.show.faults import Sentence, is_one_of, require_whole, wrong
+from sledsim.show.faults import Sentence, is_one_of, make_error, require_whole
 
 __all__ = ["PROGRAMS", "Program", "program"]
 
@@ -173,19 +173,21 @@ def program(
     """
     if not is_one_of(name, (*PROGRAMS, "command")):
         says: Sentence = [("program",), f" {name!r} is none of those there are"]
-        raise wrong(SledsimError, "unknown-name", says, path="program", value=name, known=PROGRAMS)
+        raise make_error(SledsimError, "unknown-name", says, path="program", value=name, known=PROGRAMS)
     if (name == "command") != (command is not None):
         says = ": a command is given, or a program, and not both" if command is not None else ": there is no command"
-        raise wrong(SledsimError, "conflict", says, path="program", value=name)
+        raise make_error(SledsimError, "conflict", says, path="program", value=name)
     if job is not None and name != "fio":
-        raise wrong(SledsimError, "conflict", ": a file of jobs is for fio", path="job", value=str(job))
+        raise make_error(SledsimError, "conflict", ": a file of jobs is for fio", path="job", value=str(job))
     if job is not None:
         require_plain(job)
     more = by_names(files)
     if not isinstance(sizes, Mapping | None):
-        raise wrong(SledsimError, "wrong-type", path="sizes", value=sizes, allowed="numbers by their names")
+        raise make_error(SledsimError, "wrong-type", path="sizes", value=sizes, allowed="numbers by their names")
     if command is not None and sizes:
-        raise wrong(SledsimError, "conflict", ": a command has none, a program has", path="sizes", value=str(sizes))
+        raise make_error(
+            SledsimError, "conflict", ": a command has none, a program has", path="sizes", value=str(sizes)
+        )
     if command is not None:
         needs = tuple(each for each in PROGRAMS if each != "fio" and not PROGRAMS[each].base)
         return Program(name, f"{_command(command)}\n", dict(more), needs=needs)
@@ -193,7 +195,7 @@ def program(
     unknown = [each for each in asked if each not in made.sizes]
     if unknown:
         says = [("sizes",), f" of {name} has no {unknown[0]!r}"]
-        raise wrong(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
+        raise make_error(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
     for size, value in asked.items():
         # What is nothing as a rule may be nothing.
         require_whole(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
@@ -202,19 +204,19 @@ def program(
     for called, each in more.items():
         if called in own:
             says = f"{name} has a {called} of its own on the device: give this another name"
-            raise wrong(SledsimError, "conflict", says, path="files", value=called, file=each)
+            raise make_error(SledsimError, "conflict", says, path="files", value=called, file=each)
     return Program(name, script, {**lie, **more}, memory, () if made.base else (name,))
 
 
 def _command(given: object) -> str:
     """Return a command that a shell can be given."""
     if not isinstance(given, str):
-        raise wrong(SledsimError, "wrong-type", path="command", value=given, allowed="a text")
+        raise make_error(SledsimError, "wrong-type", path="command", value=given, allowed="a text")
     if not given.strip():
-        raise wrong(SledsimError, "missing", ": there is none in it", path="command", value=given)
+        raise make_error(SledsimError, "missing", ": there is none in it", path="command", value=given)
     if "\0" in given or not can_be_bytes(given):
         says = ": a character in it is none that a shell can be given"
-        raise wrong(SledsimError, "misfit", says, path="command", value=given)
+        raise make_error(SledsimError, "misfit", says, path="command", value=given)
     return given
 
 
@@ -237,7 +239,9 @@ def _link(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     there, objects = sorted((find().folder / "objects").glob("*.o")), sizes["objects"]
     if objects > len(there):
         says: Sentence = [("objects",), f" = {objects:,}: there are {len(there):,}"]
-        raise wrong(SledsimError, "out-of-range", says, path="objects", value=objects, allowed={"most": len(there)})
+        raise make_error(
+            SledsimError, "out-of-range", says, path="objects", value=objects, allowed={"most": len(there)}
+        )
     return LINK, {f"objects/{each.name}": each for each in there[:objects]}, {}
 
 
@@ -248,7 +252,7 @@ def _tpch(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
     known = sorted(int(each.stem) for each in folder.glob("*.sql"))
     if not set(queries) <= set(known) or not queries:
         says: Sentence = [("last",), f" = {last}: the questions from {first} on go to {max(known, default=0)}"]
-        raise wrong(SledsimError, "out-of-range", says, path="last", value=last)
+        raise make_error(SledsimError, "out-of-range", says, path="last", value=last)
     names = ["tpch.db", *(f"{each}.sql" for each in queries)]
     files: dict[str, bytes | Path] = {each: folder / each for each in names}
     return TPCH.format(queries=" ".join(map(str, queries))), files, {}
@@ -264,7 +268,7 @@ def _browse(find: Find, sizes: Sizes, job: str | Path | None) -> Made:
             f" = {sizes['pages']} ask for {lie} bytes",
         ]
         most = f", and {MOST_BROWSED} fit a machine: ask for fewer"
-        raise wrong(SledsimError, "out-of-range", [*says, most], path="visits", value=sizes["visits"])
+        raise make_error(SledsimError, "out-of-range", [*says, most], path="visits", value=sizes["visits"])
     index = "".join(f"{name} {size}\n" for name, size in drawn.kept.items())
     visits = "".join(
         f"{f'{pause_s:.6f}' if pause_s else 0} {' '.join(page)}\n"

@@ -22,7 +22,7 @@ from sledsim.runs.running import run as run_scenario
 from sledsim.runs.session import Session, resolved_system
 from sledsim.runs.threads import in_threads, threads_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     from sledsim.scenario.models.model import Model
@@ -118,13 +118,13 @@ def run_each(
         As for :func:`run`; the first that comes.
     """
     if not isinstance(systems, Mapping):
-        raise wrong(SledsimError, "wrong-type", path="systems", value=systems, allowed="systems by their names")
+        raise make_error(SledsimError, "wrong-type", path="systems", value=systems, allowed="systems by their names")
     if not isinstance(overrides, Mapping | None):
-        raise wrong(
+        raise make_error(
             SledsimError, "wrong-type", path="overrides", value=overrides, allowed="values by the names of systems"
         )
     if not systems:
-        raise wrong(SledsimError, "missing", "no system is given", path="systems")
+        raise make_error(SledsimError, "missing", "no system is given", path="systems")
     count = threads_of(threads)
     resolved = {each: resolved_system(system, (overrides or {}).get(each, ())) for each, system in systems.items()}
     asked = _asked(name, **options)
@@ -164,14 +164,14 @@ def _asked(
     """Check what is asked of a machine: first what can be told without one."""
     made = Guest() if guest is None else guest
     if not isinstance(made, Guest):
-        raise wrong(SledsimError, "wrong-type", path="guest", value=guest, allowed="a sledsim.machine.Guest")
+        raise make_error(SledsimError, "wrong-type", path="guest", value=guest, allowed="a sledsim.machine.Guest")
     limit: object = limit_s
     if not isinstance(limit, int | float) or isinstance(limit, bool):
-        raise wrong(SledsimError, "wrong-type", path="limit_s", value=limit_s, allowed="a number of seconds")
+        raise make_error(SledsimError, "wrong-type", path="limit_s", value=limit_s, allowed="a number of seconds")
     if not limit_s > 0:
-        raise wrong(SledsimError, "out-of-range", path="limit_s", value=limit_s, allowed={"above": 0})
+        raise make_error(SledsimError, "out-of-range", path="limit_s", value=limit_s, allowed={"above": 0})
     if not isinstance(machine, str | Path | None):
-        raise wrong(SledsimError, "wrong-type", path="machine", value=machine, allowed="the path of a folder")
+        raise make_error(SledsimError, "wrong-type", path="machine", value=machine, allowed="the path of a folder")
     wanted = program(name, lambda: assembled(machine), **options)
     return Asked(wanted, made, assembled(machine), emulator(), limit_s)
 
@@ -218,7 +218,9 @@ def times_of(files: Mapping[str, bytes], guest: Guest) -> dict[str, Any]:
     served = files["served"].decode(errors="replace")
     began = re.search(r"began at (\d+) ns", served)
     if began is None or notes.get("served") != "0":
-        raise wrong(RunError, "unsupported", f"the device was not served to the end: {served.strip()}", path="machine")
+        raise make_error(
+            RunError, "unsupported", f"the device was not served to the end: {served.strip()}", path="machine"
+        )
 
     def spent(key: str, until: str = "end") -> int:
         return int(notes[f"{until}_{key}"]) - int(notes[f"start_{key}"])

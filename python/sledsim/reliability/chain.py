@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.reliability.description import ReliabilityError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.frames import install_command
 
 if TYPE_CHECKING:
@@ -161,18 +161,18 @@ def _sparse() -> Any:
 def missing_scipy() -> ReliabilityError:
     """Return the error of an installation without SciPy."""
     says = f"this needs SciPy: {install_command('reliability', 'scipy')}"
-    return wrong(ReliabilityError, "unsupported", says, value="scipy")
+    return make_error(ReliabilityError, "unsupported", says, value="scipy")
 
 
 def _checked(start: object, end: object, rate: float) -> float:
     """Refuse what is no rate."""
     if start is LOSS:
         says = f"transition from {start!r} to {end!r}: lost data does not come back"
-        raise wrong(ReliabilityError, "conflict", says, value=end)
+        raise make_error(ReliabilityError, "conflict", says, value=end)
     value = float(rate)
     if not (value >= 0 and np.isfinite(value)):
         says = f"rate from {start!r} to {end!r}: expected a number an hour from 0 up (got {rate!r})"
-        raise wrong(ReliabilityError, "out-of-range", says, value=rate, allowed={"least": 0})
+        raise make_error(ReliabilityError, "out-of-range", says, value=rate, allowed={"least": 0})
     return value
 
 
@@ -186,7 +186,7 @@ def _reached(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float
                 states.append(target)
                 if len(states) > MAX_STATES:
                     says = f"more than {MAX_STATES:,} states: take fewer"
-                    raise wrong(ReliabilityError, "out-of-range", says, allowed={"most": MAX_STATES})
+                    raise make_error(ReliabilityError, "out-of-range", says, allowed={"most": MAX_STATES})
     return states
 
 
@@ -206,4 +206,4 @@ def _require_loss(states: list[Hashable], leaving: Mapping[Hashable, Mapping[Has
     for state in states:
         if state not in leads:
             says = f"state {state!r} has no path to loss of data: give a rate that leads there"
-            raise wrong(ReliabilityError, "conflict", says, value=state)
+            raise make_error(ReliabilityError, "conflict", says, value=state)

@@ -13,7 +13,7 @@ from sledsim.reliability.reporting import SimulatedReport, report
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, years_text
 from sledsim.show.arguments import require_several
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ReliabilityComparison(Shown):
 
     def __init__(self, reports: Sequence[ReliabilityReport | SimulatedReport]) -> None:
         if not reports:
-            raise wrong(ReliabilityError, "missing", "nothing to compare; give descriptions of enclosures")
+            raise make_error(ReliabilityError, "missing", "nothing to compare; give descriptions of enclosures")
         self.reports = list(reports)
         self.complete = all(each.complete for each in reports)
 

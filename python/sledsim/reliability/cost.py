@@ -24,7 +24,7 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import money, needed_said
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
@@ -273,7 +273,7 @@ def require_cost(description: Description) -> Cost:
             "cost: missing; give the prices, such as [cost] device = 100.0, visit = 500.0, loss = 1e6, "
             'lifetime = "5 years"'
         )
-        raise wrong(ReliabilityError, "missing", says, path="cost")
+        raise make_error(ReliabilityError, "missing", says, path="cost")
     return description.cost
 
 

@@ -13,7 +13,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said, survival_text, years_text
 from sledsim.show.arguments import require_number, require_several
-from sledsim.show.faults import by_arguments, wrong
+from sledsim.show.faults import by_arguments, make_error
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table
 
@@ -197,7 +197,7 @@ def require_times(years: object) -> list[float]:
     times = [require_years(each) for each in several]
     if not times:
         says = "years: expected times above 0, such as [1, 3, 5] (got none)"
-        raise wrong(ReliabilityError, "missing", says, path="years", allowed={"above": 0})
+        raise make_error(ReliabilityError, "missing", says, path="years", allowed={"above": 0})
     return times
 
 

@@ -12,7 +12,7 @@ from sledsim.reliability.duration import LONGEST_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.table import MAX_DEVICES
 from sledsim.show.arguments import require_flag, require_number, require_word, whole_number
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +121,7 @@ def failures_tolerated(
     if strategy == "none":
         if repairs:
             says = f"repairs: {repairs} without a strategy; take preventive or mandatory"
-            raise wrong(ReliabilityError, "conflict", says, path="repairs", value=repairs)
+            raise make_error(ReliabilityError, "conflict", says, path="repairs", value=repairs)
         return spares + parity
     between = spares if strategy == "preventive" and spares else spares + 1
     return between * (repairs + 1)
@@ -172,7 +172,7 @@ def more_repairs_than(
     enclosure, strategy = description.enclosure, description.repair.strategy
     if strategy == "none":
         says = 'repair.strategy: "none" makes no repairs; take preventive or mandatory'
-        raise wrong(
+        raise make_error(
             ReliabilityError,
             "conflict",
             says,
@@ -190,4 +190,4 @@ def _require_poisson(description: Description) -> None:
     if enclosure.spares and (enclosure.sparing == "distributed" or enclosure.spares_fail):
         key = "sparing" if enclosure.sparing == "distributed" else "spares_fail"
         says = f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail"
-        raise wrong(ReliabilityError, "unsupported", says, path=f"enclosure.{key}")
+        raise make_error(ReliabilityError, "unsupported", says, path=f"enclosure.{key}")

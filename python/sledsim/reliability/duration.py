@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 from sledsim._core import quantity
 from sledsim.reliability.table import ReliabilityError
 from sledsim.show.arguments import require_number, require_several
-from sledsim.show.faults import brief, wrong
+from sledsim.show.faults import brief, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class Duration:
 
 
 def _none(says: str) -> NoDurationError:
-    return wrong(NoDurationError, "wrong-type", says)
+    return make_error(NoDurationError, "wrong-type", says)
 
 
 def _hours(text: str) -> float:
@@ -157,5 +157,5 @@ def _hours_from_zero(time: object) -> float:
     try:
         given = Duration(time).h if isinstance(time, str) else time.h if isinstance(time, Duration) else time
     except NoDurationError as error:
-        raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time", value=time) from None
+        raise make_error(ReliabilityError, "wrong-type", f"time: {error}", path="time", value=time) from None
     return require_number(ReliabilityError, "time", given, most=LONGEST_H, unit="hours")

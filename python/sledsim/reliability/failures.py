@@ -13,7 +13,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import devices_said, duration_said, years_text
 from sledsim.show.arguments import require_several, whole_number
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def failure_counts(
     for key in needs_simulation(description):
         if key.startswith("device."):
             says = f"{key}: equation 1 holds for devices that fail at a constant rate"
-            raise wrong(ReliabilityError, "unsupported", says, path=key)
+            raise make_error(ReliabilityError, "unsupported", says, path=key)
     enclosure = description.enclosure
     times = times_of(years)
     needs = _needs(description, times * YEAR_H)

@@ -11,7 +11,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import duration_said, needed_said
 from sledsim.show.arguments import require_several
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
@@ -114,7 +114,7 @@ def mttf_by_maintenance(
         given = require_several(ReliabilityError, "repair_times", repair_times, 'times, such as ["1 week", "1 month"]')
         times = [Duration.read(each) for each in given]
     except NoDurationError as error:
-        raise wrong(ReliabilityError, "wrong-type", f"repair_times: {error}", path="repair_times") from None
+        raise make_error(ReliabilityError, "wrong-type", f"repair_times: {error}", path="repair_times") from None
     rows = []
     for strategy in ("none", *STRATEGIES):
         for count in counts:

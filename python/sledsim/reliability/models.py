@@ -53,7 +53,7 @@ from sledsim.reliability.duration import YEAR_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.solve import MOST_EVENTS, Transient, stationary, times_in_states_h
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,7 +133,7 @@ def enclosure_chain(description: DescriptionLike) -> Chain:
             f"enclosure.spares: {enclosure.spares} spares and a parity of {enclosure.parity} make {count:,} states; "
             f"at most {MAX_STATES:,} are possible"
         )
-        raise wrong(ReliabilityError, "out-of-range", says, path="enclosure.spares", value=enclosure.spares)
+        raise make_error(ReliabilityError, "out-of-range", says, path="enclosure.spares", value=enclosure.spares)
     start = State(0, enclosure.spares)
     repairs: dict[State, float] = {}
     for failed in range(enclosure.parity + 1):
@@ -173,7 +173,7 @@ def _require_memoryless(description: Description) -> None:
             f"{key}: a Markov chain knows only devices that fail at a constant rate, and rebuilds and repairs that end "
             "at one; leave the key out, or use simulate()"
         )
-        raise wrong(ReliabilityError, "unsupported", says, path=key)
+        raise make_error(ReliabilityError, "unsupported", says, path=key)
 
 
 class MarkovModel:
@@ -359,9 +359,9 @@ class MarkovModel:
         most = f"than can be counted, {MOST_EVENTS:.2g}"
         if years > MANY_YEARS:
             says = f": {years:g} years span more failures, rebuilds or repairs {most}"
-            raise wrong(ReliabilityError, "out-of-range", says, path="time", value=horizon_h)
+            raise make_error(ReliabilityError, "out-of-range", says, path="time", value=horizon_h)
         says = f": {times_h[key]:.3g} h are so short that {years:g} years span more of them {most}"
-        raise wrong(ReliabilityError, "out-of-range", says, path=key, value=times_h[key])
+        raise make_error(ReliabilityError, "out-of-range", says, path=key, value=times_h[key])
 
     def __repr__(self) -> str:
         return f"<MarkovModel of {len(self.chain.states)} states, MTTF {self.mttf_years:.4g} years>"

@@ -14,7 +14,7 @@ from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
 from sledsim.runs.threads import MOST_THREADS
 from sledsim.show.arguments import require_number
-from sledsim.show.faults import is_one_of, require_whole, told_as, wrong
+from sledsim.show.faults import convert_error, is_one_of, make_error, require_whole
 from sledsim.show.progress import reporting
 from sledsim.show.tables import Table, number
 
@@ -228,10 +228,12 @@ def simulate(
     described = load(description, overrides=overrides)
     years = require_times(years)
     if not is_one_of(method, ("auto", "plain", "biased")):
-        raise wrong(ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased"))
+        raise make_error(
+            ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased")
+        )
     if method == "biased" and to_loss:
         says = "to_loss: lifetimes that are forced end with the time asked for; use plain or auto"
-        raise wrong(ReliabilityError, "conflict", says, path="method")
+        raise make_error(ReliabilityError, "conflict", says, path="method")
     require_whole(ReliabilityError, "seed", seed, 0)
     if lifetimes is not None:
         require_whole(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
@@ -281,7 +283,7 @@ class _Runs:
         try:
             can_be_forced, most = _core.enclosure_reach(self.enclosure, experiment)
         except _core.ScenarioError as error:
-            raise told_as(ReliabilityError, error) from None
+            raise convert_error(ReliabilityError, error) from None
         return can_be_forced and self.description.device.tips is None, most
 
     def plain(self, horizons_h: Sequence[float], *, lifetimes: int, precision: float | None, to_loss: bool) -> None:
@@ -362,7 +364,7 @@ class _Runs:
         try:
             outcome = _core.enclosure_lifetimes(self.enclosure, experiment, progress=told)
         except _core.ScenarioError as error:
-            raise told_as(ReliabilityError, error) from None
+            raise convert_error(ReliabilityError, error) from None
         self.lifetimes += outcome["lifetimes"]
         self.complete = self.complete and not outcome["interrupted"]
         return outcome

@@ -6,7 +6,7 @@ from pathlib import Path
 from sledsim._core import SledsimError
 from sledsim.reliability.description import ReliabilityError
 from sledsim.reliability.reading import DescriptionLike, load
-from sledsim.show.faults import told_as, wrong
+from sledsim.show.faults import convert_error, make_error
 
 __all__ = ["mean_rebuild_h"]
 
@@ -53,14 +53,16 @@ def mean_rebuild_h(description: DescriptionLike) -> float:
         changed_ns = path.stat().st_mtime_ns
     except OSError as error:
         says = f"rebuild.load: {error.strerror}"
-        raise wrong(ReliabilityError, "unreadable", says, path="rebuild.load", value=str(path), file=path) from None
+        raise make_error(
+            ReliabilityError, "unreadable", says, path="rebuild.load", value=str(path), file=path
+        ) from None
     left = _share_left(str(path), changed_ns, name)
     if left < LEAST_LEFT:
         says = (
             f"rebuild.load: {path} keeps {name} busy {100 * (1 - left):.1f} % of the time, which leaves nothing to "
             "rebuild with; take a lighter load or give rebuild.time"
         )
-        raise wrong(ReliabilityError, "conflict", says, path="rebuild.load", value=str(path))
+        raise make_error(ReliabilityError, "conflict", says, path="rebuild.load", value=str(path))
     return _copying_h(name) / left
 
 
@@ -74,10 +76,10 @@ def _copying_h(name: str) -> float:
     try:
         device = device_of("device.name", name)
     except SledsimError as error:
-        raise told_as(ReliabilityError, error) from None
+        raise convert_error(ReliabilityError, error) from None
     if not isinstance(device, DiskDrive | MemsStorage):
         says = f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time"
-        raise wrong(ReliabilityError, "unsupported", says, path="device.name", value=name)
+        raise make_error(ReliabilityError, "unsupported", says, path="device.name", value=name)
     return device.capacity_bytes / (device.streaming_bandwidth_mb_s * 1e6) / 3600
 
 
@@ -99,5 +101,5 @@ def _share_left(path: str, changed_ns: int, name: str) -> float:
     try:
         result = run(Path(path), overrides={"system.device": name})
     except SledsimError as error:
-        raise told_as(ReliabilityError, error, "rebuild.load") from None
+        raise convert_error(ReliabilityError, error, "rebuild.load") from None
     return 1.0 - float(result["utilisation"]["fraction"])

@@ -18,7 +18,7 @@ from sledsim.reliability.chain import Chain
 from sledsim.reliability.description import ReliabilityError
 from sledsim.reliability.duration import LONGEST_H
 from sledsim.show.arguments import require_kind, require_number
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +64,7 @@ def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
         total = times.sum()
     if not math.isfinite(total):
         says = "the mean time to loss of data is beyond 1.8e308 h: take less parity or slower rebuilds"
-        raise wrong(
+        raise make_error(
             ReliabilityError,
             "out-of-range",
             says,
@@ -134,7 +134,7 @@ class Transient:
         for time_h in times_h:
             if not 0 <= time_h <= self.horizon_h:
                 says = f"time {time_h} h: expected a number of hours from 0 to {self.horizon_h}"
-                raise wrong(
+                raise make_error(
                     ReliabilityError,
                     "out-of-range",
                     says,
@@ -161,7 +161,7 @@ class Transient:
         events = float(self._rate_per_h) * self.horizon_h
         if events > MOST_EVENTS:
             says = f": {self.horizon_h:g} h span {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
-            raise wrong(ReliabilityError, "out-of-range", says, path="horizon_h", value=self.horizon_h)
+            raise make_error(ReliabilityError, "out-of-range", says, path="horizon_h", value=self.horizon_h)
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings
         here, later = self._weights(np.array([self._step_h]))

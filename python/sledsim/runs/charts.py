@@ -7,7 +7,7 @@ from sledsim.runs.course_chart import course_chart
 from sledsim.runs.distribution_chart import distribution_chart
 from sledsim.runs.phase_charts import energy_chart, phase_chart
 from sledsim.runs.timeline_chart import timeline_chart
-from sledsim.show.faults import is_one_of, wrong
+from sledsim.show.faults import is_one_of, make_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,4 +42,4 @@ def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
     if is_one_of(kind, OTHERS):
         return OTHERS[kind](result)
     says = f"no plot {kind!r} of a result"
-    raise wrong(SledsimError, "unknown-name", says, path="kind", value=kind, known=(*DISTRIBUTIONS, *OTHERS))
+    raise make_error(SledsimError, "unknown-name", says, path="kind", value=kind, known=(*DISTRIBUTIONS, *OTHERS))

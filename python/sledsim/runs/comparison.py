@@ -11,7 +11,7 @@ from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import metric_rows
 from sledsim.scenario.reading import ScenarioLike, Sets
 from sledsim.show.arguments import require_several
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 
@@ -146,7 +146,9 @@ def compare(
         if not result.complete and not isinstance(each, Result):
             break
     if not results:
-        raise wrong(SledsimError, "missing", "nothing to compare; give results, or scenarios to run", path="sources")
+        raise make_error(
+            SledsimError, "missing", "nothing to compare; give results, or scenarios to run", path="sources"
+        )
     return Comparison(results)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.runs.summary_tables import require_metric
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     if key not in metrics:
         require_metric(key)
         says = f"no run has {key}: there is nothing to draw (there are: {', '.join(metrics)})"
-        raise wrong(SledsimError, "unknown-name", says, path="metric", value=key, allowed=list(metrics))
+        raise make_error(SledsimError, "unknown-name", says, path="metric", value=key, allowed=list(metrics))
     metric = metrics[key]
     alt = altair_library()
     rows = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.show.arguments import require_kind, require_several
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +73,9 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
         require_kind(SledsimError, "values", each, Real, "a sequence of numbers")  # type: ignore[type-abstract]
     count = _require_two(numbers)
     if not 0 < confidence < 1:
-        raise wrong(SledsimError, "out-of-range", path="confidence", value=confidence, allowed={"above": 0, "below": 1})
+        raise make_error(
+            SledsimError, "out-of-range", path="confidence", value=confidence, allowed={"above": 0, "below": 1}
+        )
     mean = fsum(numbers) / count
     variance = fsum((each - mean) ** 2 for each in numbers) / (count - 1)
     return Interval(mean, *_core.mean_interval(count, mean, variance, confidence=confidence))
@@ -134,7 +136,7 @@ def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]
     counts = {len(require_several(SledsimError, "values", column, "a sequence of numbers")) for column in columns}
     if len(counts) != 1:
         says = f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}"
-        raise wrong(SledsimError, "misfit", says, path="values", value=sorted(counts))
+        raise make_error(SledsimError, "misfit", says, path="values", value=sorted(counts))
     count = _require_two(columns[0])
     sums = [sum(column) for column in columns]
     whole = estimate(*(total / count for total in sums))
@@ -151,5 +153,5 @@ def _require_two(values: Sequence[Any]) -> int:
     count = len(values)
     if count < 2:
         says = f"a confidence interval takes at least 2 values; there are {count}"
-        raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
+        raise make_error(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
     return count

@@ -9,7 +9,7 @@ from sledsim._core import RunError, SledsimError
 from sledsim.runs.distribution_chart import OP_COLOURS, distribution_panels
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.timeline_chart import mean_power_w
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import COLOURS, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
     transfers = ~np.asarray(result.log["flush"], dtype=np.bool_)
     log = {name: column[transfers] for name, column in result.log.items()}
     if not len(log["end_ns"]):
-        raise wrong(SledsimError, "missing", "there is nothing to draw: no request was completed")
+        raise make_error(SledsimError, "missing", "there is nothing to draw: no request was completed")
     arrival_s, end_s = (np.asarray(log[name], dtype=np.float64) * 1e-9 for name in ("arrival_ns", "end_ns"))
     first, last = float(arrival_s.min()), float(end_s.max())
     edges = np.linspace(first, last, min(MOST_SLOTS, max(1, len(end_s) // PER_SLOT)) + 1)

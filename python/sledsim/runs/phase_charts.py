@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import SledsimError
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.phases import phases_of, state_word
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import COLOURS, WIDTH, altair_library, state_colours, styled, values
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
     energy = result["energy"]
     if energy is None:
         says = f"there is no energy to draw: the powers of {result['device']['name']} are not known"
-        raise wrong(SledsimError, "missing", says, path="system.device.power")
+        raise make_error(SledsimError, "missing", says, path="system.device.power")
     states = [each["state"] for each in energy["states"]]
     rows = [{"part": state_word(each["state"]), "value": each["energy_j"]} for each in energy["states"]]
     subtitle = (

@@ -12,7 +12,7 @@ from sledsim.runs.session import Session
 from sledsim.scenario.policies import CopyChoice, Mechanism, Pending, Plugin, Policy, Replacement, SpinDown
 from sledsim.scenario.policy_loading import found_class, load
 from sledsim.scenario.reading import resolve
-from sledsim.show.faults import brief, is_one_of, wrong
+from sledsim.show.faults import brief, is_one_of, make_error
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table
 
@@ -223,7 +223,7 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
     if role is None:
         role = _role_of(policy)
     if not is_one_of(role, ROLES):
-        raise wrong(ScenarioError, "unknown-name", path="role", value=role, known=list(ROLES))
+        raise make_error(ScenarioError, "unknown-name", path="role", value=role, known=list(ROLES))
     tried = ROLES[role]
     given: Any = policy
     if isinstance(policy, type):
@@ -254,7 +254,9 @@ def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
     """Tell what a policy decides from what it is made from, or from its name."""
     named = policy.get("python", policy.get("name")) if isinstance(policy, Mapping) else policy
     if not isinstance(named, str | type | None):
-        raise wrong(ScenarioError, "wrong-type", path="policy", value=brief(named)[0], allowed="a class, or a name")
+        raise make_error(
+            ScenarioError, "wrong-type", path="policy", value=brief(named)[0], allowed="a class, or a name"
+        )
     kind = found_class(named) if isinstance(named, str) else named
     if isinstance(kind, type):
         found = [word for word, role in ROLES.items() if issubclass(kind, role.base)]
@@ -268,7 +270,7 @@ def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
             " decides; say so with ",
             ("role",),
         ]
-        raise wrong(ScenarioError, "missing", says, path="role", known=list(ROLES))
+        raise make_error(ScenarioError, "missing", says, path="role", known=list(ROLES))
     return found[0]
 
 

@@ -8,7 +8,7 @@ from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.runs.timeline import Stretch
 from sledsim.scenario.reading import Resolved, Sets, resolve
 from sledsim.show.arguments import require_path
-from sledsim.show.faults import by_arguments, wrong
+from sledsim.show.faults import by_arguments, make_error
 from sledsim.traces.trace import Source, Trace, TraceLike, as_trace, open_trace
 
 __all__ = ["replay", "replay_scenario", "require_effect"]
@@ -118,11 +118,11 @@ def require_effect(resolved: Resolved) -> None:
     has_times = trace.format == GAPS or trace.info()["has_times"]
     if timed and not has_times:
         says = ": has no meaning for a trace without times: leave it out"
-        raise wrong(ScenarioError, "conflict", says, path=f"workload.{timed[0]}")
+        raise make_error(ScenarioError, "conflict", says, path=f"workload.{timed[0]}")
     if kept and (has_times or workload["mode"] != "auto"):
         says = ": has no meaning where requests arrive as recorded: leave it out, or add "
         parts: list[str | tuple[str]] = [("workload.outstanding",), says, ("workload.mode",), " outstanding"]
-        raise wrong(ScenarioError, "conflict", parts, path="workload.outstanding")
+        raise make_error(ScenarioError, "conflict", parts, path="workload.outstanding")
 
 
 def _given(keys: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sledsim.runs.brief_table import brief_table
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
-from sledsim.show.faults import is_one_of, wrong
+from sledsim.show.faults import is_one_of, make_error
 from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import counted
 from sledsim.show.section import Section
@@ -126,7 +126,7 @@ class Result(Section, Shown):
         """
         if not self._logged:
             says = "this run kept no log of its requests; ask for one with sledsim.run(…, log=True)"
-            raise wrong(RunError, "missing", says, path="log")
+            raise make_error(RunError, "missing", says, path="log")
         if self._log is None:
             self._log = self._output.log()
         return self._log
@@ -136,7 +136,7 @@ class Result(Section, Shown):
         """What each mechanism did from when to when, at what power; needs ``run(…, timeline=True)``."""
         if not self._timed:
             says = "this run kept no timeline; ask for one with sledsim.run(…, timeline=True)"
-            raise wrong(RunError, "missing", says, path="timeline")
+            raise make_error(RunError, "missing", says, path="timeline")
         if self._timeline is None:
             self._timeline = Timeline(self._output, label_of_run(self.summary))
         return self._timeline
@@ -200,4 +200,4 @@ class _Histograms:
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if not is_one_of(value, allowed):
-        raise wrong(RunError, "unknown-name", path=name, value=value, known=allowed)
+        raise make_error(RunError, "unknown-name", path=name, value=value, known=allowed)

@@ -12,7 +12,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.session import files_read, resolved_system
 from sledsim.scenario.reading import ScenarioLike, Sets, set_list
 from sledsim.scenario.texts import is_document, no_name, no_text
-from sledsim.show.faults import brief, replaced, require_apart, wrong
+from sledsim.show.faults import brief, make_error, require_apart, with_facts
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
 
@@ -133,40 +133,42 @@ def serve(
         Where an argument is wrong, or the machine has no Linux.
     """
     if not hasattr(_core, "serve_nbd"):
-        raise wrong(_core.SledsimError, "unsupported", f"a block device is served on Linux, and not on {sys.platform}")
+        raise make_error(
+            _core.SledsimError, "unsupported", f"a block device is served on Linux, and not on {sys.platform}"
+        )
     if socket is not None and tcp is not None:
-        raise wrong(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
+        raise make_error(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
     if remote and tcp is None:
-        raise wrong(_core.SledsimError, "conflict", ": it is for a TCP address", path="remote", value=remote)
+        raise make_error(_core.SledsimError, "conflict", ": it is for a TCP address", path="remote", value=remote)
     if drop and image is None:
-        raise wrong(
+        raise make_error(
             _core.SledsimError, "conflict", ": there is no file to remove: give an image", path="drop", value=drop
         )
     is_number = isinstance(dilation, Real)
     if not is_number or not 1 <= dilation <= MOST_DILATION:
         allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
         value = dilation if is_number else brief(dilation)[0]
-        raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=value, allowed=allowed)
+        raise make_error(_core.SledsimError, "out-of-range", path="dilation", value=value, allowed=allowed)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
     files = {"socket": at, "image": image, "log": log}
     for key, path in files.items():
         if path is not None and not str(path):
-            raise wrong(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
+            raise make_error(_core.SledsimError, "misfit", ": no file has an empty name", path=key, value="")
         if path is not None and (says := no_name(str(path))):
-            raise wrong(_core.SledsimError, "notation", f": {says}", path=key)
+            raise make_error(_core.SledsimError, "notation", f": {says}", path=key)
     if tcp is not None and (says := no_text(str(tcp))):
-        raise wrong(_core.SledsimError, "notation", f": {says}", path="tcp")
+        raise make_error(_core.SledsimError, "notation", f": {says}", path="tcp")
     resolved = resolved_system(system, _of_the_system(overrides))
     _require_apart(files, system, files_read(system, overrides))
     if log is not None and is_document(log):
         says = f": {log}: the log is CSV: name a file that ends in .csv"
-        raise wrong(_core.SledsimError, "unknown-format", says, path="log", value=str(log), allowed=[".csv"])
+        raise make_error(_core.SledsimError, "unknown-format", says, path="log", value=str(log), allowed=[".csv"])
     where = {"socket": at, "tcp": None if tcp is None else str(tcp), "remote": remote}
     options = where | {"image": image, "drop": drop, "dilation": float(dilation), "log": log, "once": once}
     output, delivery = _core.serve_nbd(resolved, options, ready or (lambda *_: None))
     broken = delivery.pop("log_fault")
     if broken:
-        raise wrong(_core.RunError, "unreadable", f": what was written so far is there: {broken}", path="log")
+        raise make_error(_core.RunError, "unreadable", f": what was written so far is there: {broken}", path="log")
     summary = output.summary()
     summary["scenario"] = resolved.values
     return Served(Result(summary, output), **delivery)
@@ -179,8 +181,8 @@ def _of_the_system(sets: Sets) -> list[str]:
         path = setting.partition("=")[0].strip()
         if path.partition(".")[0] in ("run", "workload") and path not in COUNTS:
             says = "programs are the workload, and ask for as long as they like: leave it out"
-            [fault] = wrong(_core.ScenarioError, "conflict", says, path=path).faults
-            raise _core.error_of(_core.ScenarioError, [replaced(fault, setting=setting)])
+            [fault] = make_error(_core.ScenarioError, "conflict", says, path=path).faults
+            raise _core.error_of(_core.ScenarioError, [with_facts(fault, setting=setting)])
     return settings
 
 

@@ -9,7 +9,7 @@ from sledsim.runs.labels import label_of_run, workload_of_run
 from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
 from sledsim.runs.power_cut_table import power_cut_table
 from sledsim.scenario.system_tree import drives_in
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.naming import counted
 from sledsim.show.tables import Table, number
 
@@ -88,7 +88,9 @@ def require_metric(key: str) -> None:
     """
     keys = [path for _, path in METRICS]
     if key not in keys:
-        raise wrong(SledsimError, "unknown-name", f"no metric {key!r} to draw", path="metric", value=key, known=keys)
+        raise make_error(
+            SledsimError, "unknown-name", f"no metric {key!r} to draw", path="metric", value=key, known=keys
+        )
 
 
 def _lookup(summary: Mapping[str, Any], path: str) -> float | None:

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, overload
 
 from sledsim import _core
-from sledsim.show.faults import most_of, require_whole, wrong
+from sledsim.show.faults import make_error, most_of, require_whole
 
 __all__ = ["Pool", "in_threads", "processors", "threads_of"]
 
@@ -84,7 +84,7 @@ class Pool:
             self._most = len(self._threads)
             if not self._threads:
                 says = "the system has no room for one more thread: end other programs, or raise its limits"
-                raise wrong(_core.SledsimError, "unsupported", says) from None
+                raise make_error(_core.SledsimError, "unsupported", says) from None
         else:
             self._threads.append(thread)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import RunError
-from sledsim.show.faults import brief, wrong
+from sledsim.show.faults import brief, make_error
 from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.shown import Drawn, OneTable
 from sledsim.show.tables import Table, duration, number
@@ -120,7 +120,7 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
     except (TypeError, ValueError, OverflowError):
         shown, is_whole = brief(timeline)
         says = f"timeline = {shown}: expected true, or two times in seconds: (start_s, end_s)"
-        raise wrong(
+        raise make_error(
             RunError,
             "wrong-type",
             says,
@@ -141,4 +141,4 @@ def require_powers(scenario: "Resolved") -> None:
     """
     for name in scenario.unpowered:
         says = f"there is no timeline: the powers of {name} are not known; give them as system.device.power"
-        raise wrong(RunError, "missing", says, path="system.device.power", value=name)
+        raise make_error(RunError, "missing", says, path="system.device.power", value=name)

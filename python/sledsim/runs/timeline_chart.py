@@ -6,7 +6,7 @@ import numpy as np
 
 from sledsim._core import SledsimError
 from sledsim.runs.phases import state_word
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import altair_library, state_colours, styled, values
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
     """
     courses = [_Course(timeline, number) for number in np.unique(timeline["mechanism"])]
     if not courses:
-        raise wrong(
+        raise make_error(
             SledsimError, "missing", "there is no timeline to draw: nothing happened in the time that it covers"
         )
     start_s, end_s = min(course.edges[0] for course in courses), max(course.edges[-1] for course in courses)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = [
     "COMPILED_ONLY",
@@ -85,9 +85,11 @@ def kept(function: Any) -> int:
             address = ctypes.cast(function, ctypes.c_void_p).value
         except (ctypes.ArgumentError, TypeError):
             says = f"{function!r} has no address: expected a compiled function"
-            raise wrong(ScenarioError, "wrong-type", says, path="function") from None
+            raise make_error(ScenarioError, "wrong-type", says, path="function") from None
     if not isinstance(address, int) or address < LOWEST:
-        raise wrong(ScenarioError, "wrong-type", "expected the address of a function", path="function", value=address)
+        raise make_error(
+            ScenarioError, "wrong-type", "expected the address of a function", path="function", value=address
+        )
     _kept[address] = function
     return address
 
@@ -107,4 +109,4 @@ def require_kept(address: int) -> None:
     """
     if address not in _kept:
         says = f"address {address} is of no function that sledsim.schedulers.compiled was given in this process"
-        raise wrong(ScenarioError, "unsupported", says, path="address", value=address)
+        raise make_error(ScenarioError, "unsupported", says, path="address", value=address)

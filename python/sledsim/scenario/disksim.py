@@ -7,7 +7,7 @@ from typing import Any
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.show.arguments import require_path
-from sledsim.show.faults import is_there, wrong
+from sledsim.show.faults import is_there, make_error
 from sledsim.show.fitting import visible
 
 __all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
@@ -111,12 +111,12 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     path = require_path(ScenarioError, "path", path)
     if is_there(path) and path.is_dir():
         says = "is a folder: expected a parameter file of DiskSim"
-        raise wrong(ScenarioError, "unreadable", says, path="path", value=str(path), file=path)
+        raise make_error(ScenarioError, "unreadable", says, path="path", value=str(path), file=path)
     try:
         found = _core.import_disksim(str(path), device=device, scenario=scenario)
     except UnicodeEncodeError:
         says = "no file can have such a name"
-        raise wrong(ScenarioError, "unreadable", says, path="path", value=visible(str(path)), file=path) from None
+        raise make_error(ScenarioError, "unreadable", says, path="path", value=visible(str(path)), file=path) from None
     return DiskSimImport(
         name=found["name"],
         device=found["device"],

@@ -15,11 +15,11 @@ from pydantic import BeforeValidator, PlainSerializer, PrivateAttr, ValidationEr
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.scenario.document_kinds import kind_of
-from sledsim.scenario.reading import Sets, Written, from_here, set_list, written
+from sledsim.scenario.reading import Sets, Written, resolve_relative, set_list, written
 from sledsim.scenario.source import Source, leaves
 from sledsim.scenario.tables import Table, schema_of, validator_faults
 from sledsim.scenario.texts import text_of
-from sledsim.show.faults import replaced, wrong
+from sledsim.show.faults import make_error, with_facts
 
 __all__ = ["BasedOnScenario", "Document", "ScenarioKey", "Settings", "has_key"]
 
@@ -118,7 +118,7 @@ class Document(Table):
         own, more = _own_settings(type(self), sets)
         if own:
             says = f"{own[0]}: the {self.what} has its keys already; make one with other keys"
-            raise wrong(self.error, "conflict", says)
+            raise make_error(self.error, "conflict", says)
         if not more:
             return self
         copied = self.changed(overrides=(*getattr(self, "overrides", ()), *more))
@@ -234,7 +234,7 @@ def has_key(path: Path, key: str) -> bool:
 
 def _own_settings(kind: type[Document], sets: Sets) -> tuple[list[str], list[str]]:
     """Split settings into those of the document's own keys, such as ``sweep.seed=7``, and those of its scenario."""
-    every = from_here(sets)
+    every = resolve_relative(sets)
     own = [each for each in every if each.lstrip().startswith(kind.prefix)]
     return own, [each for each in every if each not in own]
 
@@ -248,7 +248,7 @@ def _misplaced(kind: type[Document], settings: list[str]) -> list[Fault]:
         if key.partition(".")[0] in keys:
             meant = kind.prefix + key
             says = f": a key of the {kind.what}, not of its scenario: {meant}"
-            found.append(replaced(Fault("unknown-key", says, path=key, suggestion=meant), setting=setting))
+            found.append(with_facts(Fault("unknown-key", says, path=key, suggestion=meant), setting=setting))
     return found
 
 

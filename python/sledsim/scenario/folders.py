@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sledsim._core import ScenarioError
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import missing_file, wrong
+from sledsim.show.faults import make_error, missing_file
 
 __all__ = ["CATALOG_VARIABLE", "catalog_folders", "use_catalog"]
 
@@ -58,7 +58,7 @@ def _folders(given: str, here: Path) -> tuple[str, ...]:
                         f"the catalogue has a {kind[:-1]} {path.stem} already, in {first.parent}: "
                         "give this one another name"
                     )
-                    raise wrong(ScenarioError, "conflict", says, value=path.stem, file=path)
+                    raise make_error(ScenarioError, "conflict", says, value=path.stem, file=path)
     return tuple(map(str, dict.fromkeys(folders)))
 
 
@@ -71,12 +71,12 @@ def _checked(folder: Path, named_by: str) -> Path:
     name = f"catalogue {folder} ({named_by})"
     if not folder.is_dir():
         if folder.exists():
-            raise wrong(ScenarioError, "unreadable", "a file, not a folder", value=str(folder), file=name)
+            raise make_error(ScenarioError, "unreadable", "a file, not a folder", value=str(folder), file=name)
         raise missing_file(ScenarioError, folder, "no such folder", named=name)
     if not any(_documents(folder / kind) for kind in KINDS):
         beside = " (there are .toml files beside them: move them)" if _documents(folder) else ""
         says = f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
-        raise wrong(ScenarioError, "missing", says, value=str(folder))
+        raise make_error(ScenarioError, "missing", says, value=str(folder))
     return folder
 
 
@@ -87,5 +87,5 @@ def _of_packages() -> list[Path]:
             found.append(_checked(Path(str(files(each.module))), f"entry point {each.name} of {GROUP}"))
         except (ImportError, TypeError) as error:
             says = f"entry point {each.name} of {GROUP}: {each.module}: {error}"
-            raise wrong(ScenarioError, "unreadable", says, value=each.module) from None
+            raise make_error(ScenarioError, "unreadable", says, value=each.module) from None
     return found

@@ -23,7 +23,7 @@ from sledsim._guarding import call_with_timeout
 from sledsim.scenario.compiled_policies import COMPILED_ONLY, require_kept
 from sledsim.scenario.policies import CopyChoice, Mechanism, Plugin, Policy, Replacement, SpinDown
 from sledsim.scenario.tables import validator_faults
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["CLASS_NAME", "Loaded", "found_class", "load"]
 
@@ -200,7 +200,7 @@ def _limit_of(kind: type[Plugin], named: str) -> float:
     limit: object = kind.limit_s
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
         says = f"{named}.limit_s is {limit!r}: expected seconds, a number above 0"
-        raise wrong(ScenarioError, "wrong-type", says, path="python", value=named)
+        raise make_error(ScenarioError, "wrong-type", says, path="python", value=named)
     return min(float(limit), LONGEST_S)
 
 
@@ -230,7 +230,7 @@ def _module(name: str, folders: list[Path], named: str) -> _Found:
                 raise
             places = ", ".join(str(folder / f"{name.replace('.', '/')}.py") for folder in folders)
             says = f"no module {name}: neither {places} is there, nor does Python find it"
-            raise wrong(ScenarioError, "unreadable", says, path="python", value=named) from None
+            raise make_error(ScenarioError, "unreadable", says, path="python", value=named) from None
     file = getattr(module, "__file__", None)
     if name == MAIN or file is None:
         return _Found(module, None, None)
@@ -290,12 +290,12 @@ def _class(role: str, module: ModuleType, name: str, named: str) -> type[Plugin]
         return found
     if found is not None:
         says = f"{named} is no class made from {public}"
-        raise wrong(ScenarioError, "wrong-type", says, path="python", value=named)
+        raise make_error(ScenarioError, "wrong-type", says, path="python", value=named)
     classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
     stem = named.partition(":")[0]
     own = [f"{stem}:{key}" for key in classes if vars(module)[key] is not base]
     file = getattr(module, "__file__", None) or module.__name__
-    raise wrong(ScenarioError, "unknown-name", f"no {name} in {file}", path="python", value=named, known=own)
+    raise make_error(ScenarioError, "unknown-name", f"no {name} in {file}", path="python", value=named, known=own)
 
 
 class _Strict(BaseModel):
@@ -359,4 +359,4 @@ def _try(kind: type[Plugin], parameters: _Parameters, given: BaseModel) -> None:
         parameters.made(given)
     except ValueError as error:
         says = f"{kind.__name__} refuses its parameters: {error}"
-        raise wrong(ScenarioError, "conflict", says, path="python", value=kind.__name__) from None
+        raise make_error(ScenarioError, "conflict", says, path="python", value=kind.__name__) from None

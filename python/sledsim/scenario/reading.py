@@ -14,7 +14,7 @@ from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.texts import is_document, require_text, text_of
-from sledsim.show.faults import brief, is_there, wrong
+from sledsim.show.faults import brief, is_there, make_error
 from sledsim.show.fitting import visible
 
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
     "Written",
     "files_of",
     "from_argument",
-    "from_here",
-    "here",
     "plain_value",
     "resolve",
+    "resolve_relative",
     "set_list",
     "toml_lines",
+    "working_folder",
     "written",
 ]
 
@@ -103,7 +103,7 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     ScenarioError
         Where the scenario is wrong.
     """
-    settings = from_here(sets)
+    settings = resolve_relative(sets)
     if isinstance(source, Resolved) and not settings:
         return source
     try:
@@ -125,7 +125,7 @@ def _require_known(source: object) -> None:
             f"{type(source).__name__} {shown} is of the wrong type: expected the path of a file, a text, "
             "a dictionary or a Scenario"
         )
-        raise wrong(ScenarioError, "wrong-type", says, value=source if is_whole else shown, file="scenario")
+        raise make_error(ScenarioError, "wrong-type", says, value=source if is_whole else shown, file="scenario")
 
 
 def written(source: ScenarioLike) -> Written:
@@ -147,12 +147,14 @@ def written(source: ScenarioLike) -> Written:
     catalog = catalog_folders()
     if isinstance(source, ScenarioModel | Mapping):
         values = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
-        return Written(values, name="scenario", base_dir=here(), catalog=catalog, policies=load, drawings=drawn)
+        return Written(
+            values, name="scenario", base_dir=working_folder(), catalog=catalog, policies=load, drawings=drawn
+        )
     text, notation, name, base_dir = text_of(source, "scenario")
     return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=drawn)
 
 
-def here() -> str:
+def working_folder() -> str:
     """Return the folder from which the relative paths of what is no file start."""
     return str(Path.cwd())
 
@@ -216,12 +218,12 @@ def set_list(sets: Sets) -> list[str]:
             says = (
                 f"overrides: expected texts PATH=VALUE, or values by path, not {type(sets).__name__} {brief(sets)[0]}"
             )
-            raise wrong(ScenarioError, "wrong-type", says, path="overrides") from None
+            raise make_error(ScenarioError, "wrong-type", says, path="overrides") from None
     require_text(*settings)
     return settings
 
 
-def from_here(sets: Sets) -> list[str]:
+def resolve_relative(sets: Sets) -> list[str]:
     """Bring replacements that somebody typed into the same form; files that they name are those of the working folder.
 
     Parameters
@@ -259,7 +261,7 @@ def _setting(path: str, value: Any) -> str:
     try:
         return f"{path}={_toml(value)}"
     except (TypeError, ValueError, RecursionError) as error:
-        raise wrong(ScenarioError, "wrong-type", f"{visible(str(path))}: {error}", path=str(path)) from None
+        raise make_error(ScenarioError, "wrong-type", f"{visible(str(path))}: {error}", path=str(path)) from None
 
 
 def _toml(value: Any) -> str:

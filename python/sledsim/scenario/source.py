@@ -14,7 +14,7 @@ from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Written, set_list, written
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import is_there, nearest_file, replaced
+from sledsim.show.faults import is_there, nearest_file, with_facts
 
 __all__ = ["Source", "leaves"]
 
@@ -145,7 +145,7 @@ class Source:
         """
         if fault.setting is not None and fault.setting in self._settings:
             at = self.document.located(Fault(fault.kind, path=f"overrides.{fault.setting.partition('=')[0]}"))
-            return replaced(fault, setting=at.setting, file=at.file, line=at.line)
+            return with_facts(fault, setting=at.setting, file=at.file, line=at.line)
         if fault.path and fault.path.partition(".")[0] in self.overridden:
             return fault
         return self.document.located(fault)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["components_in", "drive_of", "drives_in", "with_drives"]
 
@@ -76,5 +76,5 @@ def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:
         says = (
             f"system.kind = {system['kind']!r}: only one drive can be looked at here; make one of its drives the system"
         )
-        raise wrong(ScenarioError, "unsupported", says, path="system.kind", value=system["kind"])
+        raise make_error(ScenarioError, "unsupported", says, path="system.kind", value=system["kind"])
     return dict(system)

@@ -1,6 +1,6 @@
 """Public names of ``sledsim.show``, each loaded on first use."""
 
-from sledsim.show.faults import wrong as wrong
+from sledsim.show.faults import make_error as make_error
 from sledsim.show.files import atomic_write as atomic_write
 from sledsim.show.files import write_atomically as write_atomically
 from sledsim.show.frames import Framed as Framed

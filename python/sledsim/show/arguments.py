@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import brief, require_whole, wrong
+from sledsim.show.faults import brief, make_error, require_whole
 
 __all__ = [
     "require_flag",
@@ -30,7 +30,7 @@ def _refuse(
     shown, is_whole = brief(value)
     says = f": expected {expected} (got {shown})"
     held = value if is_whole and isinstance(value, str | int | float) else shown
-    return wrong(error, kind, says, path=path, value=held, allowed=allowed or expected)
+    return make_error(error, kind, says, path=path, value=held, allowed=allowed or expected)
 
 
 def require_kind(error: type[SledsimError], path: str, value: object, kind: type[Kind], expected: str) -> Kind:
@@ -84,7 +84,7 @@ def require_word(error: type[SledsimError], path: str, value: object, known: Ite
     if not isinstance(value, str):
         raise _refuse(error, path, value, f"one of {', '.join(words)}", kind="wrong-type", allowed=words)
     if value not in words:
-        raise wrong(error, "unknown-name", path=path, value=value, known=words)
+        raise make_error(error, "unknown-name", path=path, value=value, known=words)
     return value
 
 

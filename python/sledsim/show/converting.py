@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.fitting import visible
 from sledsim.show.frames import need
 
@@ -65,7 +65,7 @@ class _Converter:
                     f"the chart can't be drawn: the program that draws it ended with {status}. It needs some gigabytes "
                     "of address space, and files and threads; without them charts can be saved as .json"
                 )
-                raise wrong(SledsimError, "unsupported", says)
+                raise make_error(SledsimError, "unsupported", says)
             answer: dict[str, str] = json.loads(line)
             return answer
 
@@ -84,7 +84,7 @@ class _Converter:
                 )
             except OSError as error:
                 says = f"the chart can't be drawn: the program that draws it can't be started: {error.strerror}"
-                raise wrong(SledsimError, "unsupported", says) from None
+                raise make_error(SledsimError, "unsupported", says) from None
             self.of = os.getpid()
         return self.process
 
@@ -128,7 +128,7 @@ def converted(name: str, *given: Any, **options: Any) -> bytes:
     need("vl_convert", "plots")
     answer = _converter.ask(json.dumps([name, _drawable(given), options]))
     if "wrong" in answer:
-        raise wrong(SledsimError, "unsupported", f"the chart can't be drawn: {answer['wrong']}")
+        raise make_error(SledsimError, "unsupported", f"the chart can't be drawn: {answer['wrong']}")
     return b64decode(answer["made"])
 
 

@@ -16,27 +16,27 @@ __all__ = [
     "Sentence",
     "brief",
     "by_arguments",
+    "convert_error",
     "facts_of",
     "fault_of",
+    "format_error",
     "is_file_name",
     "is_one_of",
     "is_same_file",
     "is_there",
+    "make_error",
     "missing_file",
     "most_of",
     "nearest_file",
-    "replaced",
     "require_apart",
     "require_place",
     "require_plain",
     "require_whole",
     "require_writable",
-    "retold",
-    "spoken",
-    "told_as",
+    "suggested_settings",
     "unknown_kind",
-    "ways_out",
-    "wrong",
+    "with_facts",
+    "with_faults",
 ]
 
 Error = TypeVar("Error", bound=_core.SledsimError)
@@ -154,7 +154,7 @@ def require_apart(
     for other, taken in others:
         if is_same_file(path, taken):
             says: list[str | tuple[str]] = [(output,), f": {path} is what ", (other,), " names, too: name another file"]
-            raise wrong(error, "conflict", says, path=output, value=str(path))
+            raise make_error(error, "conflict", says, path=output, value=str(path))
 
 
 def most_of(limit: str) -> int:
@@ -192,7 +192,7 @@ def require_whole(error: type[_core.SledsimError], path: str, value: object, lea
     if most != MOST:
         allowed["most"] = most
     kind = "out-of-range" if is_number else "wrong-type"
-    raise wrong(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
+    raise make_error(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
 
 
 def _held(text: str) -> str:
@@ -200,7 +200,7 @@ def _held(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def wrong(
+def make_error(
     error: type[Error],
     kind: str,
     says: Sentence = "",
@@ -254,7 +254,7 @@ def wrong(
         near = f"; did you mean {fault.suggestion}?" if fault.suggestion else ""
         end = f"{near} ({listed or 'known: ' + ', '.join(names)})"
         parts = [says] if isinstance(says, str) else says
-        return wrong(error, kind, [*parts, end], path=path, value=value, allowed=names, file=file, line=line)
+        return make_error(error, kind, [*parts, end], path=path, value=value, allowed=names, file=file, line=line)
     return _core.error_of(error, [fault])
 
 
@@ -274,10 +274,10 @@ def missing_file(error: type[Error], path: Path, what: str = "no such file", nam
     """
     if not path.parent.is_dir():
         says = f"{what}, and no folder {path.parent}"
-        return wrong(error, "unreadable", says, value=str(path), file=named or path)
+        return make_error(error, "unreadable", says, value=str(path), file=named or path)
     meant = nearest_file(path)
     says = what + (f"; did you mean {meant}?" if meant else "")
-    return wrong(error, "unreadable", says, value=str(path), suggestion=meant, file=named or path)
+    return make_error(error, "unreadable", says, value=str(path), suggestion=meant, file=named or path)
 
 
 def nearest_file(path: Path) -> str | None:
@@ -310,7 +310,7 @@ def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str
     """
     endings = list(kinds)
     says = f"unknown kind of {what} {path.suffix!r}; expected {', '.join(endings)}"
-    return wrong(error, "unknown-format", says, value=path.suffix, allowed=endings, file=path)
+    return make_error(error, "unknown-format", says, value=path.suffix, allowed=endings, file=path)
 
 
 def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterable[str]) -> None:
@@ -343,9 +343,9 @@ def require_place(error: type[_core.SledsimError], path: Path) -> None:
     """
     folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not folder.is_dir():
-        raise wrong(error, "unreadable", f"no folder {folder}", value=str(path), file=path)
+        raise make_error(error, "unreadable", f"no folder {folder}", value=str(path), file=path)
     if path.is_dir():
-        raise wrong(error, "unreadable", "a folder, not a file", value=str(path), file=path)
+        raise make_error(error, "unreadable", "a folder, not a file", value=str(path), file=path)
     require_plain(error, path)
 
 
@@ -361,13 +361,13 @@ def require_plain(error: type[_core.SledsimError], path: Path) -> None:
     """
     if is_there(path) and not (path.is_file() or path.is_dir()):
         says = "no plain file, but a device, a pipe or a socket: name a file"
-        raise wrong(error, "unreadable", says, value=str(path), file=path)
+        raise make_error(error, "unreadable", says, value=str(path), file=path)
     if is_there(path) and not os.access(path, os.W_OK):
         says = "is protected against writing: name another file, or let it be written"
-        raise wrong(error, "unreadable", says, value=str(path), file=path)
+        raise make_error(error, "unreadable", says, value=str(path), file=path)
 
 
-def told_as(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:
+def convert_error(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:
     """Return an error as one of another type, with all that it knows.
 
     Parameters
@@ -394,7 +394,7 @@ def fault_of(facts: Mapping[str, Any]) -> _core.Fault:
     return _core.Fault._of(json.dumps(facts))
 
 
-def replaced(fault: _core.Fault, **facts: object) -> _core.Fault:
+def with_facts(fault: _core.Fault, **facts: object) -> _core.Fault:
     """Return a fault with another ``message`` or location: ``path`` (a list of keys), ``file``, ``line``."""
     held = facts_of(fault)
     location = {name: value for name, value in facts.items() if name in held["location"]}
@@ -420,10 +420,10 @@ def by_arguments(arguments: Mapping[str, str]) -> Iterator[None]:
         told = [_of_argument(fault, arguments) for fault in error.faults]
         if tuple(told) == error.faults:
             raise
-        raise retold(error, told) from error.__cause__
+        raise with_faults(error, told) from error.__cause__
 
 
-def retold(error: Error, told: Sequence[_core.Fault]) -> Error:
+def with_faults(error: Error, told: Sequence[_core.Fault]) -> Error:
     """Return an error of the same type with other faults; a run's result stays with it.
 
     Parameters
@@ -466,10 +466,10 @@ def _of_argument(fault: _core.Fault, arguments: Mapping[str, str]) -> _core.Faul
     path = argument(location["path"])
     if location["file"] in (None, UNNAMED) and path != location["path"]:
         changes |= {"path": path, "file": None}
-    return replaced(fault, **changes)
+    return with_facts(fault, **changes)
 
 
-def spoken(error: _core.SledsimError, words: Words) -> str:
+def format_error(error: _core.SledsimError, words: Words) -> str:
     """Return what an error says, in the words of a reader.
 
     Parameters
@@ -482,7 +482,7 @@ def spoken(error: _core.SledsimError, words: Words) -> str:
     return "\n".join(fault.text(words) for fault in error.faults) or str(error)
 
 
-def ways_out(error: _core.SledsimError) -> list[tuple[str, Any]]:
+def suggested_settings(error: _core.SledsimError) -> list[tuple[str, Any]]:
     """Return the settings that an error offers, each of which would do: key and value.
 
     Parameters

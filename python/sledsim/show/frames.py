@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.arguments import require_path
-from sledsim.show.faults import unknown_kind, wrong
+from sledsim.show.faults import make_error, unknown_kind
 from sledsim.show.files import atomic_write, unwritable
 from sledsim.show.signals import signals_heard
 
@@ -63,7 +63,7 @@ def need(package: str, extra: str) -> Any:
     except ImportError:
         name = package.partition(".")[0]
         says = f"this needs the package {name}, which is not installed: {install_command(extra, name)}"
-        raise wrong(SledsimError, "unsupported", says, value=package) from None
+        raise make_error(SledsimError, "unsupported", says, value=package) from None
 
 
 def install_command(extra: str, package: str) -> str:
@@ -190,7 +190,7 @@ def require_utf8(error: type[SledsimError], path: Path, named: Path | None = Non
         str(path.absolute()).encode()
     except UnicodeEncodeError:
         says = "its whole path has to be UTF-8 text, and has other bytes: rename what has them, or name another place"
-        raise wrong(error, "notation", says, file=named or path) from None
+        raise make_error(error, "notation", says, file=named or path) from None
 
 
 def connected() -> "duckdb.DuckDBPyConnection":
@@ -294,6 +294,8 @@ def copy_atomically(
             connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options}, USE_TMP_FILE false)")
     except duckdb.Error as error:
         reason = unwritable(path.parent) or error
-        raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}{remedy}", file=path) from None
+        raise make_error(SledsimError, "unreadable", f"cannot be written: {reason}{remedy}", file=path) from None
     except OSError as error:
-        raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}{remedy}", file=path) from None
+        raise make_error(
+            SledsimError, "unreadable", f"cannot be written: {error.strerror}{remedy}", file=path
+        ) from None

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["ProgressBar", "duration_in_words", "reporting"]
 
@@ -30,7 +30,7 @@ def reporting(progress: Any, label: str = "simulating", what: str = "requests") 
     if progress is None or progress is False or callable(progress):
         return nullcontext(progress or None)
     expected = "a function, true or false"
-    raise wrong(SledsimError, "wrong-type", path="progress", value=repr(progress)[:200], allowed=expected)
+    raise make_error(SledsimError, "wrong-type", path="progress", value=repr(progress)[:200], allowed=expected)
 
 
 class ProgressBar:

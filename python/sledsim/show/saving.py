@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sledsim._core import SledsimError
 from sledsim.show.arguments import require_path
 from sledsim.show.converting import converted
-from sledsim.show.faults import unknown_kind, wrong
+from sledsim.show.faults import make_error, unknown_kind
 from sledsim.show.files import atomic_write
 from sledsim.show.frames import need
 from sledsim.show.pages import chart_page, vega_lite_version
@@ -59,4 +59,4 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
                 options = {"vl_version": vega_lite_version()} | ({"ppi": PPI} if kind == ".png" else {})
                 unfinished.write_bytes(converted(f"vegalite_to_{kind[1:]}", chart.to_dict(), **options))
     except OSError as error:
-        raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=target) from None
+        raise make_error(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=target) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.frames import Framed, relation_of_rows
 from sledsim.show.tables import Table
 
@@ -155,7 +155,7 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     except ValueError:
         path, number = next(_not_finite(value, ""), ("", math.nan))
         says = f": {number} is no number that JSON holds: what was asked for is beyond reckoning"
-        raise wrong(SledsimError, "out-of-range", says, path=path or "result", value=str(number)) from None
+        raise make_error(SledsimError, "out-of-range", says, path=path or "result", value=str(number)) from None
 
 
 def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:

@@ -11,7 +11,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.session import Session
 from sledsim.scenario.reading import ScenarioLike, Sets, set_list
 from sledsim.show.arguments import require_kind, require_path
-from sledsim.show.faults import brief, require_whole, wrong
+from sledsim.show.faults import brief, make_error, require_whole
 from sledsim.show.frames import need
 from sledsim.sqlite.statements import Statement, Statements
 
@@ -81,7 +81,7 @@ def connect(
     if isinstance(system, Session):
         if set_list(overrides):
             says = ": a session has its system already; set its values where it is made"
-            raise wrong(SledsimError, "conflict", says, path="overrides", value=brief(overrides)[0])
+            raise make_error(SledsimError, "conflict", says, path="overrides", value=brief(overrides)[0])
         session = system
     else:
         session = Session(system, overrides=overrides)
@@ -129,7 +129,7 @@ class Connection:
             self.sqlite = apsw.Connection(str(path), vfs=self._files.name)
         except (apsw.CantOpenError, ValueError):
             # The latter of names that no file can have.
-            raise wrong(
+            raise make_error(
                 SledsimError, "unreadable", f": cannot be opened: {path}", path="path", value=str(path)
             ) from None
         # What is mapped into memory is read past the door.
@@ -199,13 +199,13 @@ class Connection:
         given: object = sql
         if isinstance(given, str) and "\0" in given:
             says = f"sql: {sql!r} has a character of code 0, at which SQLite takes a statement for ended: leave it out"
-            raise wrong(SledsimError, "misfit", says, path="sql", value=sql)
+            raise make_error(SledsimError, "misfit", says, path="sql", value=sql)
         try:
             return self.sqlite.execute(sql, values)
         except UnicodeEncodeError as error:
             path, text = "sql" if error.object == sql else "values", error.object
             says = f"{path}: {text[error.start]!r} is half of a character, which no UTF-8 text holds"
-            raise wrong(SledsimError, "misfit", says, path=path, value=text) from None
+            raise make_error(SledsimError, "misfit", says, path=path, value=text) from None
 
     @property
     def now_ns(self) -> int:

@@ -5,7 +5,7 @@ from itertools import count
 from threading import RLock
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["EXTENT_BYTES", "Extents"]
 
@@ -38,7 +38,7 @@ class Extents:
                 f": files take extents of {EXTENT_BYTES} bytes, and a system of {capacity_blocks} blocks of "
                 f"{block_bytes} bytes has no whole one"
             )
-            raise wrong(SledsimError, "misfit", says, path="system")
+            raise make_error(SledsimError, "misfit", says, path="system")
         #: Accesses come one after the other. Whoever has it may come again: from a handler of a signal, say.
         self.turn = RLock()
         self._unnamed = count()

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 from sledsim.sweep.result_set import Results, common_values, metric_label, require_axis
 
@@ -54,7 +54,7 @@ def sweep_chart(
     rows = _rows(results, metric, x, colour, facet)
     if not rows:
         says = f"no run of {results.definition.sweep} has {metric}"
-        raise wrong(SledsimError, "missing", says, path="metric", value=metric, file=results.store.path)
+        raise make_error(SledsimError, "missing", says, path="metric", value=metric, file=results.store.path)
     alt = altair_library()
     numeric = x is not None and results.is_numeric(x)
     # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
@@ -107,7 +107,7 @@ def _roles(
             f"a chart has room for three axes; {', '.join(free)} would be drawn over one another: "
             "choose a sweep with fewer, or export it"
         )
-        raise wrong(SledsimError, "unsupported", says, value=free)
+        raise make_error(SledsimError, "unsupported", says, value=free)
     return x, colour, facet
 
 
@@ -159,7 +159,7 @@ def _y_axis(alt: Any, metric: str, rows: list[dict[str, Any]], *, log_scale: boo
     least = min(row["mean"] for row in rows)
     if least <= 0:
         says = f"{metric} has values of {least:g}: a logarithmic axis has no place for them"
-        raise wrong(SledsimError, "out-of-range", says, path=metric, value=least, allowed={"above": 0})
+        raise make_error(SledsimError, "out-of-range", says, path=metric, value=least, allowed={"above": 0})
     for row in rows:
         # An interval that reaches below 0 goes on below the axis.
         row["low"] = row["low"] and max(row["low"], least / 10)

@@ -9,7 +9,7 @@ from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.scenario.reading import Resolved, Written, set_list
 from sledsim.scenario.source import Source
-from sledsim.show.faults import facts_of, replaced
+from sledsim.show.faults import facts_of, with_facts
 from sledsim.sweep.axes import Assignment
 
 __all__ = ["Checks", "beside", "ordered", "own_path"]
@@ -116,14 +116,14 @@ class Checks:
         at = self.located(Fault("conflict", path=key))
         place = {"setting": at.setting, "file": at.file, "line": at.line}
         if unknown:
-            return key, replaced(
+            return key, with_facts(
                 fault, path=key.split("."), suggestion=self._nearest(axis) or fault.suggestion, **place
             )
         within = isinstance(value, Mapping | list)
         if facts_of(fault)["location"]["used_by"] is None:
             if below is not None and (within or below in ([], ["name"])):
-                return key, replaced(fault, path=[*key.split("."), *(below if within else [])], **place)
-            fault = replaced(fault, **place)
+                return key, with_facts(fault, path=[*key.split("."), *(below if within else [])], **place)
+            fault = with_facts(fault, **place)
         return key, fault.about(f"axis {axis!r} = {json.dumps(value)}")
 
     def _nearest(self, axis: str) -> str | None:

@@ -16,7 +16,7 @@ from sledsim import _core
 from sledsim._core import Fault, SledsimError
 from sledsim._guarding import end_when_stuck
 from sledsim.scenario.reading import Resolved
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
@@ -123,7 +123,7 @@ class Cluster:
         self._again: collections.deque[Package] = collections.deque()
         if address != LOCAL and "://" not in address:
             expected = "local or the address of a Dask scheduler, such as tcp://host:8786"
-            raise wrong(ClusterError, "wrong-type", path="cluster", value=address, allowed=expected)
+            raise make_error(ClusterError, "wrong-type", path="cluster", value=address, allowed=expected)
         if address == LOCAL:
             self._start(workers)
         else:
@@ -164,7 +164,7 @@ class Cluster:
     def _wrong(self, kind: str, *says: str | tuple[str]) -> ClusterError:
         """Return what is wrong with the cluster."""
         parts = [("cluster",), f" {self._address}: ", *says]
-        return wrong(ClusterError, kind, parts, path="cluster", value=self._address)
+        return make_error(ClusterError, kind, parts, path="cluster", value=self._address)
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from sledsim.runs.threads import threads_of
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
 from sledsim.scenario.tables import collect_faults
 from sledsim.show.arguments import require_kind, require_several
-from sledsim.show.faults import CanFail, facts_of, wrong
+from sledsim.show.faults import CanFail, facts_of, make_error
 from sledsim.show.frames import quoted
 from sledsim.sweep.axes import derived_seed, plain_value_of
 from sledsim.sweep.description import Sweep, Task
@@ -164,7 +164,7 @@ class Evaluation:
             says = (
                 "an Evaluation is used in a `with` statement: with Evaluation(…) as evaluation: evaluation.evaluate(…)"
             )
-            raise wrong(SledsimError, "conflict", says)
+            raise make_error(SledsimError, "conflict", says)
         points = [_point(each) for each in require_several(SledsimError, "points", points, "a list of dictionaries")]
         with self._lock, interruption() as interrupted:
             numbers = [derived_seed(0, "point", canonical(dict(point))) for point in points]

@@ -15,7 +15,7 @@ from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.running import readable
 from sledsim.scenario.reading import Resolved, Written
-from sledsim.show.faults import CanFail, facts_of, wrong
+from sledsim.show.faults import CanFail, facts_of, make_error
 from sledsim.traces.table import MEMORY
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _content(scenario: Resolved) -> tuple[str, str] | None:
         stat = path.stat()
         return path.name, content_digest(str(path), stat.st_size, stat.st_mtime_ns)
     except OSError as error:
-        raise wrong(ScenarioError, "unreadable", f"{error.strerror}", file=path) from None
+        raise make_error(ScenarioError, "unreadable", f"{error.strerror}", file=path) from None
 
 
 def contents_of(values: Any, base_dir: str) -> dict[str, str]:

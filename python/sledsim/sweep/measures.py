@@ -12,7 +12,7 @@ from sledsim.devices.mems import MemsStorage
 from sledsim.scenario.reading import Resolved
 from sledsim.scenario.system_tree import components_in
 from sledsim.scenario.tables import Table
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["NAMED", "PriceList", "measured", "with_unit"]
 
@@ -96,11 +96,11 @@ def with_unit(name: str) -> str:
 def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioError:
     if path.startswith("energy."):
         says = f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
-        return wrong(ScenarioError, "missing", says, path="metric", value=name)
+        return make_error(ScenarioError, "missing", says, path="metric", value=name)
     last = path.rpartition(".")[2]
     near = [each for each in metrics if last in each.rpartition(".")[2]][:MOST_SUGGESTED]
     says = f"metric {name!r} is not among what runs report"
-    return wrong(ScenarioError, "unknown-name", says, path="metric", value=path, known=[*NAMED, *near])
+    return make_error(ScenarioError, "unknown-name", says, path="metric", value=path, known=[*NAMED, *near])
 
 
 def _capacity_gb(scenario: Resolved, _: PriceList) -> float:
@@ -117,7 +117,7 @@ def _streaming_mb_s(scenario: Resolved, _: PriceList) -> float:
 def _streaming(device: Device, count: int) -> float:
     if not isinstance(device, MemsStorage | DiskDrive):
         says = f"streaming_bandwidth: {device.label} is {device.KIND}, of which none is known"
-        raise wrong(ScenarioError, "unsupported", says, path="metric", value="streaming_bandwidth")
+        raise make_error(ScenarioError, "unsupported", says, path="metric", value="streaming_bandwidth")
     return device.streaming_bandwidth_mb_s * count
 
 
@@ -139,7 +139,7 @@ def _device_cost(device: Device, prices: PriceList) -> float:
     if isinstance(device, DiskDrive):
         return prices.disk_per_drive + prices.disk_per_gb * capacity_gb
     says = f"cost: {device.label} is {device.KIND}, which has no price"
-    raise wrong(ScenarioError, "unsupported", says, path="metric", value="cost")
+    raise make_error(ScenarioError, "unsupported", says, path="metric", value="cost")
 
 
 def _cost_per_gb(scenario: Resolved, prices: PriceList) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sledsim.show.arguments import require_kind, require_several
-from sledsim.show.faults import Sentence, brief, wrong
+from sledsim.show.faults import Sentence, brief, make_error
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.parts import StoreError
@@ -125,7 +125,7 @@ class Side:
                     f"{self.name}: several runs fit the same one of the other side, as only this side varies "
                     f"{', '.join(own)}"
                 )
-                raise wrong(StoreError, "conflict", says, value=own)
+                raise make_error(StoreError, "conflict", says, value=own)
             found[identity] = place
         return found
 
@@ -164,14 +164,14 @@ class PairedComparison(OneTable, Plain):
     def _explain_no_pairs(self, first: Mapping[Any, Any], second: Mapping[Any, Any]) -> None:
         for side, found in ((self.a, first), (self.b, second)):
             if not found:
-                raise wrong(StoreError, "missing", f"{side.name}: no runs to compare", value=side.name)
+                raise make_error(StoreError, "missing", f"{side.name}: no runs to compare", value=side.name)
         if {values for values, _ in first} & {values for values, _ in second}:
             says = (
                 f"{self.a.name} and {self.b.name} have no seeds in common, so no two runs make a pair: run both with "
                 'random_numbers = "common" and the same seed'
             )
-            raise wrong(StoreError, "conflict", says, path="sweep.seed")
-        raise wrong(StoreError, "conflict", f"{self.a.name} and {self.b.name} have no points in common")
+            raise make_error(StoreError, "conflict", says, path="sweep.seed")
+        raise make_error(StoreError, "conflict", f"{self.a.name} and {self.b.name} have no points in common")
 
     def differences(self, metrics: Sequence[str] = ()) -> list[Difference]:
         """Return how much metrics differ at each point, and over all points together.
@@ -202,7 +202,7 @@ class PairedComparison(OneTable, Plain):
                 f"{self.a.name} and {self.b.name}: no two runs that make a pair have both been done; "
                 "`sledsim sweep status` says what failed"
             )
-            raise wrong(
+            raise make_error(
                 StoreError,
                 "missing",
                 says,
@@ -301,16 +301,16 @@ def compare_pairs(
         )
     if second is not None or axis is None:
         says: Sentence = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
-        raise wrong(StoreError, "missing", says, path="axis")
+        raise make_error(StoreError, "missing", says, path="axis")
     asked = require_several(StoreError, "axis", axis, "(name, first value, second value)")
     if len(asked) != 3 or not all(isinstance(each, str) for each in asked):
         says = f": expected three texts, (name, first value, second value) (got {brief(axis)[0]})"
-        raise wrong(StoreError, "wrong-type", says, path="axis", value=brief(axis)[0])
+        raise make_error(StoreError, "wrong-type", says, path="axis", value=brief(axis)[0])
     name, *values = asked
     require_axis(first.parameters, name, "axis")
     known = list(dict.fromkeys(point[name] for point in first.points.values() if name in point))
     for value in values:
         if value not in known:
             says = [("axis",), f" {name}: no runs with {value!r}"]
-            raise wrong(StoreError, "unknown-name", says, path="axis", value=value, known=known)
+            raise make_error(StoreError, "unknown-name", says, path="axis", value=value, known=known)
     return PairedComparison(*(Side(first, f"{name} = {value}", {name: value}) for value in values))

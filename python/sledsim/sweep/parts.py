@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import ConfigDict, TypeAdapter
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.files import atomic_write, write_atomically
 from sledsim.show.frames import COPY_OPTIONS, copy_atomically
 from sledsim.sweep.execution import canonical, content_digest
@@ -89,7 +89,7 @@ def files_in(folder: Path, suffix: str) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=folder) from None
+        raise make_error(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=folder) from None
 
 
 def manifest_path(store: Path, batch: str) -> Path:
@@ -177,7 +177,7 @@ def is_intact(part: Path, checksum: str, *, cached: bool = True) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=part) from None
+        raise make_error(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=part) from None
 
 
 def refuse_links(store: Path, names: Iterable[str]) -> None:
@@ -193,7 +193,7 @@ def refuse_links(store: Path, names: Iterable[str]) -> None:
     for path in (store / name for name in names):
         if path.is_symlink():
             says = "is a symbolic link, and nothing outside the store is written: replace it by what it names"
-            raise wrong(StoreError, "unsupported", says, file=path)
+            raise make_error(StoreError, "unsupported", says, file=path)
 
 
 def write_batch(
@@ -230,7 +230,9 @@ def write_batch(
                 checksums[table] = content_digest(str(part.absolute()), stat.st_size, stat.st_mtime_ns)
             unfinished.write_text(Manifest(checksums, tuple(replaces)).text)
     except OSError as error:
-        raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}{remedy}", file=manifest) from None
+        raise make_error(
+            StoreError, "unreadable", f"cannot be written: {error.strerror}{remedy}", file=manifest
+        ) from None
     finally:
         if not manifest.exists():
             for table in checksums:

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 
 from sledsim._core import SledsimError, __version__
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.sweep.queueing import Finished
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import Definition, Membership
@@ -91,7 +91,7 @@ class Recorder:
         there = outcome.place
         if there.version != __version__:
             says = f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
-            raise wrong(SledsimError, "conflict", says, value=there.version, allowed=__version__)
+            raise make_error(SledsimError, "conflict", says, value=there.version, allowed=__version__)
         self._writer.batch.add_run(finished.prepared, outcome)
         if outcome.metrics is not None:
             self.progress = replace(self.progress, done=self.progress.done + 1)

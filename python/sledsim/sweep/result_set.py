@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS
 from sledsim.show.arguments import require_kind
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.faults import Sentence, make_error
 from sledsim.show.frames import quoted
 from sledsim.show.naming import counted
 from sledsim.show.shown import OneTable, Plain
@@ -457,7 +457,7 @@ def require_axis(known: Sequence[str], given: str, what: str) -> None:
     """
     if given not in known:
         says: Sentence = [(what,), f" {given!r} is no axis of the sweep"]
-        raise wrong(StoreError, "unknown-name", says, path=what, value=given, known=known)
+        raise make_error(StoreError, "unknown-name", says, path=what, value=given, known=known)
 
 
 def _unknown_metric(metric: str, known: Sequence[str], store: Path) -> StoreError:
@@ -466,7 +466,9 @@ def _unknown_metric(metric: str, known: Sequence[str], store: Path) -> StoreErro
 
     near = most_like(metric, list(known), 5)
     says, listed = f"no metric {metric!r}", f"{len(known)} are known, such as {', '.join(near)}"
-    return wrong(StoreError, "unknown-name", says, path="metric", value=metric, known=known, listed=listed, file=store)
+    return make_error(
+        StoreError, "unknown-name", says, path="metric", value=metric, known=known, listed=listed, file=store
+    )
 
 
 def common_values(values: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from sledsim._core import SledsimError, error_of
 from sledsim.show.arguments import require_kind
-from sledsim.show.faults import Sentence, missing_file, wrong
+from sledsim.show.faults import Sentence, make_error, missing_file
 from sledsim.show.files import UNFINISHED, files_at_once, remove_abandoned, unfinished_files, write_atomically
 from sledsim.show.fitting import visible
 from sledsim.show.frames import Framed, connected, parquet_rows, require_utf8
@@ -94,7 +94,7 @@ class Store(Framed):
             if not (folder / MARK).exists():
                 if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
                     says = "is not a store, and not empty: name a store or a new folder"
-                    raise wrong(StoreError, "conflict", says, file=folder)
+                    raise make_error(StoreError, "conflict", says, file=folder)
                 for name in folders:
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 mark = {"format": FORMAT, "schema": SCHEMA_VERSION}
@@ -103,7 +103,7 @@ class Store(Framed):
             store._repair()
             store._remove_leftovers()
         except OSError as error:
-            raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=folder) from None
+            raise make_error(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=folder) from None
         return store
 
     def _repair(self) -> None:
@@ -153,7 +153,7 @@ class Store(Framed):
                 except FileNotFoundError:
                     continue
                 except OSError as error:
-                    raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=path) from None
+                    raise make_error(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=path) from None
                 except ValueError:
                     damaged[path.stem] = [path]
             replaced = {name for manifest in batches.values() for name in manifest.replaces}
@@ -166,7 +166,7 @@ class Store(Framed):
             # A merged batch loses its manifest before its parts.
             if all(manifest_path(self.path, name).exists() for name in damaged):
                 return batches, {name: files for name, files in damaged.items() if name not in replaced}
-        raise wrong(StoreError, "unreadable", "other processes change it all the time: try again", file=self.path)
+        raise make_error(StoreError, "unreadable", "other processes change it all the time: try again", file=self.path)
 
     def _intact_batches(self) -> dict[str, Manifest]:
         """Return the batches; raise an error that names all damaged or missing files, if there are any."""
@@ -176,7 +176,7 @@ class Store(Framed):
             fault
             for files in damaged.values()
             for file in files
-            for fault in wrong(StoreError, "unreadable", says, file=file).faults
+            for fault in make_error(StoreError, "unreadable", says, file=file).faults
         ]
         if faults:
             raise error_of(StoreError, faults)
@@ -260,7 +260,9 @@ class Store(Framed):
             ``"runs"``, ``"parameters"``, ``"metrics"``, ``"histograms"``, ``"provenance"`` or ``"sweeps"``.
         """
         if table not in COLUMNS:
-            raise wrong(StoreError, "unknown-name", f"no table {table!r}", path="table", value=table, known=COLUMNS)
+            raise make_error(
+                StoreError, "unknown-name", f"no table {table!r}", path="table", value=table, known=COLUMNS
+            )
         return self.query(f"FROM {table}")
 
     def query(self, sql: str) -> "duckdb.DuckDBPyRelation":
@@ -277,7 +279,7 @@ class Store(Framed):
             with signals_heard():
                 return self.connect().sql(sql)
         except duckdb.Error as error:
-            raise wrong(StoreError, "notation", f"{error}", path="sql", value=sql, file=self.path) from None
+            raise make_error(StoreError, "notation", f"{error}", path="sql", value=sql, file=self.path) from None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Query the tables in SQL and return the rows of the result.
@@ -298,9 +300,9 @@ class Store(Framed):
             except duckdb.IOException as error:
                 # Another process has just merged parts that were listed.
                 if attempt == ATTEMPTS - 1:
-                    raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
+                    raise make_error(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
             except duckdb.Error as error:
-                raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
+                raise make_error(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
         raise AssertionError("the last attempt returns or raises")
 
     def refuse_contradictions(self, condition: str = "true") -> None:
@@ -314,7 +316,7 @@ class Store(Framed):
         sql = f"SELECT key, metric FROM metrics WHERE {condition} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
         for key, metric in self.rows(sql):
             says = f"two processes ran {key} and found different values of {metric}: run the sweep into another store"
-            raise wrong(StoreError, "conflict", says, file=self.path)
+            raise make_error(StoreError, "conflict", says, file=self.path)
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of the runs in the store.
@@ -348,7 +350,7 @@ class Store(Framed):
                 found.append(TypeAdapter(Definition).validate_python(facts))
             except (ValueError, TypeError):
                 says = "its table of sweeps has values that Sledsim does not write: use another store"
-                raise wrong(StoreError, "unreadable", says, file=self.path) from None
+                raise make_error(StoreError, "unreadable", says, file=self.path) from None
         return found
 
     def definition(self, sweep: str | None = None) -> Definition:
@@ -365,23 +367,23 @@ class Store(Framed):
         found = self.definitions()
         for lost in self.lost_sweeps():
             if sweep is None or lost.startswith(f"{sweep.partition('@')[0]}@"):
-                raise wrong(
+                raise make_error(
                     StoreError, "missing", f"the definition of {lost} is missing: run the sweep again", file=self.path
                 )
         if not found:
-            raise wrong(StoreError, "missing", "no sweep has been run into this store", file=self.path)
+            raise make_error(StoreError, "missing", "no sweep has been run into this store", file=self.path)
         names = sorted({each.sweep for each in found})
         if sweep is None:
             if len(names) > 1:
                 says: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
-                raise wrong(StoreError, "missing", says, path="sweep", allowed=names, file=self.path)
+                raise make_error(StoreError, "missing", says, path="sweep", allowed=names, file=self.path)
             return found[-1]
         name, _, definition = sweep.partition("@")
         fitting = [each for each in found if each.sweep == name and each.definition.startswith(definition)]
         if not fitting:
             known = names if name not in names else [f"{e.sweep}@{e.definition}" for e in found if e.sweep == name]
             says = f"no sweep {sweep!r}"
-            raise wrong(StoreError, "unknown-name", says, path="sweep", file=self.path, value=sweep, known=known)
+            raise make_error(StoreError, "unknown-name", says, path="sweep", file=self.path, value=sweep, known=known)
         return fitting[-1]
 
     def lost_sweeps(self) -> list[str]:
@@ -481,20 +483,20 @@ def _check_mark(folder: Path) -> None:
     except FileNotFoundError:
         if not folder.exists():
             raise missing_file(StoreError, folder, "no such store") from None
-        raise wrong(StoreError, "unreadable", f"is not a store of sweeps: it has no {MARK}", file=folder) from None
+        raise make_error(StoreError, "unreadable", f"is not a store of sweeps: it has no {MARK}", file=folder) from None
     except OSError as error:
-        raise wrong(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=folder / MARK) from None
+        raise make_error(StoreError, "unreadable", f"cannot be read: {error.strerror}", file=folder / MARK) from None
     except (ValueError, KeyError, RecursionError):
         schema = None
     if not isinstance(schema, int):
         says = "is not the mark of a store: name a folder that a sweep has made, or a new one"
-        raise wrong(StoreError, "unreadable", says, file=folder / MARK)
+        raise make_error(StoreError, "unreadable", says, file=folder / MARK)
     if schema != SCHEMA_VERSION:
         says = (
             f"is a store of schema {schema}; this version of Sledsim reads and writes schema {SCHEMA_VERSION}: "
             "run the sweep into another store"
         )
-        raise wrong(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
+        raise make_error(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
 
 
 def is_store(folder: Path) -> bool:

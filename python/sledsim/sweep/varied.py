@@ -10,7 +10,7 @@ from sledsim._core import Fault
 from sledsim.scenario.documents import BasedOnScenario
 from sledsim.scenario.reading import Sets
 from sledsim.scenario.tables import KeysError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.sweep.axes import Assignment
 from sledsim.sweep.checking import Checks
 
@@ -81,5 +81,5 @@ def _name_of(file: str, what: str) -> str:
             f"the {what} is called as its file, {name!r}, and a name has letters, digits and any of {NAME_SIGNS!r}: "
             f'add name = "{meant}" to it, or rename it'
         )
-        raise wrong(BasedOnScenario.error, "notation", says, suggestion=meant, file=file)
+        raise make_error(BasedOnScenario.error, "notation", says, suggestion=meant, file=file)
     return name

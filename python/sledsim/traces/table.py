@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import TraceError
-from sledsim.show.faults import brief, wrong
+from sledsim.show.faults import brief, make_error
 from sledsim.show.frames import connected, parquet_rows, require_utf8
 from sledsim.show.signals import signals_heard
 
@@ -104,10 +104,10 @@ def parquet_table(path: Path, columns: Mapping[str, str] | None) -> tuple[_core.
         with signals_heard(), connected() as connection:
             return table_of(connection.sql(f"SELECT * FROM {parquet_rows(path)}"), columns, name=str(path))
     except (MemoryError, duckdb.OutOfMemoryException):
-        raise wrong(TraceError, "unreadable", "there is not enough memory to read it", file=path) from None
+        raise make_error(TraceError, "unreadable", "there is not enough memory to read it", file=path) from None
     except duckdb.Error:
         says = "it begins as Parquet does, but is damaged, or not whole: fetch it, or write it, once more"
-        raise wrong(TraceError, "unreadable", says, file=path) from None
+        raise make_error(TraceError, "unreadable", says, file=path) from None
 
 
 def table_of(
@@ -249,4 +249,4 @@ def _digest(columns: "Iterable[tuple[str, CoreColumn]]") -> str:
 
 
 def _no_column(name: str, value: object, says: str) -> TraceError:
-    return wrong(TraceError, "wrong-type", f"column {name!r}: {says}", path=name, value=brief(value)[0])
+    return make_error(TraceError, "wrong-type", f"column {name!r}: {says}", path=name, value=brief(value)[0])

@@ -11,7 +11,7 @@ from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_kind, require_path
-from sledsim.show.faults import brief, is_there, missing_file, require_plain, require_whole, told_as, wrong
+from sledsim.show.faults import brief, convert_error, is_there, make_error, missing_file, require_plain, require_whole
 from sledsim.show.frames import COPY_OPTIONS, connected, copy_atomically, quoted_path, require_utf8
 from sledsim.show.naming import counted
 from sledsim.show.section import Section
@@ -156,7 +156,9 @@ class Trace:
             if len(chosen) != 1:
                 names = ", ".join(chosen or choices)
                 says = f"the {meaning}: give one of {names}" + (", not several" if chosen else "")
-                raise wrong(TraceError, "conflict" if chosen else "missing", says, path=next(iter(chosen or choices)))
+                raise make_error(
+                    TraceError, "conflict" if chosen else "missing", says, path=next(iter(chosen or choices))
+                )
             columns |= chosen
         if device is not None:
             columns["device"] = device
@@ -202,7 +204,7 @@ class Trace:
         """
         if not is_frame(frame):
             expected = "a frame of pandas or polars, an Arrow table, a DuckDB relation or a dictionary of columns"
-            raise wrong(TraceError, "wrong-type", path="frame", value=brief(frame)[0], allowed=expected)
+            raise make_error(TraceError, "wrong-type", path="frame", value=brief(frame)[0], allowed=expected)
         options = reading_options(None, skip_bad, sector_bytes, columns, None, None)
         table, options["columns"] = table_of(frame, columns)
         trace = cls._of(Source(None, table, options, "memory"))
@@ -341,7 +343,7 @@ class Trace:
         require_plain(TraceError, path)
         if self.path is not None and is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
-            raise wrong(TraceError, "conflict", says, value=str(path), file=path)
+            raise make_error(TraceError, "conflict", says, value=str(path), file=path)
         if chosen not in WITH_FLUSHES:
             self._require_data(chosen, path)
         if chosen == "parquet":
@@ -358,7 +360,7 @@ class Trace:
                 with connected() as connection:
                     copy_atomically(connection, query, path, COPY_OPTIONS[".parquet"])
             except SledsimError as error:
-                raise told_as(TraceError, error) from None
+                raise convert_error(TraceError, error) from None
         return count
 
     def _require_data(self, chosen: str, path: Path) -> None:
@@ -370,7 +372,7 @@ class Trace:
             is_empty = is_empty and not len(batch["flush"])
         if not is_empty:
             says = f"the trace holds flushes alone, which {chosen} can't hold: choose {' or '.join(WITH_FLUSHES)}"
-            raise wrong(TraceError, "unsupported", says, path="to", file=path, value=chosen)
+            raise make_error(TraceError, "unsupported", says, path="to", file=path, value=chosen)
 
     def _repr_html_(self) -> str:
         first = records_table(self.head())
@@ -452,7 +454,7 @@ def source_of(
     for name, value in options.items():
         if value not in (None, 0) and name not in of_frames:
             says = ": has no meaning for a trace that is open or in memory: leave it out"
-            raise wrong(TraceError, "conflict", says, path=name)
+            raise make_error(TraceError, "conflict", says, path=name)
     given = {name: options[name] for name in of_frames}
     return (trace if isinstance(trace, Trace) else Trace.from_frame(trace, **given))._source
 
@@ -517,10 +519,10 @@ def written_as(path: Path, to: str | None) -> str:
     chosen = to or next(meant, None)
     if chosen is None:
         says = f"the name does not tell the format; choose one of {', '.join(written)}"
-        raise wrong(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
+        raise make_error(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
     if chosen not in written:
         says = f"cannot write format {chosen!r}"
-        raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
+        raise make_error(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
     return chosen
 
 
@@ -645,7 +647,7 @@ def reading_options(
     words: dict[str, object] = {"format": format, "event": event, "time_unit": time_unit}
     for path, word in words.items():
         if word is not None and not isinstance(word, str):
-            raise wrong(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
+            raise make_error(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
     require_other(format)
     require_whole(TraceError, "skip_bad", skip_bad)
     if sector_bytes is not None:
@@ -654,11 +656,11 @@ def reading_options(
     words_alone = isinstance(given, Mapping) and all(isinstance(word, str) for pair in given.items() for word in pair)
     if given is not None and not words_alone:
         expected = "column names by what they hold, such as {'time': 'Timestamp'}"
-        raise wrong(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
+        raise make_error(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
     named = [*words.items(), *(("columns", word) for pair in (columns or {}).items() for word in pair)]
     for path, word in named:
         if isinstance(word, str) and (says := no_text(word)):
-            raise wrong(TraceError, "notation", f": {says}", path=path)
+            raise make_error(TraceError, "notation", f": {says}", path=path)
     return {
         "format": format,
         "skip_bad": skip_bad,
@@ -679,7 +681,7 @@ def require_other(format_name: str | None) -> None:
     """
     if format_name == "parquet":
         says = ": Parquet files are told by their content, whatever their name: leave it out"
-        raise wrong(TraceError, "conflict", says, path="format", value=format_name)
+        raise make_error(TraceError, "conflict", says, path="format", value=format_name)
 
 
 def require_file(path: Path) -> None:
@@ -693,8 +695,8 @@ def require_file(path: Path) -> None:
     if not is_there(path):
         raise missing_file(TraceError, path)
     if path.is_dir():
-        raise wrong(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
+        raise make_error(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
     if not path.is_file():
         # Opening a pipe waits for whoever writes into it, and traces are read more than once.
         says = "it is not a regular file; write what comes from a pipe to a file first"
-        raise wrong(TraceError, "unreadable", says, value=str(path), file=path)
+        raise make_error(TraceError, "unreadable", says, value=str(path), file=path)

@@ -129,7 +129,7 @@ fn units_must_fit_their_key() {
 #[test]
 fn missing_keys_say_what_they_are_for() {
     let cases: [(&str, &str); 4] = [
-        ("/workload", "workload is missing: What is asked of the system."),
+        ("/workload", "workload is missing: The requests."),
         ("/system", "system is missing"),
         ("/system/device", "system.device is missing"),
         ("/workload/arrival", "workload.arrival is missing: When requests arrive."),

@@ -68,7 +68,7 @@ impl Completion {
     }
 }
 
-/// Why a component ends the run.
+/// The reason why a component ends the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// The user interrupted the run.

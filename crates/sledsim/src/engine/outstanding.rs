@@ -7,7 +7,7 @@ use crate::request::Request;
 /// Bytes of a request that count as a part in runs that hold data.
 pub(crate) const DATA_BYTES: u64 = 256;
 
-/// Why a system refuses a request.
+/// The reason why a system refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The request has no blocks or reaches beyond those of the root.

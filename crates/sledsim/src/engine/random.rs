@@ -161,7 +161,7 @@ impl Indexed {
     }
 }
 
-/// Where SplitMix64 starts for a seed and a name.
+/// Returns the initial state of SplitMix64 for a seed and a name.
 fn start(seed: u64, name: &str) -> u64 {
     mix(mix(seed).wrapping_add(fnv1a(name)))
 }

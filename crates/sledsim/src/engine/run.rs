@@ -63,7 +63,7 @@ pub struct RunLimits {
     pub warmup: Time,
 }
 
-/// Why a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
     /// The workload had no more requests and all have completed.
@@ -92,7 +92,7 @@ pub struct Progress {
 /// Counts of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Why it ended.
+    /// The reason for its end.
     pub end: EndReason,
     /// The time limit, or the time of the last completion.
     pub finished: Time,

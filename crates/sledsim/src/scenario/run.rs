@@ -35,9 +35,9 @@ pub enum RunError {
 /// A run that stopped because a custom policy failed.
 #[derive(Debug)]
 pub struct Stopped {
-    /// What is wrong with the policy: says when, and with which request.
+    /// The fault of the policy, with time and request.
     pub fault: Fault,
-    /// What had been found until then; nothing from a session, which can still be asked.
+    /// The result until then; none for a session, which still has it.
     pub so_far: Option<RunOutput>,
 }
 

@@ -202,7 +202,7 @@ impl Session {
         Ok(RunOutput { report, recorder, timeline, activities: self.scenario.system.activities() })
     }
 
-    /// Why a run like this would have ended.
+    /// Returns the reason for which an equal run would have ended.
     fn end(&self) -> EndReason {
         let run = &self.scenario.run;
         if self.under_way() == 0 && run.requests == Some(self.engine.submitted()) {

@@ -48,7 +48,7 @@ const SHAPE: &str = "major,minor cpu sequence seconds pid action rwbs";
 struct Blkparse {
     event: BlkparseEvent,
     sector_bytes: u32,
-    /// Whether the statistics at the end have begun.
+    /// True if the statistics at the end have begun.
     in_statistics: bool,
     has_requests: bool,
     /// Events so far of each of [`ACTIONS`], counted until the first request.

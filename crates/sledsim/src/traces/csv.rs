@@ -169,12 +169,12 @@ pub(super) fn pass_header(input: &mut Input, separator: u8) -> Result<(), Box<Tr
     Ok(())
 }
 
-/// Whether no cell of a line begins with a digit.
+/// Returns true if no cell of a line begins with a digit.
 fn is_header(line: &[u8], separator: u8) -> bool {
     !line.is_empty() && !cells(line, separator).any(|cell| cell.first().is_some_and(u8::is_ascii_digit))
 }
 
-/// How many cells a line must have.
+/// The number of cells that a line must have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CellCount {
     /// So many.
@@ -183,7 +183,7 @@ pub(super) enum CellCount {
     AtLeast(usize),
 }
 
-/// Why the columns of a CSV trace cannot be resolved.
+/// The reason why the columns of a CSV trace cannot be resolved.
 #[derive(Debug)]
 enum Unresolved {
     /// These columns do not name their unit, and no option gives it.
@@ -229,7 +229,7 @@ pub(super) struct Columns {
     pub op: usize,
     /// Codes of reads and of writes; `None` for `R`, `W`, `read` and `write`.
     pub op_codes: Option<OpCodes>,
-    /// Whether an operation may be a flush, or a write that must be on the medium when it completes.
+    /// True if an operation can be a flush, or a write that must be on the medium when it completes.
     pub may_flush: bool,
     pub sector_bytes: u32,
 }
@@ -516,7 +516,7 @@ fn unit_of_time(name: &str) -> Option<TimeUnit> {
     units.all(|other| other == first).then_some(first)
 }
 
-/// What the name of a column of offsets or lengths says about its unit.
+/// The unit that the name of a column of offsets or lengths gives.
 enum NamedLengthUnit {
     /// A word of it is a unit: `lba`, `offset_bytes`.
     Stated(LengthUnit),
@@ -587,7 +587,7 @@ fn unit_behind(name: &str, stems: &[&str]) -> Option<TimeUnit> {
     unit_of_time(name).filter(|_| stems.contains(&stem.concat().as_str()))
 }
 
-/// What separates the cells of a line: of comma, semicolon and tab the one that it has most of, and blanks where it has none.
+/// Returns the separator of the cells of a line: the most frequent of comma, semicolon and tab, or blanks if it has none.
 fn separator(line: &[u8]) -> u8 {
     let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count();
     // `max_by_key` returns the last of several maxima: a blank only where the others do not occur.

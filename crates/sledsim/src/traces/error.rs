@@ -37,18 +37,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a trace cannot be read or written.
+/// An error of reading or writing a trace.
 #[derive(Debug)]
 pub enum TraceError {
     /// The file cannot be opened, read, decompressed or written.
     Io {
         /// The trace's name.
         file: String,
-        /// How far reading or writing came.
+        /// The place of the failure.
         place: Place,
-        /// What was being done, such as `decompress (gzip)`.
+        /// The action, such as `decompress (gzip)`.
         action: String,
-        /// What the operating system or the decompressor said.
+        /// The error of the operating system or the decompressor.
         source: io::Error,
     },
     /// An archive of files, or a compression that is not supported.
@@ -68,7 +68,7 @@ pub enum TraceError {
         file: String,
         /// The format.
         format: TraceFormat,
-        /// What of the content it recognises.
+        /// The evidence for the format.
         detected_by: String,
         /// The first request, of sectors.
         first: TraceRecord,
@@ -101,11 +101,11 @@ pub enum TraceError {
     Option {
         /// The trace's name.
         file: String,
-        /// Where the contradiction showed.
+        /// The place of the contradiction.
         place: Place,
         /// The option.
         option: &'static str,
-        /// What is wrong with it, and what would be right.
+        /// The problem and the remedy.
         problem: String,
     },
     /// A record that the target format cannot express.
@@ -116,13 +116,13 @@ pub enum TraceError {
         record: u64,
         /// The format being written.
         format: TraceFormat,
-        /// What does not fit.
+        /// The part that does not fit.
         problem: String,
     },
 }
 
 impl TraceError {
-    /// Where in the content the error is; `None` for errors that concern no content read.
+    /// Returns the place in the content; `None` for errors that concern no content read.
     #[must_use]
     pub const fn place(&self) -> Option<Place> {
         match self {
@@ -241,7 +241,7 @@ pub struct UnknownContent {
     pub candidate: Option<TraceFormat>,
     /// The candidate, if most of the trace can be read in it.
     pub nearest: Option<Nearest>,
-    /// Whether the first line has several cells, as a CSV trace has.
+    /// True if the first line has several cells, as a CSV trace has.
     pub is_table: bool,
 }
 
@@ -301,14 +301,14 @@ pub struct EmptyTrace {
     pub skipped: u64,
     /// Records that are no requests.
     pub other: u64,
-    /// What these are, if the format tells.
+    /// Their description, if the format gives one.
     pub others: Option<Others>,
 }
 
 /// Records that are no requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Others {
-    /// What they are, as a message goes on after "no requests": `among its Q events, but 2 among its D events`.
+    /// Their description, as it follows in a message after "no requests": `among its Q events, but 2 among its D events`.
     pub text: String,
     /// The option and its value with which some of them are requests.
     pub setting: Option<(&'static str, &'static str)>,
@@ -344,7 +344,7 @@ fn counted(count: u64, name: &str) -> String {
     format!("{count} {name}{plural}")
 }
 
-/// What the user can do about a record. Those with numbers were tried on the trace.
+/// The remedy for a bad record. Those with numbers were tried on the trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Remedy {
     /// Repair the whole: where the next record begins is unknown.
@@ -365,11 +365,11 @@ pub enum Remedy {
     },
     /// Skip the bad records.
     Skip {
-        /// How many there are.
+        /// Number of bad records.
         bad: u64,
-        /// How many records are left.
+        /// Number of the other records.
         good: u64,
-        /// Whether these are all records of the trace, or those of its beginning.
+        /// True if all records of the trace were read, false if only its beginning was.
         is_complete: bool,
     },
     /// Sort the trace.
@@ -378,7 +378,7 @@ pub enum Remedy {
         misplaced: u64,
         /// Records that are.
         good: u64,
-        /// Whether these are all records of the trace, or those of its beginning.
+        /// True if all records of the trace were read, false if only its beginning was.
         is_complete: bool,
     },
 }
@@ -435,37 +435,37 @@ pub struct UnknownUnit {
     pub column: String,
 }
 
-/// What is wrong with a record, or with a header.
+/// A bad record or header.
 #[derive(Debug)]
 pub struct BadRecord {
     /// The trace's name.
     pub file: String,
-    /// Where the record is.
+    /// The place of the record.
     pub place: Place,
     /// The format it was read as.
     pub format: TraceFormat,
     /// The field that is wrong.
     pub field: Cow<'static, str>,
-    /// What it should be.
+    /// The expected value.
     pub expected: Cow<'static, str>,
-    /// What it is.
+    /// The value found.
     pub found: String,
-    /// What the user can do.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
-/// What is wrong with a field, without the place of its record.
+/// A bad field, without the place of its record.
 #[derive(Clone, Debug)]
 pub(super) struct FieldFault {
     /// The field's name.
     pub field: Cow<'static, str>,
-    /// What it should be.
+    /// The expected value.
     pub expected: Cow<'static, str>,
-    /// What it is.
+    /// The value found.
     pub found: String,
-    /// Whether it is a number of bytes that is too large, perhaps because the size of sectors is wrong.
+    /// True if it is a number of bytes that is too large, perhaps because the size of sectors is wrong.
     pub is_beyond: bool,
-    /// Whether it is a time out of order.
+    /// True if it is a time out of order.
     pub is_misplaced: bool,
 }
 
@@ -510,7 +510,7 @@ impl FieldFault {
     }
 }
 
-/// Why a parser cannot give the next record.
+/// The reason why a parser has no next record.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// One record is bad; the parser stands behind it and can go on.

@@ -44,11 +44,11 @@ pub(super) struct Entry {
     pub in_sectors: Option<fn(&Head) -> Vec<TraceRecord>>,
     /// Builds a parser; may read a header.
     pub build: fn(&mut Input, &TraceOptions) -> Built,
-    /// How it is written; `None` if it cannot be.
+    /// The writer; `None` if it cannot be written.
     pub write: Option<Writing>,
 }
 
-/// How a format is written, one line per record. No written format has closed-loop times; only formats that carry flushes
+/// The writer of a format, one line per record. No written format has closed-loop times; only formats that carry flushes
 /// have flushes and flags.
 pub(super) struct Writing {
     /// The suffix of a file name that selects this format, if there is one.
@@ -86,7 +86,7 @@ pub(super) enum Carries {
 /// A format that was detected.
 pub(super) struct Detected {
     pub format: TraceFormat,
-    /// How it is known.
+    /// The evidence for it.
     pub by: String,
     /// Another format that fits as many lines.
     pub alternative: Option<TraceFormat>,
@@ -169,7 +169,7 @@ impl TraceFormat {
         self.entry().example
     }
 
-    /// How it is written; `None` if it cannot be.
+    /// Returns its writer; `None` if it cannot be written.
     pub(super) const fn writing(self) -> Option<&'static Writing> {
         self.entry().write.as_ref()
     }

@@ -18,9 +18,9 @@ const MOST_DEVICES: usize = 1 << 20;
 pub struct TraceInfo {
     /// The format's name.
     pub format: &'static str,
-    /// How the format is known: how many of the first lines fit it, or that it was named.
+    /// The evidence for the format: the number of first lines that fit it, or that it was given.
     pub format_detected_by: String,
-    /// Whether records have arrival times.
+    /// True if records have arrival times.
     pub has_times: bool,
     /// Bytes in a sector of this trace.
     pub sector_bytes: u32,

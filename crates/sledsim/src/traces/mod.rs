@@ -19,7 +19,7 @@
 //! # Order
 //!
 //! Records are given in the order of the trace. One whose time is out of order is a bad record. Where bad records are skipped,
-//! [`order`] finds the fewest whose removal leaves the rest in order. [`TraceOptions::ignore_times`] accepts any order.
+//! `order` finds the fewest whose removal leaves the rest in order. `TraceOptions::ignore_times` accepts any order.
 //!
 //! # Adding a format
 //!
@@ -90,11 +90,11 @@ pub struct TraceRecord {
     pub response_ns: Option<u64>,
     /// Time between the completion of this request and the arrival of the next, in closed-loop traces.
     pub gap_ns: Option<u64>,
-    /// What the buffer of the recorded drive did, in closed-loop traces.
+    /// The use of the buffer of the recorded drive, in closed-loop traces.
     pub outcome: Option<Outcome>,
 }
 
-/// What the buffer of a drive did for a request, as a closed-loop trace records it.
+/// The use of a drive's buffer for a request, as a closed-loop trace records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The request was in the buffer. Some traces have this outcome for every request.

@@ -63,7 +63,7 @@ impl LineParser for Msr {
     }
 }
 
-/// Whether this numbers a record: `899`, or with the trace's name before it, `hm_0.csv_899`.
+/// Returns true for the number of a record: `899`, or with the trace's name before it, `hm_0.csv_899`.
 fn is_index(text: &[u8]) -> bool {
     let number = text.iter().rposition(|&byte| byte == b'_').map_or(text, |at| &text[at + 1..]);
     whole_number(number).is_some()

@@ -12,7 +12,7 @@ use super::{TimeUnit, TraceFormat};
 use crate::fault::Fault;
 use crate::request::Op;
 
-/// How to read a trace. By default the format is detected and a bad record is an error.
+/// Options for reading a trace. By default the format is detected and a bad record is an error.
 #[derive(Clone, Debug, Default)]
 pub struct TraceOptions {
     /// The format; `None` detects it.

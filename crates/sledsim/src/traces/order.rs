@@ -15,7 +15,7 @@ const NS_PER_YEAR: u64 = 31_557_600_000_000_000;
 pub(super) struct Entry {
     pub place: Place,
     pub record: TraceRecord,
-    /// Whether a flush comes before it.
+    /// True if a flush comes before it.
     pub flushes: bool,
 }
 

@@ -37,7 +37,7 @@ pub struct TraceReader {
     unwatched: ReadBudget,
     /// Records read ahead to find those out of order; only where bad records are skipped.
     window: Option<OrderWindow>,
-    /// Why reading ends once the window is empty.
+    /// The reason why reading ends once the window is empty.
     stop: Option<Stop>,
     /// Records behind the one that ended reading, which had been read ahead.
     rest: Vec<Entry>,
@@ -49,7 +49,7 @@ pub struct TraceReader {
     before_recent_ns: u64,
     /// Records accepted; of a flush and the request behind it one.
     accepted: usize,
-    /// Where the parser's last step began.
+    /// The place at which the parser's last step began.
     step_offset: u64,
     skipped: u64,
     suspect: u64,
@@ -79,7 +79,7 @@ pub(crate) const RECORDS_AT_ONCE: u32 = 4096;
 /// Bytes of the content that a [`ReadBudget`] allows, where lines are long or slow to decompress.
 const BYTES_AT_ONCE: u64 = 1 << 22;
 
-/// How much may be read before the caller checks for an interrupt.
+/// Bytes between two checks for an interrupt.
 pub(crate) struct ReadBudget {
     records_left: u32,
     until_byte: u64,
@@ -112,7 +112,7 @@ impl Read for CountingFile {
     }
 }
 
-/// What a parser's next step is, once failures are handled.
+/// The next step of a parser, after failures are handled.
 enum Stepped {
     /// A request, and whether a flush comes before it.
     Request(TraceRecord, bool),
@@ -120,7 +120,7 @@ enum Stepped {
     End,
 }
 
-/// Why reading ends before the end of the trace.
+/// The reason why reading ends before the end of the trace.
 enum Stop {
     /// A bad record that is not tolerated. `is_lost` where it is not known at which byte the next record begins.
     Bad { place: Place, fault: Box<FieldFault>, is_lost: bool },
@@ -291,7 +291,7 @@ impl TraceReader {
         self.format
     }
 
-    /// How the format is known: how many of the first lines fit it, or that it was named.
+    /// Returns the evidence for the format: the number of first lines that fit it, or that it was given.
     #[must_use]
     pub fn detected_by(&self) -> &str {
         &self.detected_by
@@ -525,7 +525,7 @@ impl TraceReader {
         window.remove(&tolerated);
     }
 
-    /// Where the parser's last step was.
+    /// Returns the place of the parser's last step.
     fn place(&self) -> Place {
         match self.input.line_number() {
             0 => Place::Byte(self.step_offset),
@@ -620,7 +620,7 @@ impl TraceReader {
         TraceRecord::flush(record.time.ns(), record.device)
     }
 
-    /// Why [`TraceReader::accept`] refuses a record.
+    /// The reason why [`TraceReader::accept`] rejects a record.
     #[cold]
     fn refuse(&self, record: &TraceRecord) -> Box<FieldFault> {
         if record.bytes == 0 && record.op != Op::Flush {

@@ -45,7 +45,7 @@ pub(super) struct Lines<P>(pub P);
 
 /// A format in which every line is a request, with offsets and lengths in sectors whose size an option may give.
 pub(super) trait SectorLine: Send + 'static {
-    /// Whether its records have times.
+    /// True if its records have times.
     const HAS_TIMES: bool = true;
 
     /// Parses a line.
@@ -264,7 +264,7 @@ impl TimeUnit {
         count.checked_mul(10_u64.pow(self.digits()))
     }
 
-    /// What a time in this unit should look like.
+    /// Returns the expected form of a time in this unit.
     const fn expected(self) -> &'static str {
         match self {
             Self::Ns => "a non-negative time in ns, below 584 years",
@@ -304,7 +304,7 @@ struct Decimal {
     whole: u64,
     /// The first digit behind the point.
     first_decimal: u8,
-    /// Whether a later digit is not 0.
+    /// True if a later digit is not 0.
     has_more: bool,
 }
 

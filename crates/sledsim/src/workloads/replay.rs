@@ -32,7 +32,7 @@ pub enum ReplayMode {
     Outstanding,
 }
 
-/// How requests beyond the end of the device are handled.
+/// Treatment of requests beyond the end of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
@@ -66,7 +66,7 @@ pub struct Replay {
     /// Gap after the completion of the outstanding request.
     gap_after_ns: u64,
     in_flight: u64,
-    /// Whether the trace has recorded response times.
+    /// True if the trace has recorded response times.
     has_responses: bool,
     responses: RecordedResponses,
     /// In the closed modes, when the next request may arrive.
@@ -556,11 +556,11 @@ struct Survey {
     records_left: u32,
 }
 
-/// How far the selected records reach.
+/// The extent of the selected records.
 struct Reach {
     /// The end of the last byte of any record.
     end_bytes: u64,
-    /// Whether all selected records were read.
+    /// True if all selected records were read.
     is_complete: bool,
     /// Number of devices of the trace among them.
     devices: usize,

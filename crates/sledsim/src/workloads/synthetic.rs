@@ -39,7 +39,7 @@ pub struct SyntheticSpec {
     /// out the bytes that the rounding adds.
     #[serde(default = "default_size_bytes")]
     pub size_bytes: Distribution,
-    /// Where requests start.
+    /// Start of the requests.
     #[serde(default)]
     pub location: LocationSpec,
     /// The part of the device in use.

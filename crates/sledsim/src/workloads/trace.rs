@@ -23,7 +23,7 @@ pub type Spec = TraceSpec;
 pub struct TraceSpec {
     /// The trace file, plain or compressed; relative to the scenario file.
     pub path: String,
-    /// Format of the trace, `auto` to detect it; `sledsim list formats` lists them.
+    /// Format of the trace, `auto` to detect it; `sledsim trace formats` lists them.
     #[serde(default = "auto")]
     pub format: String,
     /// When requests arrive.
@@ -37,7 +37,7 @@ pub struct TraceSpec {
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 1000000))]
     pub outstanding: u32,
-    /// Whether the first request arrives at time 0. If false, it arrives at its time in the trace, which suits traces that count
+    /// True if the first request arrives at time 0. If false, it arrives at its time in the trace, which suits traces that count
     /// time from the start of a run (mode `open`).
     #[serde(default = "yes")]
     pub rebase: bool,
@@ -60,10 +60,10 @@ pub struct TraceSpec {
     /// Devices of the trace to replay, merged into one stream; all when empty.
     #[serde(default)]
     pub devices: Vec<u32>,
-    /// How requests beyond the end of the device are handled.
+    /// Treatment of requests beyond the end of the device.
     #[serde(default)]
     pub fit: Fit,
-    /// How many times to replay.
+    /// Number of replays.
     #[serde(default = "one_u64")]
     #[schemars(range(min = 1))]
     pub repeat: u64,

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLE_2", "TRANSFER", "figure_ms", "table_2", "validation"]
 
-#: As many as the paper's.
+#: Sample size of the paper.
 REQUESTS = 100_000
 TABLE_2 = random(poisson(100.0), REQUESTS)
 RUN = "100,000 requests of the random workload, Poisson 100/s, first come first served"
 
-#: What a request transfers by the bits alone: phases of a service after its first positioning.
+#: Phases of a service after its first positioning.
 TRANSFER = ("servo_ns", "transfer_ns", "turnaround_ns")
 
-#: A sled that accelerates more slowly along X. Its longest seek is the one that the paper prints.
+#: A sled with lower acceleration along X; its longest seek is the printed one.
 SLOWER_X: dict[str, Any] = {"acceleration_x_m_s2": 100.0}
 
 
@@ -40,7 +40,7 @@ def table_2(study: Study) -> "Result":
 
 
 def _column_ms(study: Study, *names: str, **changes: Any) -> "NDArray[np.float64]":
-    """Return a time of every request of that run, or of one on a changed device: the sum of the phases named, ms."""
+    """Return the sum of the named phases for every request of that run, or of one on a changed device, ms."""
     log = study.run(random(poisson(100.0), REQUESTS, **changes), log=True).log
     total: NDArray[np.float64] = np.sum([log[name].astype(np.float64) for name in names], axis=0)
     return total / 1e6
@@ -116,7 +116,7 @@ TRANSFER_CAUSE = (
 )
 
 
-#: Data that pass as a stream, by how many tips.
+#: Devices whose data pass without rows, by the number of tips.
 FLUID: dict[str, dict[str, Any]] = {
     "the 1280 tips of Table 1": {"transfer": "fluid"},
     "640 tips, half of those": {"transfer": "fluid", "active_tips": 640},
@@ -124,7 +124,7 @@ FLUID: dict[str, dict[str, Any]] = {
 
 
 def _fluid_probes(study: Study, figure: str, *names: str) -> tuple[Probe, ...]:
-    """Return a figure of times, the sum of the phases named, on sleds whose data pass as a stream."""
+    """Return a statistic of the sum of the named phases on sleds without rows."""
     probes = []
     for which, changes in FLUID.items():
         change = f"bits at the rate of {which}, without rows; a reversal where a track ends"
@@ -175,7 +175,7 @@ def service(study: Study, figure: str) -> Finding:
 
 @experiment("griffin1999.under-2-ms")
 def under_2_ms(study: Study) -> Finding:
-    """Find the mean service again, against the bound of the abstract."""
+    """Compare the mean service with the bound of the abstract."""
     probes = _fluid_probes(study, "mean", "seek_ns", *TRANSFER)
     return _figure_of(study, "mean", SERVICES, "seek_ns", *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
@@ -230,7 +230,7 @@ def x_dominates_y(study: Study) -> Finding:
     )
 
 
-#: What switches the drive's buffer off.
+#: Values that switch the drive's buffer off.
 NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
 
 ALONE = "Random workload, one request at a time"
@@ -289,7 +289,7 @@ def factor_of_five(study: Study) -> Finding:
 
 
 def validation(study: Study) -> DriveValidation:
-    """Return the disk's model beside what was measured on the drive; DiskSim's parameters and trace of it."""
+    """Compare the disk's model with DiskSim's parameters and trace of the drive."""
     folder = study.trace("cheetah4LP")
     return study.once(
         "griffin1999 validation", lambda _: validate_drive(folder / "cheetah4LP.parv", folder / "cheetah4LP.trace")
@@ -299,7 +299,7 @@ def validation(study: Study) -> DriveValidation:
 @experiment("griffin1999.cheetah-demerit", "demerit_ms")
 @experiment("griffin1999.cheetah-demerit-share", "demerit_percent", 0.01)
 def demerit_of(study: Study, figure: str, scale: float = 1.0) -> Finding:
-    """Return a figure of all service times, with those of reads and of writes alone beside it."""
+    """Return a figure of all service times, and those of reads and of writes."""
     found = validation(study)
     figures = {name: scale * float(getattr(group, figure)) for name, group in found.groups.items()}
     measured = {name: group.measured_mean_ms for name, group in found.groups.items()}
@@ -340,7 +340,7 @@ def tip_rate(study: Study) -> Finding:
 
 
 def _switch_ms(sled: MemsStorage, blocks: int) -> float:
-    """Return the time between two passes, of which the first ends after so many blocks in the order of LBNs."""
+    """Return the time between two passes, ms; the first ends after this many blocks in LBN order."""
     row = sled.blocks_per_row
     served = sled.serve([blocks - row], [2 * row])
     return float(served["turnaround_ns"][0]) * 1e-6
@@ -394,7 +394,7 @@ def cylinder_switch(study: Study) -> Finding:
 
 @experiment("griffin1999.tip-switch-hidden")
 def tip_switch_hidden(study: Study) -> Finding:
-    """Find a track switch less a reversal within the track."""
+    """Subtract a reversal from a track switch."""
     sled = study.sled(DEVICE)
     within_ms = _switch_ms(sled, sled.blocks_per_row * (sled.rows // 2))
     there_ms = _switch_ms(sled, _per_track(sled))

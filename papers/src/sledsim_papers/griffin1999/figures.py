@@ -31,16 +31,16 @@ sketch(PAPER, "Figure 4", "Cylinders, tracks and sectors")
 ALONE = "Random workload, one request at a time"
 ACCESS = Axis("time_ms", "Mean access time (ms)")
 
-#: Parameters of Figures 6 to 10 at which access times are computed; those of the claims are among them.
+#: Parameter values of Figures 6 to 10; they include those of the claims.
 ACCELERATIONS_M_S2 = (25.0, 50.0, 75.0, 100.0, 114.8, 150.0, 200.0, 300.0, 400.0, 600.0, 800.0, 1000.0)
 WIDTHS_NM = (20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0)
 RESONANCES_HZ = (50.0, 75.0, 100.0, 150.0, 220.0, 300.0, 400.0, 600.0, 800.0, 1000.0)
 CONSTANTS = (0.0, *sensitivity.CONSTANTS)
 
-#: The middle one of the three accelerations of Figure 7 is ours.
+#: Accelerations of Figure 7; the middle one is not in the paper.
 FIGURE_7_M_S2 = (sensitivity.DEFAULT_M_S2, 200.0, 400.0)
 
-#: Arrival rates and scale factors of Figures 11 to 14, and up to which response their axes go.
+#: Arrival rates and scale factors of Figures 11 to 14, and the ends of their response axes.
 DISK_RATES = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 95.0, 100.0, 105.0, 110.0, 115.0, 120.0)
 DEVICE_RATES = (*range(50, 451, 50), 475, 500, 525, 550, 575, 600, 650, 700, 750)
 CELLO_SCALES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120)
@@ -48,7 +48,7 @@ TPCC_SCALES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.
 NO_SETTLING_RATES = (100, 200, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850, 900)
 TWICE_SETTLING_RATES = (50, 100, 150, 200, 225, 250, 275, 300, 325, 350, 375, 400, 450)
 
-#: Beyond this utilisation the queue grows for as long as the run lasts: the figure would tell of its length.
+#: Above this utilisation the queue grows during the whole run, so responses depend on its length.
 SATURATED = 0.99
 
 
@@ -166,7 +166,7 @@ def figure_5(study: Study) -> Drawn:
 def _sensitivity(
     title: str, x: Axis, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], how: str, **scenario: Any
 ) -> Drawn:
-    """Draw mean access times over a parameter, one line for each of the curves, and what is stated of the default."""
+    """Draw mean access times over a parameter, one line per curve, with the published point of the default."""
     alt = altair_library()
     rows = [
         {x.field: value, "time_ms": time_ms, "series": name}
@@ -180,9 +180,9 @@ def _sensitivity(
     return Drawn(beside([panel], title, ALONE), how, scenarios=(random(closed(), REQUESTS, **scenario),))
 
 
-#: Where the device of Table 1 stands on the axes of Figures 6 to 10; Table 2 states its mean service.
+#: The default device on the axes of Figures 6 to 10, with its mean service of Table 2.
 STATED_AT = {"acceleration": 114.8, "speed": 20.0, "width": 50.0, "resonance": 220.0, "constants": 1.0}
-#: More points than this make a line of their own.
+#: Curves with more points than this have no markers.
 MANY = 100
 REQUESTS = 20_000
 

@@ -19,13 +19,13 @@ __all__ = ["BUSY", "STEPS", "at_rates", "common_order", "margin", "rate_at_utili
 #: First come, first served saturates at 467 requests per second on the device, at 83 on the disk.
 DEVICE_RATES, DISK_RATES = (500.0, 550.0, 600.0, 650.0), (75.0, 85.0, 95.0)
 
-#: A device this busy is not idle for long, and still far from a queue without end.
+#: Utilisation of a busy device whose queue is still stable.
 BUSY = 0.9
 
 #: Acceleration with which a seek along Y takes some 0.01 ms.
 AT_ONCE_ALONG_Y = {"acceleration_y_m_s2": 1e6}
 
-#: A bisection over rates is exact to this share of the range it began with.
+#: Precision of a bisection over rates, relative to the initial range.
 STEPS = 12
 
 
@@ -54,7 +54,7 @@ def at_rates(
 
 
 def response_rows(runs: "Mapping[tuple[str, float], Result]", x: str = "requests/s") -> tuple[Mapping[str, Any], ...]:
-    """Return what figures and tables show of such runs: mean response and its squared coefficient of variation."""
+    """Return rows with the mean response of runs and its squared coefficient of variation."""
     return tuple(
         {
             "scheduler": NAMES[name],
@@ -108,12 +108,12 @@ def fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
 
 
 def _saturated(study: Study, device: str, **changes: Any) -> "dict[str, Result]":
-    """Return runs with a hundred requests outstanding: what a scheduler gets through at most."""
+    """Return runs with a hundred outstanding requests, which show the maximum throughput."""
     runs = study.runs([_saturating(study, name, device, **changes) for name in LEAST_AND_MOST])
     return dict(zip(LEAST_AND_MOST, runs, strict=True))
 
 
-#: Which throughputs section 5.2 compares.
+#: Throughputs compared in section 5.2.
 LEAST_AND_MOST = ("fcfs", "sstf_lbn")
 
 
@@ -132,14 +132,14 @@ def _wider(mems: float, disk: float) -> tuple[str, ...]:
 
 @experiment("griffin1999.fcfs-gap-wider-than-disk")
 def fcfs_gap(study: Study) -> Finding:
-    """Section 5.2: what the order of requests gains."""
+    """Section 5.2: gain of SSTF_LBN over FCFS."""
     mems, disk = _saturated(study, DEVICE), _saturated(study, DISK)
     changes: dict[str, dict[str, Any]] = {
         "no settling": {"settle_constants": 0.0},
         "a seek along Y of next to nothing": AT_ONCE_ALONG_Y,
         "neither settling nor a seek along Y": {"settle_constants": 0.0, **AT_ONCE_ALONG_Y},
     }
-    # They are rows of the curve too, which nobody looks at where figures alone are asked for.
+    # Probes are rows of the curve too, which a view without probes does not need.
     changed = {name: _saturated(study, DEVICE, **each) for name, each in changes.items()} if study.probing else {}
     cases = {DEVICE: mems, DISK: disk, **{f"{DEVICE}, {change}": runs for change, runs in changed.items()}}
     rows = tuple(
@@ -241,7 +241,7 @@ def _trial_requests(study: Study) -> int:
 
 
 def _trial(study: Study, rate_per_s: float, settle_constants: float, scheduler: str) -> dict[str, Any]:
-    # Shorter trials, of which there is one with each seed, would not tell the rates of two schedulers a percent apart.
+    # Shorter trials could not distinguish rates that differ by a percent.
     requests = _trial_requests(study)
     return random(poisson(rate_per_s), requests, scheduler, settle_constants=settle_constants)
 

@@ -33,7 +33,7 @@ __all__ = [
 DEFAULT_M_S2, FAST_M_S2, DEFAULT_MM_S = 114.8, 400.0, 20.0
 ACCELERATIONS_M_S2 = (50.0, 100.0, 200.0, 400.0, 800.0)
 SPEEDS_MM_S = tuple(float(mm_s) for mm_s in range(1, 151))
-#: Of these, those that a table has.
+#: The subset of these in tables.
 SHOWN_MM_S = (1.0, 2.0, 5.0, 8.0, 10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0)
 WIDTHS_NM = (30.0, 40.0, 50.0, 60.0, 80.0, 100.0)
 RESONANCES_HZ = (100.0, 150.0, 220.0, 400.0, 800.0)
@@ -126,7 +126,7 @@ FLUID = "bits at the rate of all 1280 tips, without rows"
 
 
 def _alone_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> list[float]:
-    """Return mean accesses at speeds, on a device that is changed otherwise too."""
+    """Return mean accesses at speeds on a device with further changes."""
     requests = study.requests(100_000, 20_000)
     cases = [random(closed(), requests, **_sled(DEFAULT_M_S2, mm_s), **changes) for mm_s in speeds_mm_s]
     return [mean_ms(run) for run in study.runs(cases)]
@@ -232,6 +232,6 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _least(arguments: Sequence[float], quantity: Sequence[float]) -> tuple[float, float]:
-    """Return the argument at which a quantity is least, and that least."""
+    """Return the argument of the minimum of a quantity, and the minimum."""
     best = min(range(len(quantity)), key=lambda place: quantity[place])
     return arguments[best], quantity[best]

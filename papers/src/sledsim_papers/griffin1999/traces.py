@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CELLO_SCALES", "SCALE", "at_scales", "replay"]
 
-#: What the paper calls by how much faster a trace is replayed.
+#: The paper's name for the speed-up of a replay.
 SCALE = "scale factor"
 
 #: Scale factors at which the device is busy for a fifth to four fifths of the time under FCFS.
@@ -30,7 +30,7 @@ CELLO_SCALES = (20.0, 40.0, 60.0, 80.0)
 
 HEAVY_CELLO_SCALES = CELLO_SCALES[-2:]
 
-#: Beside each figure of `tpcc-like`.
+#: Remark for figures with `tpcc-like`.
 DATABASE = "Its database is as large as on an Atlas 10K, 1 GB, and so nearly half of the device."
 
 #: Number of the stream in `cello-like` that is the daemon's bursts of writes.
@@ -59,7 +59,7 @@ def replay(workload: str, scale: float, requests: int, scheduler: str) -> dict[s
 
 
 def _requests(study: Study) -> int:
-    """Return how many requests of a stand-in are replayed; as many as `tpcc-like` has if full."""
+    """Return the number of replayed requests of a stand-in; in a full study that of `tpcc-like`."""
     return study.requests(300_000, 100_000)
 
 
@@ -102,7 +102,7 @@ def _order(
     return common_order(runs)
 
 
-#: How the seeds are told of beside an order.
+#: Remark on seeds for orders.
 EVERY = f"{SEEDS_SAID}: the order at every one of them with each seed; the curves are means over seeds"
 
 

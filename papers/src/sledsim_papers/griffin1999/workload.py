@@ -21,7 +21,7 @@ __all__ = [
     "speed",
 ]
 
-#: The default device of Table 1, and the disk beside it with its buffer on, as it comes.
+#: The default device of Table 1, and the disk with its buffer on.
 DEVICE, DISK = "griffin1999", "cheetah4LP"
 
 #: The schedulers of section 5.1, and what the paper calls them.
@@ -35,7 +35,7 @@ def poisson(rate_per_s: float) -> dict[str, Any]:
 
 
 def closed(outstanding: int = 1) -> dict[str, Any]:
-    """Return so many requests outstanding, without think time."""
+    """Return a closed workload with this many outstanding requests and no think time."""
     return {"kind": "closed", "outstanding": outstanding}
 
 
@@ -66,7 +66,7 @@ def random(
 
 
 def acceleration(value_m_s2: float) -> dict[str, float]:
-    """Return the values of a device whose actuators accelerate so much along both axes."""
+    """Return the values of a device with this acceleration along both axes."""
     return {"acceleration_x_m_s2": value_m_s2, "acceleration_y_m_s2": value_m_s2}
 
 

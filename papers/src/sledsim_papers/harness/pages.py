@@ -9,7 +9,7 @@ from typing import Any
 
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
-from sledsim.show import Table, need, write_atomically, wrong
+from sledsim.show import Table, make_error, need, write_atomically
 from sledsim_papers.harness.claim import VERDICTS, motion, title
 from sledsim_papers.harness.contradictions import contradictions
 from sledsim_papers.harness.finding import Finding
@@ -67,7 +67,7 @@ class Pages:
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             says = f"can't be a folder for the report: {error.strerror}"
-            raise wrong(SledsimError, "unreadable", says, file=folder) from None
+            raise make_error(SledsimError, "unreadable", says, file=folder) from None
 
     def export(self, picture: Picture, drawn: Drawn) -> None:
         """Write the files of a chart; may be called from any thread.

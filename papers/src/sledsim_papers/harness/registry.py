@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim import SledsimError
-from sledsim.show import wrong
+from sledsim.show import make_error
 from sledsim_papers.harness.claim import PAPERS, claims, motion
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.motion import moving
@@ -202,5 +202,5 @@ def select(name: str | None) -> list[str]:
     if not found:
         listed = f"papers are {', '.join(PAPERS)}"
         says = f"there is no claim {name}"
-        raise wrong(SledsimError, "unknown-name", says, value=name, known=[*PAPERS, *known], listed=listed)
+        raise make_error(SledsimError, "unknown-name", says, value=name, known=[*PAPERS, *known], listed=listed)
     return found

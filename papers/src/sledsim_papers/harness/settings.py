@@ -9,7 +9,7 @@ from sledsim import SledsimError
 from sledsim.devices import Device
 from sledsim.reliability import Description, load
 from sledsim.scenario import Resolved, Sets, resolve
-from sledsim.show import wrong
+from sledsim.show import make_error
 from sledsim.studies.sled_design import Drawing, design
 from sledsim_papers.harness.motion import Given, is_sled, table_of, with_devices
 
@@ -138,7 +138,7 @@ class Settings:
             if setting in self._refused:
                 raise self._refused[setting]
             says = f"--set {setting} changes nothing in {name}: its runs have this value already, or it has no runs"
-            raise wrong(SledsimError, "unsupported", says, path="overrides", value=setting)
+            raise make_error(SledsimError, "unsupported", says, path="overrides", value=setting)
 
     def _replaced(self, setting: str, given: Given, name: str) -> Given:
         """Replace a sled by another device, keeping the values that the experiment sets."""

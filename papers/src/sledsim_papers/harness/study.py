@@ -14,7 +14,7 @@ from sledsim.devices import Device, DiskDrive, MemsStorage
 from sledsim.reliability import Description, load
 from sledsim.runs import Pool, Result, in_threads, run_resolved, threads_of
 from sledsim.scenario import Resolved, Sets, resolve
-from sledsim.show import wrong
+from sledsim.show import make_error
 from sledsim.studies.sled_design import Drawing, design
 from sledsim_papers.harness.averaging import SEEDS, Averaged, draws
 from sledsim_papers.harness.finding import Probe
@@ -275,7 +275,7 @@ class Study:
         path = self.reference / TRACES[name] if self.reference else None
         if path is None or not path.exists():
             says = f"the trace {name} is missing: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
-            raise wrong(MissingTraceError, "unreadable", says, value=name)
+            raise make_error(MissingTraceError, "unreadable", says, value=name)
         return path
 
     def run(self, scenario: Mapping[str, Any], settings: Sets = (), *, log: bool = False) -> Result:

@@ -37,9 +37,9 @@ from sledsim_papers.hong2006.systems import (
 __all__: list[str] = []
 
 TECHNIQUES = ("shortcut", "immediate_report", "partial_write")
-#: Segments that the trends go through.
+#: Segment sizes of the trends.
 SEGMENTS = tuple(KIB * size for size in (8, 32, 128, 256))
-#: Sizes of the MEMS that the trends go through.
+#: MEMS sizes of the trends.
 SIZES = tuple(MIB * size for size in (64, 128, 256, 512))
 
 
@@ -49,7 +49,7 @@ def _switched(load: Load, *techniques: str) -> dict[str, Any]:
 
 
 def _alone(study: Study, load: Load, technique: str, *beside: str, **workload: Any) -> tuple[float, float]:
-    """Return the share of the response that one technique saves, by itself or beside others, and the ms."""
+    """Return the share of the response and the ms that one technique saves, alone or with others."""
     chosen = {"without": _switched(load, *beside), "with": _switched(load, technique, *beside)}
     found = responses(study, load, chosen, **workload)
     share = mean(saved(found["without"], found["with"]))
@@ -90,7 +90,7 @@ SHORTCUT_CAUSE = (
 
 
 def _shortcut_probes(study: Study) -> tuple[Probe, ...]:
-    """Return the order of the workloads where what hides the gain of shortcut is taken away."""
+    """Return the order of the workloads without the effects that hide the gain of shortcut."""
     stream = {"kind": "sequential", "run_requests": 600.0}
     pieces = {"size_bytes": {"kind": "fixed", "value": 256 * KIB}, "location": stream}
 
@@ -119,7 +119,7 @@ def _without(key: str, load: str) -> list[dict[str, Any]]:
 
 
 def _eight(study: Study) -> str:
-    """Return the trend under TPC-C with requests that have 8 KiB all of them."""
+    """Return the trend under TPC-C if all requests have 8 KiB."""
     streams = [
         {**stream, "size_bytes": {"kind": "fixed", "value": 8 * KIB}} for stream in _without("size_bytes", "tpcc")
     ]
@@ -127,11 +127,11 @@ def _eight(study: Study) -> str:
 
 
 def _scattered(study: Study) -> str:
-    """Return the trend under cello with no request that goes on where the one before it ended."""
+    """Return the trend under cello without sequential requests."""
     return trend(list(_by_segment(study, PROBED["cello"], streams=_without("continuation", "cello")).values()))
 
 
-#: Why responses get shorter at first, and what shows it.
+#: Why responses first get shorter, with the evidence.
 SEGMENT_CAUSES: dict[str, tuple[str, str, Callable[[Study], str]]] = {
     "tpcc": (
         "Few requests of the stand-in have 64 KiB, and segments of 8 KiB are read one after the other for each: with "

@@ -170,14 +170,14 @@ CLOSE_YEARS = 1e-4
 
 @experiment("hong2006.survival-crossing")
 def survival_crossing(study: Study) -> Finding:
-    """Where two curves of Figure 3 cross."""
+    """Intersection of two curves of Figure 3."""
     how = f"{UNREPAIRED} and five spares, and a disk's exponential lifetime, by bisection"
     return Finding(_crossing_years(study, 5), how, decimals=2, scenarios=(enclosure(5), single_disk()))
 
 
 @experiment("hong2006.survival-crossing-by-spares")
 def survival_crossing_by_spares(study: Study) -> Finding:
-    """Where each curve of Figure 3 crosses that of the disk."""
+    """Intersections of the curves of Figure 3 with that of the disk."""
     years = [_crossing_years(study, spares) for spares in SPARES]
     return Finding(
         trend(years, COMPUTED),
@@ -322,7 +322,7 @@ def preventive_beats_mandatory(study: Study) -> Finding:
         for spares in SPARES[1:]
     }
     how = "MTTF with one to five spares at five times of repair; without spares the two are the same"
-    # Where they are ordered differently at different points, that is not the order published.
+    # An order that differs between points is not the published order.
     ours = found.pop() if len(found) == 1 else ("undecided",)
     return Finding(ours, how, scenarios=tuple(enclosure(1, strategy) for strategy in STRATEGIES))
 

@@ -37,7 +37,7 @@ CELLO_RATE = LOADS["cello"].requests[0] / 86_400
 
 #: Prices that the trace is tried at beyond those of the figure, to find where its curve crosses.
 WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
-#: What is replayed: the paper calls its trace read-intensive and sequential, the public week is neither.
+#: Remark on hplajw: the paper calls its trace read-intensive and sequential; the public week is neither.
 TRACE = "disk 0 of the public week of hplajw, which is not the paper's selection of that trace"
 #: Prices that are enough to see where a curve crosses near that of the paper.
 NEAR_RATIOS = (1.0, 2.0, 2.5, 3.0, 4.0)
@@ -439,7 +439,7 @@ def crossing(found: CostComparison) -> float:
 
 
 def _behind_then_ahead(found: CostComparison) -> bool:
-    """Whether MEMS is behind NVRAM of the same price, and ahead of that of the highest."""
+    """Compare MEMS with NVRAM of the same and of the highest price."""
     equal, dearest = found.nvram[0].mean_ms, found.nvram[-1].mean_ms
     return bool(equal < found.mems.mean_ms < dearest)
 
@@ -521,14 +521,14 @@ def disk_latency(study: Study) -> Finding:
     )
 
 
-#: What of a table by how much longer the mean response is with twice the requests.
+#: Column for the ratio of the mean responses with twice and with all requests.
 TWICE = "with twice the requests, times as long"
 
 #: Twice the requests make the mean response so much longer where a load can't be carried.
 GROWS = 1.5
 #: Intervals that are shorter by a twentieth.
 FASTER = 0.95
-#: What can fail to carry the load.
+#: Architectures that may saturate.
 SATURABLE = ("mwb", "disk")
 
 

@@ -261,7 +261,7 @@ def tips(study: Study, size_bytes: int) -> Finding:
     return Finding(tips / TIP_W, how, decimals=1, scenarios=(scenario,))
 
 
-#: What a tip takes.
+#: Power of a tip.
 TIP_W = 1e-3
 
 

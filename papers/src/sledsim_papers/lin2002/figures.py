@@ -27,7 +27,7 @@ SNAKE = "Stand-in snake-like"
 DAY = f"{SNAKE} on g3"
 SCALE = Axis("scale", "Scale factor of the times (0.001: a thousand times faster)", log=True)
 
-#: What the table prints for the two workloads, J.
+#: Energies of the table for the two workloads, J.
 PUBLISHED_J = {
     "startup": (5e-5, 0.02),
     "inactive": (1e-5, 153.4),
@@ -92,7 +92,7 @@ def figure_3(study: Study) -> Drawn:
     alt = altair_library()
     runs = {"Seagate": table_1(study), "snake-like (stand-in)": study.run(snake_day.COLUMN)}
     labels = [LABELS[state] for state in STATES]
-    # What serves is data and everything for it.
+    # Servicing has the colour of data.
     colours = state_colours("data" if state == "servicing" else state for state in STATES)
     rows = [
         {"workload": name, "state": LABELS[state], "place": place, "share": round(joules(run, state) / joules(run), 5)}

@@ -41,7 +41,7 @@ __all__ = [
     "strategies",
 ]
 
-#: Merging as the paper does it, and any 16 requests wherever they wait.
+#: Merging as in the paper, and of up to 16 requests anywhere in the queue.
 MERGE: dict[str, Any] = {}
 BEYOND = {"requests": 16, "anywhere": True, "writes": True, "rows": True}
 MIXED = {**BEYOND, "mixed": True}
@@ -409,7 +409,7 @@ CAUSE = (
 )
 
 
-#: What nothing is published of and the parts hang on: how near requests are to those before, and how gaps are spread.
+#: Unpublished properties of the trace that the parts depend on: distances and gaps between requests.
 NEAR = {"kind": "local-walk", "scale_bytes": 1e5}
 LONGER_GAPS = {
     "kind": "exponential-mixture",
@@ -578,7 +578,7 @@ def snake_shares(study: Study) -> Finding:
 #: Updates of metadata, half of 4 and half of 128 bytes.
 UPDATES = {"metadata": {"share": METADATA_SHARE, "write_bytes": 66}}
 
-#: What Figure 9 sets side by side: the timeout of Table 1, each strategy with it or alone, and all together.
+#: Variants of Figure 9: the timeout of Table 1, each strategy, and all strategies.
 TIMEOUT = {"name": "timeout", "after_ms": TIMEOUT_MS}
 STRATEGIES: dict[str, dict[str, Any]] = {
     "timeout 1 s": {"spin_down": TIMEOUT},
@@ -591,7 +591,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 #: Speeds at which the paper may have found its greatest saving: from as recorded to that of Table 1.
 CANDIDATES = (1.0, 0.3, TENFOLD)
 
-#: What is compared at every speed: with none and with all of the paper's three strategies.
+#: Variants compared at every speed: none and all of the three strategies.
 BOTH = ("timeout 1 s", "all")
 
 

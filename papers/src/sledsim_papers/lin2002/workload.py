@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 #: The paper's idle sled: it keeps sweeping (section 4.2), and the tips of the last access go on reading servo bursts.
-#: It stops where it is and starts again there: no way to the centre is told of, nor back (sections 4.1 and 5.1).
+#: The sled stops and starts in place; the paper describes no move to the centre (sections 4.1 and 5.1).
 IDLE = {"idle": "sweep", "idle_tips": "last-access", "stop_at": "in-place"}
 
 #: The idle timeout of Table 1.
@@ -33,7 +33,7 @@ TENFOLD = 0.1
 #: By what the times of the day may be multiplied, slowest first; at the last the device has hardly time for it.
 TIME_SCALES = (0.1, 0.03, 0.01, 0.003, 0.001)
 
-#: How the seeds of the day are told of beside a figure.
+#: Remark on the seeds of the day.
 AVERAGED = f"On average over {SEEDS_SAID}."
 
 

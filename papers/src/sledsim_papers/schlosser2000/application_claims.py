@@ -31,13 +31,13 @@ from sledsim_papers.schlosser2000.applications import (
 
 __all__ = ["BEFORE", "MACHINE", "OURS", "robust_orders", "single_changes", "spent_ms", "spent_on_turns"]
 
-#: What of our machine is another than the paper's, beside each figure.
+#: Remark on differences between our machine and the paper's.
 MACHINE = (
     "whole machine, 1 GHz at one instruction a cycle, 128 MB; Linux with ext2 and metadata written at once, on x86-64, "
     "where the paper has Digital UNIX with FFS on Alpha; programs in memory; disks without write-back, a bus of 50 "
     "MB/s for the Atlas 10K, no command overhead of sleds"
 )
-#: What each application is here.
+#: The application used for each of the paper's.
 OURS = {
     "andrew": "71 C sources of 200 kB made, copied, scanned, read, compiled with tcc",
     "postmark": "PostMark 1.5, 500 files, 500 transactions",
@@ -140,7 +140,7 @@ def _order(
 
 
 def _beside(claim: str, runs: Runs) -> tuple[Probe, ...]:
-    """Return what tells where an order comes from that differs."""
+    """Return the evidence for the cause of a differing order."""
     if claim == "andrew-order":
         level = order(runs.figures("andrew", "run_ms"), level=("g2", "g3"))
         made = runs.found(runs.of("andrew", "g2"))
@@ -293,7 +293,7 @@ FURTHER = 16
 
 
 def _turns(study: Study, runs: Runs) -> Finding:
-    """Where the time of the requests goes, from the trace of the run replayed: turns until a sector comes again."""
+    """Share of rotations until the same sector returns, from a replay of the run's trace."""
     run = runs.of("postmark", "atlas10k")
     made = runs.found(run)
     spent, further = (spent_on_turns(made, run.system, before) for before in (BEFORE, FURTHER))
@@ -512,7 +512,7 @@ def single_changes(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def spent_on_turns(made: Mapping[str, Any], system: Mapping[str, Any], before: int = BEFORE) -> dict[str, float]:
-    """Return where the time of a disk goes, ms: ``turns`` until a sector comes again, ``seeks``, and the ``rest``.
+    """Return the parts of a disk's time, ms: ``turns`` until the same sector returns, ``seeks``, and the ``rest``.
 
     Parameters
     ----------

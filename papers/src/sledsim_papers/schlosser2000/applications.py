@@ -48,7 +48,7 @@ DISK: dict[str, Any] = {"fast_write": "none"}
 #: DiskSim's time of the bus lets 5 MB/s through; Table 3 has the drive deliver 25.
 BUS: dict[str, dict[str, Any]] = {"atlas10k": {"bus_ms_per_block": 0.01024}}
 
-#: What runs: the program, and how much it has to do.
+#: Programs and their sizes.
 APPLICATIONS: dict[str, tuple[str, dict[str, int]]] = {
     "andrew": ("andrew", {"copies": 1}),
     "postmark": ("postmark", {"files": 500, "transactions": 500, "folders": 10}),
@@ -56,7 +56,7 @@ APPLICATIONS: dict[str, tuple[str, dict[str, int]]] = {
     "tpcd-q4": ("tpch", {"first": 4, "last": 4}),
     "tpcd-q6": ("tpch", {"first": 6, "last": 6}),
 }
-#: Each of what differs from the paper's machine, or is not told of it, changed: what the machine then is.
+#: Machines with one property changed that differs from the paper's machine or is unknown.
 VARIATIONS: dict[str, dict[str, Any]] = {
     "half the memory": {"memory_mib": 64},
     "twice the memory": {"memory_mib": 256},
@@ -216,9 +216,9 @@ def folder() -> Path:
     return machine.folder() / "applications"
 
 
-#: What runs of ours found, and the traces of those whose requests are replayed.
+#: Recorded measurements, and the traces that are replayed.
 RECORDS = Path(__file__).with_name("recorded")
-#: What of a run is recorded.
+#: Recorded keys of a run.
 FIGURES = (
     *("run_ms", "user_ms", "system_ms", "processor_ms", "waiting_ms", "kernel_ms", "sync_ms", "requests", "path_us"),
     *("starts_s", "ends_s"),
@@ -345,7 +345,7 @@ def _read(path: Path) -> dict[str, Any]:
     return {**made, "trace": str(path.with_suffix(".csv"))}
 
 
-#: What a write may be answered with before it is on the medium: nothing, then more and more of the drive's buffer.
+#: Buffer settings for early completion of writes, from none to more.
 WRITE_BACK: tuple[dict[str, Any], ...] = (
     {},
     {"fast_write": "full", "buffer_segments": 2},
@@ -353,7 +353,7 @@ WRITE_BACK: tuple[dict[str, Any], ...] = (
 )
 #: The machine whose file system writes metadata back later.
 WRITTEN_LATER = {"mount": "defaults"}
-#: What a G1 has that reads and writes both ways.
+#: Values of a G1 that accesses in both directions.
 TWO_WAY = {"bidirectional": True}
 #: The SuperDisk's zones from this one on: its data then lie that far inward.
 INWARD = (0, 6, 11)
@@ -394,7 +394,7 @@ def all_runs() -> Iterator[Run]:
     yield beside.of("andrew", "g1", TWO_WAY)
 
 
-#: Those whose requests claims replay.
+#: Runs whose traces claims replay.
 REPLAYED = (
     *(Run("andrew", device) for device in SLEDS),
     *(Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD),

@@ -18,12 +18,12 @@ DISK, CACHE_BYTES = "atlas10k", 2_500_000_000
 DISKS = 8
 #: The device of the cache, without command overhead.
 MEMS = "g2-paper"
-#: The segment of the caching disk as it comes, and one of the size of most requests: the paper names none.
+#: The default segment of the caching disk, and the size of most requests; the paper names none.
 SEGMENT_BYTES, SMALL_SEGMENT_BYTES = 65536, 8192
 #: A G2 with three times its tips, of which as many are active: 10.4 GB, to hold a disk of 9.2 GB.
 LARGE_G2 = {"name": MEMS, "tips": 19200}
 
-#: What stands behind the workload, and what the paper finds there, ms.
+#: Arrangements and the mean responses of the paper, ms.
 ARRANGEMENTS: dict[str, float | None] = {
     "disk": 14.66,
     "disk with cache": 4.03,
@@ -33,7 +33,7 @@ ARRANGEMENTS: dict[str, float | None] = {
     "one cache for all, 8 KiB segments": 4.66,
     "one large disk": None,
 }
-#: Those of the paper; the others are for probes.
+#: Arrangements of the paper; the others are for probes.
 OWN = tuple(ARRANGEMENTS)[:4]
 
 

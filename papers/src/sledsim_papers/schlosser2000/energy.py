@@ -74,9 +74,9 @@ APPLICATIONS = {
 #: The most that the paper's MEMS device draws: the sled and 1000 tips. Its start-ups are at that power, too: at the
 #: sled's alone those of PostMark would last for 869 s of a run that takes the disk 1032 s.
 ACCESS_W = 1.1
-#: What it draws while inactive (section 4.3).
+#: Power while inactive (section 4.3).
 INACTIVE_W = 0.05
-#: What moving the sled takes alone.
+#: Power of moving the sled.
 SLED_W = 0.1
 #: Half of the disk's accesses are taken to be reads.
 READS = 0.5
@@ -84,7 +84,7 @@ READS = 0.5
 
 @dataclass(frozen=True)
 class Spent:
-    """What an application takes of both devices.
+    """Energies of an application on both devices.
 
     Parameters
     ----------

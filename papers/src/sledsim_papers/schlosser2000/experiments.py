@@ -78,7 +78,7 @@ def spring_force_range(study: Study) -> Finding:
     device = study.sled("g2")
     slow = study.sled("g2", bit_rate_kbit_s=device.parameters["bit_rate_kbit_s"] * SLOWLY)
     edge_um = device.parameters["y_range_um"] / 2
-    # Away from the centre is pushed a sled that comes in, towards it one that goes out.
+    # The actuator pushes an incoming sled outward and an outgoing sled inward.
     forces = [_free_reversal_ms(slow) / slow.seek_y_ms(edge_um, edge_um, way, -way).item() for way in (-1, 1)]
     how = (
         "g2: time of a reversal without springs over that at the end of travel, at a thousandth of the access speed, "
@@ -89,7 +89,7 @@ def spring_force_range(study: Study) -> Finding:
 
 @experiment("schlosser2000.spring-turnaround")
 def spring_turnaround(study: Study) -> Finding:
-    """Reversal at the edge of a sled that comes in, over one without springs."""
+    """Reversal of an incoming sled at the edge, over one without springs."""
     ratios = []
     for name in GENERATIONS:
         device = study.sled(name)

@@ -44,7 +44,7 @@ def _stated_run(application: str, times: Mapping[str, Mapping[str, Any]]) -> lis
     return []
 
 
-#: What the text states of a figure, and how it is drawn about ours.
+#: Published points of a figure, and the mark that draws them.
 STATED = {
     "tpcd-q4": "The text has the SuperDisk about level with G1: the mark is at our G1.",
     "tpcd-q6": "By the text the run is 8 % shorter without waiting: the mark is where the processor's part would end.",

@@ -22,7 +22,7 @@ DISKS = ("superdisk", "atlas10k")
 #: Command overheads of DiskSim's parameter files for the three, ms.
 DISKSIM_OVERHEAD_MS = {"g1": 0.3, "g2": 0.2, "g3": 0.1}
 
-#: What switches a drive's buffer off.
+#: Values that switch a drive's buffer off.
 NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
 
 RUN = "10,000 random requests of 4 KB, two thirds reads, Poisson 20/s"
@@ -157,7 +157,7 @@ def access_times(study: Study, *keys: str) -> Finding:
     )
 
 
-#: Stripe units of several sleds: a track of a G2, and what the device has as it comes. No request is longer.
+#: Stripe units: a track of a G2, and the default. No request is longer.
 TRACK_BLOCKS, SMALL_STRIPE_BLOCKS = 27 * 20, 64
 
 

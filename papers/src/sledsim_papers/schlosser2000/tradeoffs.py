@@ -22,16 +22,16 @@ __all__ = ["DEVICE", "DRAWING", "EXACT", "TRENDS", "keeps_all"]
 
 DEVICE = "g2-paper"
 
-#: No bus, so that the sled alone limits how fast data comes.
+#: No bus, so that only the sled limits the bandwidth.
 NO_BUS: dict[str, Any] = {"bus_ms_per_block": 0.0}
 
-#: What parameters are called, and the values that they take here; bits get smaller.
+#: Parameters and their values; bits get smaller.
 SPRINGS = ("spring factor", (0.0, 0.25, 0.5, 0.75))
 ACCELERATIONS = ("acceleration, m/s²", (200.0, 400.0, 800.0, 1600.0))
 VELOCITIES = ("velocity, mm/s", (5.0, 10.0, 20.0, 40.0, 80.0))
 WIDTHS = ("bit, nm", (50.0, 40.0, 30.0, 20.0))
 
-#: What a computed quantity has to move by to have moved.
+#: Relative change from which a computed quantity counts as changed.
 EXACT = COMPUTED
 
 #: A quantity of a study's sled by the value of a parameter.
@@ -92,13 +92,13 @@ def _mean_seeks_ms(study: Study, **changes: Any) -> tuple[float, float, float]:
     drawn = [np.random.default_rng(seed).uniform(-0.98 * half_um, 0.98 * half_um, (2, 2, SEEKS)) for seed in SEEDS]
     start, end = np.concatenate(drawn, axis=-1)
     x_ms = sled.seek_x_ms(start[0], end[0])
-    # Where a pass has to go one way, it is either as often.
+    # Passes with a fixed direction go each way equally often.
     y_ms = [sled.seek_y_ms(start[1], end[1], 1, way) for way in (1, -1)]
     return float(x_ms.mean()), float(np.mean(y_ms)), float(np.mean([np.maximum(x_ms, each) for each in y_ms]))
 
 
 def _acceleration_m_s2(study: Study) -> float:
-    """Return the acceleration of the sled as it comes."""
+    """Return the default acceleration of the sled."""
     return float(study.sled(DEVICE).parameters["acceleration_x_m_s2"])
 
 
@@ -150,7 +150,7 @@ _trend(
 )
 
 
-#: Where a sled is near the edge, µm.
+#: Position near the edge, µm.
 NEAR_EDGE_UM = 40.0
 
 
@@ -393,7 +393,7 @@ DAMPED = "the actuator damps the oscillation with 5 % of its force"
 PROCESSED = "a tip's power goes with 50 nm over the width of bits"
 HELD = "a steady shock against which actuator and springs keep the fingers apart"
 
-#: What the drawing decides, by claim.
+#: Figures of a drawing, by claim.
 TRENDS = {
     "force-settle": Trend("settle_ms", "actuator_mn", FORCES_MN, "the oscillation decays faster", DAMPED),
     "bit-size-settle": Trend("settle_ms", "bit_nm", WIDTHS_NM, "the oscillation decays to a tenth of a bit"),

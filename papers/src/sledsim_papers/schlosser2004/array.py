@@ -39,7 +39,7 @@ DISKSIM_OVERHEAD_MS = 0.2
 #: Command overhead with which G2 has the mean access time that the paper prints, 0.88 ms, ms.
 MATCHED_OVERHEAD_MS = 0.075
 
-#: What the volume moves to, by the names of the claims.
+#: Devices that the volume moves to, by their names in claims.
 FASTER: dict[str, str | Mapping[str, Any]] = {
     "g2": G2,
     "uberdisk": UBERDISK,
@@ -56,7 +56,7 @@ PUBLISHED_MS: dict[str, tuple[float, float | None]] = {
 
 
 def _volumes() -> list[dict[str, Any]]:
-    """Return the volumes that the streams of the stand-in ask for, and what is left between them."""
+    """Return the volumes of the stand-in's streams and the space between them."""
     blocks = DiskDrive(DISK).capacity_blocks
     streams = resolve({"workload": WORKLOAD, "system": {"device": DISK}}).values["workload"]["streams"]
     ranges = sorted(
@@ -79,7 +79,7 @@ def _volume(name: str, blocks: int) -> dict[str, Any]:
 
 
 def alone(seed: int) -> dict[str, Any]:
-    """Return a busy disk as it is: its stand-in with a seed.
+    """Return a busy disk before the move: its stand-in with a seed.
 
     Parameters
     ----------
@@ -284,14 +284,14 @@ def _array_finding(ours: float | tuple[float, ...], of_disks: list[tuple[float, 
 
 @experiment("schlosser2004.array-before")
 def array_before(study: Study) -> Finding:
-    """Eight busy disks as they are."""
+    """Eight busy disks before the move."""
     found = moved(study, G2)
     return _array_finding(_mean(found.before_ms), [found.before_ms])
 
 
 @experiment("schlosser2004.array-rest")
 def array_rest(study: Study) -> Finding:
-    """Find what stays on them."""
+    """Mean response of the requests that stay on the disks."""
     found = moved(study, G2)
     return _array_finding(_mean(found.stays_ms), [found.stays_ms], "g2")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-#: What switches a drive's buffer off.
+#: Values that switch a drive's buffer off.
 NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
 
 #: The devices of the rewrites, by the names of the claims; the Überdisk has no buffer.
@@ -83,7 +83,7 @@ def log_rewrite(study: Study) -> Finding:
     )
 
 
-#: Members of the arrays; with what they are asked for one at a time.
+#: Members of the arrays, which serve one request at a time.
 MEMBERS = 5
 
 
@@ -208,7 +208,7 @@ def brick_idle_power(study: Study) -> Finding:
     )
 
 
-#: Devices of the brick that are read at once; what is asked for at a time, 32 MB.
+#: Devices of the brick read in parallel, and the request size of 32 MB.
 AT_ONCE, SCAN_BYTES = (1, 2, 4, 8, 16), 1 << 25
 
 

@@ -12,7 +12,7 @@ from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.experiments import reversals_ms
 
-# What registers experiments and pictures of a subject of its own.
+# Importing these modules registers their experiments and pictures.
 from sledsim_papers.schlosser2004 import bricks, contract, contradictions, tables  # noqa: F401
 from sledsim_papers.schlosser2004.array import DISKSIM_OVERHEAD_MS, G2, MATCHED_OVERHEAD_MS, UBERDISK
 from sledsim_papers.schlosser2004.contract import accesses, scan_s
@@ -27,14 +27,14 @@ __all__ = [
     "schedule",
 ]
 
-#: Those of section 5.4, and what the paper calls them.
+#: Schedulers of section 5.4 with the paper's names.
 SCHEDULERS = {"fcfs": "FCFS", "clook": "CLOOK", "sstf_lbn": "SSTF", "sdf": "SDF", "sptf": "SPTF"}
 
 #: Heavy loads, requests/s, by settling constants: first come, first served saturates between the first two rates, the
 #: other schedulers hold all of them.
 HEAVY = {1.0: (1120.0, 1180.0, 1250.0), 0.0: (1400.0, 1500.0, 1600.0)}
 
-#: A share is several times larger from here on.
+#: Factor that counts as several times larger.
 SEVERAL = 3.0
 
 
@@ -49,7 +49,7 @@ def g2_capacity(study: Study) -> Finding:
     return Finding(device.capacity_bytes * 1e-9, how)
 
 
-#: What makes turnarounds longer than they would be.
+#: Why turnarounds are longer than in the paper.
 BACK_OVER = (
     "The sled turns, passes over the servo burst that it has left, and turns again before the row. At that last "
     "reversal DiskSim has the springs act with the sign that they have before a move, so that near the edge the "
@@ -182,7 +182,7 @@ def seek_y_uncorrelated(study: Study) -> Finding:
 
 @experiment("schlosser2004.seek-y-correlated-without-settle")
 def seek_y_correlated_without_settle(study: Study) -> Finding:
-    """Whether that share grows several times where nothing settles."""
+    """Compare that share without settling."""
     device = study.sled("g2")
     half = study.sled("g2", settle_constants=device.parameters["settle_constants"] / 2)
     shares = [_share_of_y(each) for each in (device, half, study.sled("g2", settle_constants=0.0))]
@@ -305,7 +305,7 @@ def heavy(study: Study, claim: str, settle_constants: float) -> Finding:
     for rate in rates:
         found: dict[str, Result] = {name: next(runs) for name in SCHEDULERS}
         ranked = order({name: float(run.response.mean_ms) for name, run in found.items()})
-        # Those that the paper does not rank may be ranked differently at each load.
+        # Schedulers that the paper does not rank may change places between loads.
         orders.add(claims()[f"schlosser2004.{claim}"].joined(ranked))
         rows += [_row(name, rate, run) for name, run in found.items()]
     ours = orders.pop() if len(orders) == 1 else ("depends on the load",)
@@ -339,7 +339,7 @@ def _held(study: Study, scheduler: str, limit_ms: float) -> float:
     return low
 
 
-#: A bisection over rates is exact to this share of the range it began with.
+#: Precision of a bisection over rates, relative to the initial range.
 STEPS = 11
 
 

@@ -166,7 +166,7 @@ RATES = {
     1.0: (200, 400, 600, 700, 800, 900, 1000, 1050, 1120, 1180, 1250, 1300, 1350, 1400, 1450, 1500, 1600),
     0.0: (200, 400, 600, 800, 1000, 1200, 1300, 1400, 1500, 1600, 1700, 1800, 1900, 2000, 2100),
 }
-#: Where the axis of responses ends, ms: beyond it queues grow without bound.
+#: End of the response axis, ms; above it queues are unstable.
 LONGEST_MS = 20.0
 
 
@@ -230,7 +230,7 @@ MARKED = 33
 
 @picture(PAPER, "Figure 5", "Blocks that can be accessed together")
 def figure_5(study: Study) -> Drawn:
-    """Draw the layout of a small device: what lies where, with the blocks equivalent to one marked."""
+    """Draw the layout of a small device and mark the blocks equivalent to one."""
     alt = altair_library()
     device = MemsStorage("g2", **SMALL)
     together = {MARKED, *(int(each) for each in device.equivalent(MARKED))}

@@ -10,7 +10,7 @@ from sledsim_papers.harness.study import Study
 
 __all__ = ["scans"]
 
-#: What the figure calls the layouts.
+#: Names of the layouts in the figure.
 NORMAL, MEMSTORE = RowMajor.NAME, TipSubset.NAME
 RELATION = Relation()
 BARS = {NORMAL: "normal", MEMSTORE: "MEMStore"}
@@ -118,8 +118,8 @@ def attribute_proportional(study: Study) -> Finding:
     return Finding(max(errors), HOW_MEMSTORE, curve=scan_rows(times, MEMSTORE))
 
 
-#: What makes of G2 a device of points: 8 × 512 tips and those of its code, 10 bits of a byte in all (section 7). No bus
-#: is in the way, of which the paper says nothing: one of 100 MB/s would take longer than the media either way.
+#: Values that make G2 a device of points: 8 × 512 tips and those of its code, 10 bits a byte (section 7). The paper
+#: names no bus; one of 100 MB/s would be slower than the media.
 POINTS: Mapping[str, Any] = {"transfer": "points", "active_tips": 5120, "bus_ms_per_block": 0.0}
 
 

@@ -8,7 +8,7 @@ from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing, unknown_drawing
 from sledsim.scenario.drawings.relations import TIPS_PER_BLOCK, Relations
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import missing_file, replaced
+from sledsim.show.faults import missing_file, with_facts
 
 __all__ = ["device_of", "device_values", "require_device", "tips_of"]
 
@@ -59,7 +59,7 @@ def device_of(written: Any, folder: Path) -> dict[str, Any]:
             require_device(of)
     except ScenarioError as error:
         # What no file has, the scenario says.
-        faults = [replaced(each, file=None) if each.file == Drawing.what else each for each in error.faults]
+        faults = [with_facts(each, file=None) if each.file == Drawing.what else each for each in error.faults]
         raise error_of(ScenarioError, faults) from None
     return {"name": drawing_named(drawing.drawing)[0], **device_values(of)}
 

@@ -13,7 +13,7 @@ from sledsim._core import ScenarioError
 from sledsim.scenario.documents import Document
 from sledsim.scenario.reading import Sets
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import is_there, wrong
+from sledsim.show.faults import is_there, make_error
 
 __all__ = ["DRAWINGS", "Drawing", "drawing_named", "read_drawing", "unknown_drawing"]
 
@@ -131,7 +131,7 @@ def unknown_drawing(name: str, path: str | None = None) -> ScenarioError:
     """
     listed = f"drawings are {', '.join(DRAWINGS)}"
     says = f"there is no drawing {name}"
-    return wrong(ScenarioError, "unknown-name", says, path=path, value=name, known=DRAWINGS, listed=listed)
+    return make_error(ScenarioError, "unknown-name", says, path=path, value=name, known=DRAWINGS, listed=listed)
 
 
 def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Drawing:

@@ -217,7 +217,7 @@ class MemsDevice(Model):
 
 
 class SimplediskConstantDevice(Model):
-    """A device whose every request takes the same time.
+    """A device with a constant service time.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class SimplediskConstantDevice(Model):
 
 
 class SimplediskLinearDevice(Model):
-    """A device whose time is linear in the LBN distance between requests.
+    """A device with a service time that is linear in the LBN distance between requests.
 
     Attributes
     ----------
@@ -580,19 +580,19 @@ class DriveSystem(Model):
     scheduler
         The scheduler (default {"name": "fcfs"}).
     batch_max
-        Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1
-        for no batches (at least 1, at most 100,000; default 1).
+        Largest number of requests in a batch: pending requests at the sled positions of the next request are
+        served with it. 1 for no batches (at least 1, at most 100,000; default 1).
     merge
-        Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
+        The rule by which pending requests are merged; none when absent. An empty table is the rule of lin2002.
     spin_down
-        When the device stops to save power; its own timeouts when absent.
+        The spin-down policy; the timeouts of the device when absent.
     delayed_startup
-        What a stopped device waits for before it starts up again; nothing when absent.
+        The rule that delays the start-up of a stopped device; none when absent.
     anticipation
-        How long requests wait for a read that goes on where the last one ended; they do not when absent.
+        The time that requests wait for a sequential read; none when absent.
     subsector
-        Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which
-        bytes are needed the workload says (default false).
+        True to switch on only the tips that hold needed bytes, which the workload gives. Otherwise whole blocks
+        are accessed (default false).
     """
 
     kind: Literal["drive"] = "drive"

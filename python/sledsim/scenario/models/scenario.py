@@ -16,20 +16,19 @@ __all__ = [
 
 
 class PowerCuts(Model):
-    """When power fails, and comes back in the same instant.
+    """Power failures.
 
-    What was under way then never comes back; what the system does to recover takes time. The run holds the bytes
-    of all blocks that are written, and what each cut took is found by running the same again as far as that and
-    reading them all: it takes as many runs more as there are cuts, each as far as its cut.
+    Power returns at once; requests in flight are lost, and the recovery takes time. The run keeps the content of
+    all written blocks. For each failure a further run ends there and reads all blocks, to find the lost writes.
 
     Attributes
     ----------
     times_s
         At these times (s; default []).
     random
-        At so many random moments besides: after a random one of `run.requests`, between any two steps of what
-        follows; or at random times before `run.time_s`. One that would come after the end of the run does not (at
-        least 0, at most 1,000; default 0).
+        Number of further failures at random moments: after a random one of `run.requests`, between two random
+        events; or at random times before `run.time_s`. Those after the end of the run are left out (at least 0,
+        at most 1,000; default 0).
     """
 
     times_s: list[float | str] | None = None
@@ -37,7 +36,7 @@ class PowerCuts(Model):
 
 
 class Run(Model):
-    """When the run ends and what it leaves out.
+    """The length of a run and its warm-up.
 
     Without a limit, a trace runs to its end and a generator for 100,000 requests.
 
@@ -46,14 +45,14 @@ class Run(Model):
     requests
         Submit this many requests, warm-up included, and wait for all of them (at least 1).
     time_s
-        Stop at this simulated time, whatever is under way (s; at least 0, at most 1e+10).
+        Stop at this simulated time (s; at least 0, at most 1e+10).
     warmup_requests
-        Start measuring when the request arrives that this many precede (at least 0; default 0).
+        Start measuring at the arrival that follows this many requests (at least 0; default 0).
     warmup_s
         Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both (s; at
         least 0, at most 1e+10; default 0.0).
     power_cuts
-        When power fails; never when absent.
+        The power failures; none when absent.
     """
 
     requests: int | None = None
@@ -73,17 +72,17 @@ class ScenarioModel(Model):
     seed
         Seed of every random stream of the run (at least 0; default 1).
     workload
-        What is asked of the system.
+        The requests.
     system
         The system: components and devices.
     run
-        When the run ends and what it leaves out (default {"requests": null, "time_s": null, "warmup_requests": 0,
+        The length of the run and its warm-up (default {"requests": null, "time_s": null, "warmup_requests": 0,
         "warmup_s": 0.0}).
     missing
-        What decides results of the description that this was imported from, and is not carried over; a run has to
-        accept that.
+        Features of the imported description that affect results and are not supported. A run needs
+        `accept_missing`.
     accept_missing
-        Whether to run without what is `missing`.
+        True to run although features are `missing`.
     components
         Components by name, to be named where one is expected, each in one place.
     """

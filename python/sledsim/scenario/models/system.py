@@ -62,16 +62,14 @@ class PartitionSystem(Model):
 
 
 class Member(Model):
-    """Members that are built alike.
-
-    A component in place of this table is one member; its keys may also stand beside `count`.
+    """Identical members. A component in place of this table is one member; its keys may also stand beside `count`.
 
     Attributes
     ----------
     count
-        How many (at least 1, at most 1,024; default 1).
+        Number of members (at least 1, at most 1,024; default 1).
     system
-        Each of them.
+        The component that each of them is.
     """
 
     count: int | None = None

@@ -21,7 +21,7 @@ __all__ = [
 # When the requests of a trace arrive.
 ReplayMode = Literal["auto", "open", "closed", "outstanding"]
 
-# How requests beyond the end of the device are handled.
+# Treatment of requests beyond the end of the device.
 Fit = Literal["error", "wrap", "scale"]
 
 # Which event of a blkparse trace is the arrival of a request.
@@ -75,7 +75,7 @@ class TraceWorkload(Model):
     outstanding
         Requests outstanding in mode `outstanding` (at least 1, at most 1,000,000; default 1).
     rebase
-        Whether the first request arrives at time 0. If false, it arrives at its time in the trace, which suits
+        True if the first request arrives at time 0. If false, it arrives at its time in the trace, which suits
         traces that count time from the start of a run (mode `open`) (default true).
     start_s
         Skip records before this time after the first record (s; at least 0, at most 1e+09; default 0.0).
@@ -88,9 +88,9 @@ class TraceWorkload(Model):
     devices
         Devices of the trace to replay, merged into one stream; all when empty (default []).
     fit
-        How requests beyond the end of the device are handled (default "error").
+        Treatment of requests beyond the end of the device (default "error").
     repeat
-        How many times to replay (at least 1; default 1).
+        Number of replays (at least 1; default 1).
     skip_bad
         Bad records that are skipped and counted; one more is an error (at least 0; default 0).
     sector_bytes

@@ -166,8 +166,8 @@ class ZipfLocation(Model):
     regions
         Number of regions (at least 1, at most 1,048,576).
     shuffle
-        Whether regions are in random order (a permutation drawn from the seed) or by popularity from the start
-        (default false).
+        True for regions in random order (a permutation drawn from the seed), false for regions by popularity from
+        the start (default false).
     align_bytes
         Offsets are multiples of this, itself a multiple of the block size: drawn positions are rounded down to
         one. Any block when absent (at least 1).
@@ -214,7 +214,7 @@ class HotSpotsLocation(Model):
     align_bytes: int | None = None
 
 
-# Where requests are, within the range of the device in use. Each request lies completely inside that range.
+# Location of requests, within the range of the device in use. Each request lies completely inside that range.
 Location = UniformLocation | SequentialLocation | LocalWalkLocation | ZipfLocation | HotSpotsLocation
 
 
@@ -268,7 +268,7 @@ class SyntheticWorkload(Model):
         Sizes in bytes, rounded up to whole blocks, from one block to the range of the device in use. Subsector
         accesses leave out the bytes that the rounding adds (default {"kind": "fixed", "value": 4096.0}).
     location
-        Where requests start (default {"kind": "uniform"}).
+        Start of the requests (default {"kind": "uniform"}).
     range
         The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
     read_fraction
@@ -316,7 +316,7 @@ class Synthetic(Model):
         Sizes in bytes, rounded up to whole blocks, from one block to the range of the device in use. Subsector
         accesses leave out the bytes that the rounding adds (default {"kind": "fixed", "value": 4096.0}).
     location
-        Where requests start (default {"kind": "uniform"}).
+        Start of the requests (default {"kind": "uniform"}).
     range
         The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
     read_fraction

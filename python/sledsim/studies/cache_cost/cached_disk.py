@@ -7,7 +7,7 @@ from typing import Any
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 __all__ = ["GB", "CacheDesign", "CachedDisk", "mean_response"]
 
@@ -170,7 +170,7 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
             f"no request that arrived after the warm-up ({where}) was served by the end of the run: shorten the "
             "warm-up or lengthen the run"
         )
-        raise wrong(SledsimError, "conflict", says, path="run.requests")
+        raise make_error(SledsimError, "conflict", says, path="run.requests")
     means = tuple(float(result.response["mean_ms"]) for result in results)
     if any(result["overload"] for result in results):
         return means, None

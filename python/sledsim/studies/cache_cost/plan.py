@@ -16,7 +16,7 @@ from sledsim.scenario.explanation import explain
 from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.source import Source
 from sledsim.scenario.tables import KeysError
-from sledsim.show.faults import replaced, told_as, wrong
+from sledsim.show.faults import convert_error, make_error, with_facts
 from sledsim.studies.cache_cost.cached_disk import GB, CacheDesign
 
 __all__ = ["RATIOS", "CostStudy", "Plan"]
@@ -166,7 +166,7 @@ def _of_key(fault: Fault, source: Source) -> Fault:
     key = next((step for step in reversed(steps) if step in given and step in CostStudy.model_fields), None)
     if key is None and "controller_bytes" in given and steps == ["system", "bytes"]:
         key = "controller_bytes"
-    return fault if key is None else replaced(fault, path=[key], file=None)
+    return fault if key is None else with_facts(fault, path=[key], file=None)
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def _nvram_prices(keys: CostStudy) -> list[float]:
 def _require_chance(replications: int, values: Mapping[str, Any]) -> None:
     if replications > 1 and values["workload"]["kind"] == "trace":
         says = ": a trace is the same with every seed; leave replications at 1"
-        raise wrong(ScenarioError, "conflict", says, path="replications", value=replications)
+        raise make_error(ScenarioError, "conflict", says, path="replications", value=replications)
 
 
 def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostStudy) -> int:
@@ -258,7 +258,7 @@ def _whole_lines(size: float, what: str) -> int:
     lines = int(size // LINE_BYTES)
     if lines < 1:
         says = f"{what}: the money buys {size:.0f} bytes, which is no cache: spend more, or pay less per GB"
-        raise wrong(SledsimError, "misfit", says, value=size)
+        raise make_error(SledsimError, "misfit", says, value=size)
     return lines * LINE_BYTES
 
 
@@ -268,4 +268,4 @@ def _saying(what: str) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise told_as(type(error), error, f"disk with a cache of {what}") from None
+        raise convert_error(type(error), error, f"disk with a cache of {what}") from None

@@ -9,7 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.entries import device_of
 from sledsim.runs.running import run_resolved
 from sledsim.scenario.reading import Sets, resolve
-from sledsim.show.faults import by_arguments, wrong
+from sledsim.show.faults import by_arguments, make_error
 
 __all__ = ["FittedDisk", "matched_disk", "mean_access_ms"]
 
@@ -120,7 +120,7 @@ def matched_disk(
         f"there, and here {found_ms:.4g} ms with {factor:.3g} times the time of seeks and revolutions; the rest is its "
         "bus and commands, so start from another disk"
     )
-    raise wrong(SledsimError, "unsupported", says, path="base", value=disk.label)
+    raise make_error(SledsimError, "unsupported", says, path="base", value=disk.label)
 
 
 def require_size(path: str, size_bytes: object) -> None:
@@ -136,7 +136,7 @@ def require_size(path: str, size_bytes: object) -> None:
     # Multiples of a block, and units, are left to the workload that has them.
     if isinstance(size_bytes, int) and size_bytes > MOST_BYTES:
         says = f" = {size_bytes}: expected at most {MOST_BYTES:,}: of longer reads, seeks and revolutions are no part"
-        raise wrong(
+        raise make_error(
             SledsimError, "out-of-range", [(path,), says], path=path, value=size_bytes, allowed={"most": MOST_BYTES}
         )
 
@@ -162,22 +162,24 @@ def _require(mems: Device, disk: Device) -> None:
     """Refuse devices that can't stand for each other."""
     if mems.parameters["mechanism"] != "mems":
         says = f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2"
-        raise wrong(SledsimError, "unsupported", says, path="device", value=mems.label)
+        raise make_error(SledsimError, "unsupported", says, path="device", value=mems.label)
     if disk.parameters["mechanism"] != "disk":
         says = f"{disk.label} is {disk.KIND}: it is a disk that is fitted, such as uberdisk"
-        raise wrong(SledsimError, "unsupported", says, path="base", value=disk.label)
+        raise make_error(SledsimError, "unsupported", says, path="base", value=disk.label)
     if mems.block_bytes != disk.block_bytes:
         says = (
             f"{mems.label} has blocks of {mems.block_bytes} bytes and {disk.label} of {disk.block_bytes}: "
             "they must be equal"
         )
-        raise wrong(SledsimError, "misfit", says, path="base", value=disk.block_bytes, allowed=str(mems.block_bytes))
+        raise make_error(
+            SledsimError, "misfit", says, path="base", value=disk.block_bytes, allowed=str(mems.block_bytes)
+        )
     if mems.capacity_blocks > disk.capacity_blocks:
         says = (
             f"{disk.label} has {disk.capacity_bytes / 1e9:.4g} GB, and {mems.label} "
             f"{mems.capacity_bytes / 1e9:.4g} GB: fit a disk at least as large"
         )
-        raise wrong(
+        raise make_error(
             SledsimError,
             "misfit",
             says,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
     """
     if not found.references:
         says = "there is nothing to draw: no request of the trace touches a page"
-        raise wrong(SledsimError, "missing", says)
+        raise make_error(SledsimError, "missing", says)
     alt = altair_library()
     labels = list(dict.fromkeys(cache.label for cache in found.caches))
     rows = [

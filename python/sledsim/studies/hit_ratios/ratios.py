@@ -12,7 +12,7 @@ from sledsim.caches.entries import catalog
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
 from sledsim.show.arguments import require_kind, require_several, whole_number
-from sledsim.show.faults import MOST, require_whole, wrong
+from sledsim.show.faults import MOST, make_error, require_whole
 from sledsim.show.naming import counted
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
@@ -107,7 +107,7 @@ class HitRatios(OneTable, Drawn, Plain):
                 return cache.hit_ratio
         known = ", ".join(f"{cache.label} of {cache.pages}" for cache in self.caches)
         says = f"no cache {policy} of {pages} pages was tried; known: {known}"
-        raise wrong(ScenarioError, "unknown-name", says, path="policy", value=policy, allowed=known)
+        raise make_error(ScenarioError, "unknown-name", says, path="policy", value=policy, allowed=known)
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the miss-ratio curve of each policy: which share of references a cache of each size misses."""
@@ -188,7 +188,7 @@ def hit_ratio(
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
         says = "no cache to try: give at least one policy and one number of pages"
-        raise wrong(ScenarioError, "missing", says, path="policies")
+        raise make_error(ScenarioError, "missing", says, path="policies")
     checked: list[tuple[str, Any]] = [("pages", size) for size in sizes]
     if page_bytes is not None:
         checked.insert(0, ("page_bytes", page_bytes))
@@ -240,7 +240,7 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not (key and equals and value):
             says = f"policy {policy!r}: expected NAME, NAME:KEY=VALUE,KEY=VALUE or MODULE:CLASS,KEY=VALUE"
-            raise wrong(
+            raise make_error(
                 ScenarioError,
                 "notation",
                 says,
@@ -252,7 +252,7 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
             document[key.strip()] = json.loads(value)
         except json.JSONDecodeError:
             says = f"policy {policy!r}: {key} = {value!r}: expected a number"
-            raise wrong(
+            raise make_error(
                 ScenarioError, "wrong-type", says, path=f"policies.{name}.{key}", value=value, allowed="a number"
             ) from None
     return document

@@ -9,7 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.entries import wrong_device
 from sledsim.scenario.policy_loading import CLASS_NAME
 from sledsim.scenario.reading import ScenarioLike, Written
-from sledsim.show.faults import Sentence, by_arguments, is_there, wrong
+from sledsim.show.faults import Sentence, by_arguments, is_there, make_error
 from sledsim.studies.relations.layouts import all_layouts, layout_named, layouts_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _require_role(role: ScenarioLike | Written) -> None:
     if "\n" not in role and role != "-" and not Path(role).suffix and not is_there(Path(role)):
         says = f"no role {role!r}: neither a file nor a policy"
         known = [*_schedulers(), *all_layouts()]
-        raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=known)
+        raise make_error(SledsimError, "unknown-name", says, path="role", value=role, known=known)
 
 
 def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written | None) -> None:
@@ -89,7 +89,7 @@ def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written
         return
     if is_scheduler(role) and not is_scheduler(without):
         says = f"no scheduler {without!r} to compare {role} with"
-        raise wrong(SledsimError, "unknown-name", says, path="without", value=without, known=_schedulers())
+        raise make_error(SledsimError, "unknown-name", says, path="without", value=without, known=_schedulers())
     if is_layout(role):
         with by_arguments({"layout": "without"}):
             layout_named(str(without))
@@ -98,7 +98,7 @@ def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written
 def _require_rate(role: ScenarioLike | Written, rate_per_s: float | None) -> None:
     if rate_per_s is not None and not is_scheduler(role):
         says = ": only schedulers are compared at a rate of their own"
-        raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
+        raise make_error(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
 
 
 def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
@@ -116,7 +116,7 @@ def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
             ("overrides",),
             " system.…",
         ]
-        raise wrong(SledsimError, "unsupported", says, path="device", value=device)
+        raise make_error(SledsimError, "unsupported", says, path="device", value=device)
 
 
 def require_layout(role: str, device: Device) -> None:
@@ -131,4 +131,4 @@ def require_layout(role: str, device: Device) -> None:
     """
     if role not in layouts_of(device):
         says = f"device {device.name}: can't have the layout {role}; it has {', '.join(layouts_of(device))}"
-        raise wrong(SledsimError, "unsupported", says, path="role", value=role)
+        raise make_error(SledsimError, "unsupported", says, path="role", value=role)

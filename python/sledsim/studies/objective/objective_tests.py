@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.scenario.reading import ScenarioLike, Written
-from sledsim.show.faults import by_arguments, wrong
+from sledsim.show.faults import by_arguments, make_error
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -247,7 +247,7 @@ def merit(role: ScenarioLike | Written | RoleTest, *, progress: bool = False, **
     for key in ("disk", "fit_bytes"):
         if key in keys:
             says = ": no disk is fitted to test merit; leave it out, or test specificity"
-            raise wrong(SledsimError, "unsupported", says, path=key, value=keys[key])
+            raise make_error(SledsimError, "unsupported", says, path=key, value=keys[key])
     sampling = _test_of(role, keys)
     tested = role_of(sampling)
     measure = tested.measure(sampling)
@@ -298,7 +298,9 @@ def percent(share: float) -> str:
 
 def _gain(without: float, measured: float) -> float:
     if without == 0:
-        raise wrong(SledsimError, "out-of-range", "what is measured is 0 without the role: no share of it can be saved")
+        raise make_error(
+            SledsimError, "out-of-range", "what is measured is 0 without the role: no share of it can be saved"
+        )
     return 1 - measured / without
 
 

@@ -14,7 +14,7 @@ from sledsim.runs.running import run_resolved
 from sledsim.runs.summary_tables import METRICS, metric_rows
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
-from sledsim.show.faults import Sentence, by_arguments, wrong
+from sledsim.show.faults import Sentence, by_arguments, make_error
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
@@ -130,7 +130,7 @@ class ScenarioRole(Role):
             drives = drives_in(with_role.values["system"])
             names = ", ".join(sorted({label_of(each["device"]["name"]) for each in drives}))
             says = f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2"
-            raise wrong(SledsimError, "unsupported", says, path="role", value=title)
+            raise make_error(SledsimError, "unsupported", says, path="role", value=title)
 
     def mems_devices(self) -> list[dict[str, Any]]:
         """Return the MEMS devices that have the role, whole, each once."""
@@ -148,7 +148,7 @@ class ScenarioRole(Role):
         chosen = self._with if role else self._without
         if chosen is None:
             says: Sentence = [f"role {self.title}: what is there without it? Name a scenario with ", ("without",)]
-            raise wrong(SledsimError, "missing", says, path="without")
+            raise make_error(SledsimError, "missing", says, path="without")
         values = dict(chosen.values)
         if change is not None:
             values["system"] = with_drives(values["system"], lambda drive: _changed(drive, change))
@@ -157,7 +157,9 @@ class ScenarioRole(Role):
         if _replays(values["workload"]):
             if sampling.metric != RESPONSE:
                 says = f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known"
-                raise wrong(SledsimError, "unsupported", says, path="metric", value=sampling.metric, allowed=[RESPONSE])
+                raise make_error(
+                    SledsimError, "unsupported", says, path="metric", value=sampling.metric, allowed=[RESPONSE]
+                )
             return _stretches(_run(values, self.title, progress=progress, log=True))
         label = self.title if role else str(self.baseline)
         means = []
@@ -227,7 +229,7 @@ class LayoutRole(Role):
         """Say what is measured, with its unit."""
         if sampling.metric != RESPONSE:
             says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
-            raise wrong(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
+            raise make_error(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
         return "scan, scans and fetch (ms)"
 
     def _of(self, name: str, device: Device, sampling: "RoleTest") -> list[float]:
@@ -367,7 +369,7 @@ def _run(values: Mapping[str, Any], label: str, *, progress: bool, log: bool = F
     if not result.complete:
         raise KeyboardInterrupt
     if result["response"] is None:
-        raise wrong(
+        raise make_error(
             SledsimError, "missing", f"{label}: no request was measured, so there is no mean response to compare"
         )
     return result
@@ -378,7 +380,7 @@ def _value(result: Result, metric: str, label: str) -> float:
     value = {path: found for _, path, found in metric_rows(result.summary)}[metric]
     if value is None:
         says = f"{label}: no {metric} was found; energies need devices whose powers are known"
-        raise wrong(SledsimError, "missing", says, path="metric", value=metric)
+        raise make_error(SledsimError, "missing", says, path="metric", value=metric)
     return value
 
 
@@ -395,5 +397,5 @@ def _batch_means(values: list[float]) -> list[float]:
     length = len(values) // BATCHES
     if length < 1:
         says = f"{len(values)} requests are too few to tell anything: it takes at least {BATCHES}"
-        raise wrong(SledsimError, "out-of-range", says, value=len(values), allowed={"least": BATCHES})
+        raise make_error(SledsimError, "out-of-range", says, value=len(values), allowed={"least": BATCHES})
     return [sum(values[i * length : (i + 1) * length]) / length for i in range(BATCHES)]

@@ -13,7 +13,7 @@ from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.show.arguments import require_flag
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.show.naming import counted, label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.show.tables import Table, duration
@@ -315,7 +315,7 @@ def _row(name: str, result: Result, first: Result | None) -> dict[str, Any]:
     """Put the figures of a run together, with what they are of the first run's."""
     energy = result["energy"]
     if energy is None:
-        raise wrong(SledsimError, "missing", f"run {name!r} has no energies to compare", value=name)
+        raise make_error(SledsimError, "missing", f"run {name!r} has no energies to compare", value=name)
     response = result["response"]
     row: dict[str, Any] = {
         "name": name,

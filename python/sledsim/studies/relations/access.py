@@ -10,7 +10,7 @@ from sledsim.devices.entries import device_of
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import by_arguments, most_of, require_whole, wrong
+from sledsim.show.faults import by_arguments, make_error, most_of, require_whole
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relations.layouts import Layout, Relation, layout_named, layouts_of
@@ -240,7 +240,7 @@ def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
     """
     if count < 2:
         says = f": {count} is too few; the mean needs at least 2 rows to have a confidence interval"
-        raise wrong(
+        raise make_error(
             SledsimError, "out-of-range", says, path="fetches", value=count, allowed={"least": 2, "whole": True}
         )
     around = batched_interval(fetch_times_s(layout, count, seed))
@@ -300,11 +300,13 @@ def relation_times(
     given: object = relation
     if not isinstance(given, Relation):
         says = f": expected a Relation, not {type(given).__name__}"
-        raise wrong(SledsimError, "wrong-type", says, path="relation", value=str(given))
+        raise make_error(SledsimError, "wrong-type", says, path="relation", value=str(given))
     require_whole(SledsimError, "fetches", fetches, most=MOST_FETCHES)
     require_whole(SledsimError, "seed", seed)
     if not isinstance(layouts, list | tuple) or not all(isinstance(name, str) for name in layouts):
-        raise wrong(SledsimError, "wrong-type", path="layouts", value=repr(layouts)[:200], allowed="names of layouts")
+        raise make_error(
+            SledsimError, "wrong-type", path="layouts", value=repr(layouts)[:200], allowed="names of layouts"
+        )
     with by_arguments({"layout": "layouts"}):
         kinds = [layout_named(name) for name in layouts or layouts_of(made)]
     laid = {kind.NAME: kind(relation, made) for kind in kinds}

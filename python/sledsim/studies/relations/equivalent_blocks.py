@@ -7,7 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.studies.relations.layouts import Layout, Pieces, Runs, mems_storage, merged
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class EquivalentBlocks(Layout):
                 f"does not fit the {room} blocks of {size} bytes at a position of {sled.label}; "
                 "give smaller attributes"
             )
-            raise wrong(SledsimError, "misfit", says, path="attributes", value=self.relation.attributes)
+            raise make_error(SledsimError, "misfit", says, path="attributes", value=self.relation.attributes)
         self.share = share
         self._positions = ceil(self.relation.records / share.records)
         self._cylinders = ceil(self._positions / sled.rows)

@@ -9,7 +9,7 @@ from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.mems import MemsStorage
 from sledsim.show.arguments import require_several, whole_number
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,16 +68,16 @@ class Relation:
             if isinstance(size, int) and size < 1:
                 says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
                 allowed: dict[str, object] = {"least": 1, "whole": True}
-                raise wrong(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
+                raise make_error(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
         sizes = tuple(whole_number(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
         object.__setattr__(self, "attributes", sizes)
         object.__setattr__(self, "page_bytes", whole_number(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES))
         if not self.attributes:
             says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
-            raise wrong(SledsimError, "missing", says, path="attributes")
+            raise make_error(SledsimError, "missing", says, path="attributes")
         if self.page_bytes < self.record_bytes:
             says = f": {self.page_bytes} is too few; a page holds whole records of {self.record_bytes} bytes"
-            raise wrong(
+            raise make_error(
                 SledsimError,
                 "misfit",
                 says,
@@ -184,7 +184,7 @@ class Layout(ABC):
                 f"{relation.records:,} records of {relation.record_bytes} bytes take {size:.4g} GB in layout "
                 f"{self.NAME}, and {device.label} has {room:.4g} GB: give fewer records or a larger device"
             )
-            raise wrong(SledsimError, "misfit", says, path="records", value=relation.records)
+            raise make_error(SledsimError, "misfit", says, path="records", value=relation.records)
 
     @property
     @abstractmethod
@@ -220,7 +220,7 @@ class Layout(ABC):
         pages, size = self.relation.page_bytes, self.device.block_bytes
         if pages % size:
             says = f": {pages} is no number of whole blocks; those of {self.device.label} have {size} bytes"
-            raise wrong(SledsimError, "misfit", says, path="page_bytes", value=pages)
+            raise make_error(SledsimError, "misfit", says, path="page_bytes", value=pages)
         return pages // size
 
 
@@ -364,7 +364,7 @@ def mems_storage(device: Device, layout: str) -> MemsStorage:
             f"layout {layout}: {device.label} is {device.KIND}, and only MEMS storage has equivalent blocks, which "
             f"tips can access together; its layouts are {', '.join(layouts_of(device))}"
         )
-        raise wrong(SledsimError, "unsupported", says, path="layout", value=layout, allowed=layouts_of(device))
+        raise make_error(SledsimError, "unsupported", says, path="layout", value=layout, allowed=layouts_of(device))
     return device
 
 
@@ -414,7 +414,7 @@ def layout_named(name: str) -> type[Layout]:
     """
     known = all_layouts()
     if name not in known:
-        raise wrong(SledsimError, "unknown-name", f"no layout {name!r}", path="layout", value=name, known=known)
+        raise make_error(SledsimError, "unknown-name", f"no layout {name!r}", path="layout", value=name, known=known)
     return known[name]
 
 

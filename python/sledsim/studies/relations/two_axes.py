@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.mems import MemsStorage
-from sledsim.show.faults import wrong
+from sledsim.show.faults import make_error
 from sledsim.studies.relations.layouts import Layout, Pieces, Runs, layouts_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class TwoAxes(Layout):
                 f"layout {self.NAME}: {device.label} does not go on along X; a MEMS device with transfer = points "
                 f"does, and the layouts here are {', '.join(layouts_of(device))}"
             )
-            raise wrong(SledsimError, "unsupported", says, path="layout", value=self.NAME, allowed=layouts_of(device))
+            raise make_error(
+                SledsimError, "unsupported", says, path="layout", value=self.NAME, allowed=layouts_of(device)
+            )
         self._sled = device
         sizes, lines = self.relation.attributes, device.rows * device.tracks
         unit = gcd(*sizes)

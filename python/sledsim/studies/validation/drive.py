@@ -15,7 +15,7 @@ from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.scenario.texts import is_document
 from sledsim.show.arguments import require_path
-from sledsim.show.faults import is_file_name, missing_file, wrong
+from sledsim.show.faults import is_file_name, make_error, missing_file
 from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
@@ -339,11 +339,11 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
         return read.device, read
     if path.is_dir():
         says = "a folder; expected a file of DiskSim's parameters, or a device file"
-        raise wrong(ScenarioError, "unreadable", says, path="drive", value=str(path), file=path)
+        raise make_error(ScenarioError, "unreadable", says, path="drive", value=str(path), file=path)
     if is_file_name(path):
         raise missing_file(ScenarioError, path)
     says = f"{name}: no such file, and no device of the catalogue"
-    raise wrong(ScenarioError, "unknown-name", says, path="drive", value=name, known=devices.catalog())
+    raise make_error(ScenarioError, "unknown-name", says, path="drive", value=name, known=devices.catalog())
 
 
 def _read_disksim(path: str) -> DiskSimImport:
@@ -357,7 +357,7 @@ def _read_disksim(path: str) -> DiskSimImport:
             pass
         else:
             says = "a trace, not a drive: name the drive first, then the trace"
-            raise wrong(ScenarioError, "conflict", says, path="drive", value=str(path), file=path) from None
+            raise make_error(ScenarioError, "conflict", says, path="drive", value=str(path), file=path) from None
         raise
 
 
@@ -390,15 +390,15 @@ def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
         trace = open_trace(path, skip_bad=skip_bad)
     except TraceError as error:
         if error.kind == "unknown-format":
-            raise wrong(
+            raise make_error(
                 TraceError, "unknown-format", f"not a trace; {expected}", path="trace", value=str(path), file=path
             ) from None
         raise
     if not trace.has_responses:
         says = f"its format, {trace.format}, has no measured service times; {expected}"
-        raise wrong(TraceError, "unknown-format", says, path="trace", value=trace.format, file=path)
+        raise make_error(TraceError, "unknown-format", says, path="trace", value=trace.format, file=path)
     if all(batch["flush"].all() for batch in trace):
-        raise wrong(TraceError, "missing", "flushes alone: no read and no write", path="trace", file=path)
+        raise make_error(TraceError, "missing", "flushes alone: no read and no write", path="trace", file=path)
     return trace
 
 
@@ -417,7 +417,7 @@ def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np
             f"record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
             f"{blocks:,} blocks of {made.block_bytes} bytes: is it another drive's trace?"
         )
-        raise wrong(TraceError, "misfit", says, path="trace", value=lbn, file=trace)
+        raise make_error(TraceError, "misfit", says, path="trace", value=lbn, file=trace)
 
 
 def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":

@@ -23,7 +23,7 @@
 //! 4. The buffer drops a segment once it is on the medium of the disk: such writes are durable.
 //! 5. A cut during recovery restarts it: recovery changes nothing before it has read every header.
 //!
-//! Each module owns one part of the state. [`control`] is the only one that passes pieces, fills and destages from part to part.
+//! Each module owns one part of the state. `control` is the only one that passes pieces, fills and destages from part to part.
 //!
 //! A segment takes 32 bytes of the host's memory, 8 more for each 64 blocks with partial write, 16 with units, and the memory of
 //! the replacement policy.

@@ -1,8 +1,8 @@
 //! A drive: one device and the scheduler that holds its pending requests.
 //!
-//! [`Drive`] serves requests by events, and [`in_order`] without events if arrivals are known ahead of time. Both use a [`station`],
-//! the queue and its mechanism. It keeps the statistics of the measurement [`window`], may delay the start-up
-//! ([`delayed_startup`]) or wait for sequential reads ([`anticipation`]), and serves requests together ([`merging`]).
+//! `Drive` serves requests by events, and `in_order` without events if arrivals are known ahead of time. Both use a `station`,
+//! the queue and its mechanism. It keeps the statistics of the measurement `window`, may delay the start-up
+//! (`delayed_startup`) or wait for sequential reads (`anticipation`), and serves requests together (`merging`).
 
 mod anticipation;
 mod defect_counters;

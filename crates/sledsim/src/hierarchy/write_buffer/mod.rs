@@ -1,7 +1,7 @@
 //! A MEMS device as a write buffer of a disk: hong2006, section 4.1.1.
 //!
 //! Writes are appended to a log on the MEMS device, one access at a time: all writes that arrive during an access go into the
-//! next record together. A record is one contiguous write of a header, see [`header`], and the data. It never reaches beyond the
+//! next record together. A record is one contiguous write of a header, see `header`, and the data. It never reaches beyond the
 //! end of a log, so that a write longer than the rest of a log takes two accesses or more.
 //!
 //! A write is in the map, and complete, when its last record is on the MEMS device; until then reads find the older blocks. A
@@ -14,7 +14,7 @@
 //! log, too. Therefore the map can be rebuilt from the headers alone after a power cut, and no pointer to the head has to be kept:
 //! the head is where the sequence numbers end.
 //!
-//! Memory: 16 bytes for each block of the log, see [`block_map`], and 8 for each log.
+//! Memory: 16 bytes for each block of the log, see `block_map`, and 8 for each log.
 
 mod appender;
 mod block_map;

@@ -1,4 +1,4 @@
-//! The catalogue: devices as published, each value with its source. One file an entry.
+//! The catalogue of devices and workloads: one file per entry, each value with its source.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::plugin::PluginLoader;
 /// Endings of the names of files in a folder of the catalogue.
 const ENDINGS: [&str; 4] = ["toml", "yaml", "yml", "json"];
 
-/// A file in the program itself.
+/// A file that is compiled into the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// Its path from the catalogue's folder on: `devices/g2.toml`.
+    /// Its path in the folder of the catalogue: `devices/g2.toml`.
     pub path: &'static str,
     /// Its text.
     pub text: &'static str,
 }
 
-/// The names that scenarios may use: folders of catalogue files, searched in order, then files in the program itself; custom
-/// policies and kinds of components.
+/// The names that scenarios can use: files in folders, searched in order, then files compiled into the program; custom policies
+/// and kinds of components.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     folders: Vec<PathBuf>,
@@ -34,7 +34,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// A catalogue in folders that hold `devices` and `workloads`, with a file for each.
+    /// Returns a catalogue of folders with the folders `devices` and `workloads`, one file per entry.
     #[must_use]
     pub fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders, ..Self::default() }
@@ -46,13 +46,13 @@ impl Catalog {
         Self { loader: Some(loader), ..self }
     }
 
-    /// The same, with kinds of components besides those of the simulator.
+    /// Adds kinds of components.
     #[must_use]
     pub fn with_kinds(self, kinds: &'static [ComponentKind]) -> Self {
         Self { kinds, ..self }
     }
 
-    /// The same, with files that need no folder.
+    /// Adds files that are compiled into the program.
     #[must_use]
     pub fn with_built_in(self, built_in: &'static [BuiltIn]) -> Self {
         Self { built_in, ..self }
@@ -63,15 +63,15 @@ impl Catalog {
         self.loader.as_deref()
     }
 
-    /// Kinds of components besides those of the simulator.
+    /// Returns the added kinds of components.
     pub(in crate::scenario) fn kinds(&self) -> &'static [ComponentKind] {
         self.kinds
     }
 
-    /// The device or the workload called `name`, or in the file `name` where that ends as a document's (relative to `base`).
+    /// Returns the device or workload `name`, or that in the file `name` if that ends as a document's (relative to `base`).
     ///
     /// # Errors
-    /// There is none, or all that is wrong with its file and with those that this is based on.
+    /// There is none, or the faults of its file and of the bases.
     pub fn entry(&self, subject: Subject, name: &str, base: &Path) -> Result<Entry, Faults> {
         let first = self.open(subject, name, base)?;
         let folder = first.path.as_deref().and_then(Path::parent).unwrap_or(base).to_owned();
@@ -82,7 +82,7 @@ impl Catalog {
         Entry::of(subject, chain)
     }
 
-    /// Reads what a name or a path means, without what it is based on.
+    /// Reads the file of a name or a path, without its bases.
     fn open(&self, subject: Subject, name: &str, base: &Path) -> Result<ReadText, Fault> {
         if is_file(name) {
             return open(&base.join(name), name);
@@ -106,7 +106,7 @@ impl Catalog {
             .says(format!("; no such {word} is in the catalogue: or give the path of a {word} file (.toml)")))
     }
 
-    /// Names and files of all entries of a kind, by name.
+    /// Returns names and files of all entries of a kind, sorted by name.
     #[must_use]
     pub fn names(&self, subject: Subject) -> Vec<(String, PathBuf)> {
         let mut names: Vec<(String, PathBuf)> = Vec::new();
@@ -125,12 +125,12 @@ impl Catalog {
     }
 }
 
-/// Returns true if the name of a device or a workload is that of a file.
+/// Returns true if the name of a device or a workload is a file name.
 pub(crate) fn is_file(name: &str) -> bool {
     Notation::of_file(Path::new(name)).is_some()
 }
 
-/// Reads the file of an entry, which something calls `name`.
+/// Reads the file of the entry `name`.
 fn open(path: &Path, name: &str) -> Result<ReadText, Fault> {
     document::open(path, name, SourceKind::Entry).map_err(|mut fault| {
         if fault.location.file.is_none() {

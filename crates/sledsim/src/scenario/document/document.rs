@@ -1,6 +1,6 @@
-//! A document with the documents that it is based on (`base`) below it, and settings on top.
+//! Documents: values of a file over those of its bases (key `base`), and settings over both.
 //!
-//! Scenarios, sweeps, searches and the others are read by this alone.
+//! Scenarios, sweeps, searches and all other documents are read here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use super::settings::{apply, overlay, Keys};
 use super::text::text_of;
 use crate::fault::{self, Collector, Fault, Faults, Kind};
 
-/// The key that names the document below.
+/// The key that names the base.
 pub(in crate::scenario) const BASE: &str = "base";
 
-/// Most documents on top of each other.
+/// Longest chain of bases.
 const MOST_BASES: usize = 16;
 
-/// Endings of the names of documents: in a base they start from its own folder.
+/// Endings of file names of documents. In a base they are relative to its folder.
 const DOCUMENTS: [&str; 4] = [".toml", ".yaml", ".yml", ".json"];
 
-/// A document, complete.
+/// A document with its bases.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(in crate::scenario) root: Node,
 }
 
-/// A text that has been read.
+/// A text that was read.
 pub(in crate::scenario) struct ReadText {
-    /// Its values, without the name of the document below once that has been read.
+    /// Its values. The key `base` is removed once the base was read.
     pub root: Node,
-    /// That name.
+    /// The name of its base.
     pub base: Option<String>,
-    /// Its file's canonical path; none of a text that is in no file.
+    /// The canonical path of its file; `None` if it is in no file.
     pub path: Option<PathBuf>,
 }
 
@@ -44,7 +44,7 @@ impl ReadText {
     /// Reads a text.
     ///
     /// # Errors
-    /// A text that is not of its notation: says file and line.
+    /// A syntax error, with file and line.
     pub(in crate::scenario) fn new(
         text: &str,
         notation: Notation,
@@ -55,19 +55,19 @@ impl ReadText {
     }
 }
 
-/// Words of messages about a chain of texts.
+/// Words for messages about a chain of texts.
 pub(in crate::scenario) struct ChainWords<'a> {
-    /// The thing that `base` names.
+    /// A description of the value of `base`.
     pub base: &'a str,
-    /// One of the texts.
+    /// A noun for a text.
     pub text: &'a str,
 }
 
-/// A text and those that it is based on, each followed by the one below it. `open` finds the one that a `base` names from a
-/// folder, which is `folder` for the first.
+/// Reads the bases of a text. Returns the text and its bases, each followed by its own base. `open` opens a base by its name, relative
+/// to a folder: `folder` for the first text.
 ///
 /// # Errors
-/// A base that can't be read: says file and line.
+/// A base cannot be read; with file and line.
 pub(in crate::scenario) fn chain(
     first: ReadText,
     folder: &Path,
@@ -104,27 +104,27 @@ pub(in crate::scenario) fn chain(
 }
 
 impl Document {
-    /// Reads a text, which messages call `source`, and the documents that it is based on, named from `folder` on.
+    /// Reads a text and its bases, relative to `folder`. Messages call the text `source`.
     ///
     /// # Errors
-    /// A text that is not of its notation, or a base that can't be read: says file and line.
+    /// A syntax error, or a base that cannot be read; with file and line.
     pub fn read(text: &str, notation: Notation, source: &str, folder: &Path) -> Result<Self, Fault> {
         Self::based(notation.read(text, &Source::new(source, SourceKind::Document))?, folder)
     }
 
-    /// The document with these values, which messages call `source`, with those that it is based on.
+    /// Returns the document with these values over its bases. Messages call it `source`.
     ///
     /// # Errors
-    /// A base that can't be read.
+    /// A base cannot be read.
     pub fn of_values(values: Value, source: &str, folder: &Path) -> Result<Self, Fault> {
         let origin = Origin::line_of(&Source::new(source, SourceKind::Document), 0);
         Self::based(Node::of_value(values, &origin), folder)
     }
 
-    /// The table at a key as a document of its own, with those that it is based on: its faults stand where the table does.
+    /// Returns the table at a key as a document with its own bases. Its faults have the location in this document.
     ///
     /// # Errors
-    /// A base that can't be read: says file and line.
+    /// A base cannot be read; with file and line.
     pub fn part(&self, key: &str, folder: &Path) -> Result<Self, Fault> {
         let mut root = self.root.get(key).cloned().unwrap_or_default();
         root.origin.source = root.origin.source.or_else(|| self.root.origin.source.clone());
@@ -132,7 +132,7 @@ impl Document {
         Self::based(root, folder)
     }
 
-    /// A document with those that it is based on below it.
+    /// Returns a document over its bases.
     fn based(own: Node, folder: &Path) -> Result<Self, Fault> {
         let naming = own.get(BASE).unwrap_or(&own).origin.source.as_ref().or(own.origin.source.as_ref());
         let path = naming.and_then(|source| folder.join(&source.name).canonicalize().ok());
@@ -152,28 +152,28 @@ impl Document {
             }
             roots.push(read.root);
         }
-        // The keys of the lowest come first, each document over the one below it.
+        // The keys of the last base come first; each document replaces values of its base.
         let root = roots.into_iter().rev().reduce(|below, own| overlay(own, below)).unwrap_or_default();
         Ok(Self { root })
     }
 
-    /// Its name in messages.
+    /// Returns its name in messages.
     #[must_use]
     pub fn source(&self) -> &str {
         self.root.origin.source.as_ref().map_or("", |source| &source.name)
     }
 
-    /// Its values.
+    /// Returns its values.
     #[must_use]
     pub fn values(&self) -> Value {
         self.root.to_value()
     }
 
-    /// Applies settings `path=value`, each of a path that begins with `prefix`, and checks everything against a schema, by which
-    /// quantities become numbers.
+    /// Applies settings `path=value`, whose paths may begin with `prefix`; checks the document against a schema, and converts
+    /// quantities to numbers.
     ///
     /// # Errors
-    /// All that is wrong, each with its place.
+    /// All faults, with their locations.
     pub fn check(&mut self, settings: &[String], prefix: &str, schema: &Value) -> Result<(), Faults> {
         let top = keys_of(schema);
         let keys = Keys { top: &top, of_system: None };
@@ -186,14 +186,14 @@ impl Document {
         found.map(|fault| self.located(fault)).into_result()
     }
 
-    /// A fault with the setting, or the file and line, of its key.
+    /// Adds the setting, or file and line, of its key to a fault.
     #[must_use]
     pub fn located(&self, fault: Fault) -> Fault {
         self.root.locate(fault)
     }
 }
 
-/// Reads the document in a file, which a `base` or a name names.
+/// Reads the document in a file, which a key of another document names.
 pub(in crate::scenario) fn open(path: &Path, name: &str, kind: SourceKind) -> Result<ReadText, Fault> {
     let unread = |why: String| Fault::of(Kind::Unreadable, BASE, name).says(format!(": {}: {why}", path.display()));
     let notation = Notation::of_file(path).ok_or_else(|| {
@@ -221,7 +221,7 @@ fn keep_paths(node: &mut Node, path: &fault::Path) {
     }
 }
 
-/// Has the files that a base names start from its folder: those of its `path` keys, and other documents.
+/// Makes the file names in a base relative to its folder: those of its `path` keys, and documents.
 fn start_from(node: &mut Node, folder: &Path, key: &str) {
     match &mut node.content {
         Content::Table(table) => table.iter_mut().for_each(|(key, item)| start_from(item, folder, key)),

@@ -1,4 +1,4 @@
-//! A scenario, or a device, as written, before it is completed.
+//! A scenario or a device before it is expanded and checked.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::resolve::{keys_of, keys_of_system, schema};
 use super::settings::{apply, Keys};
 use crate::fault::{Collector, Fault};
 
-/// A scenario as written, or a device, before it is completed.
+/// A scenario or a device before it is expanded and checked.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub(in crate::scenario) root: Node,
@@ -21,38 +21,38 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft with these values, which messages call `source`.
+    /// Returns a draft with these values. Messages call it `source`.
     pub fn new(document: Value, source: impl AsRef<str>) -> Self {
         let origin = Origin::line_of(&Source::new(source.as_ref(), SourceKind::Document), 0);
         Self { root: Node::of_value(document, &origin), wrong_settings: Vec::new() }
     }
 
-    /// Reads a scenario, and what it is based on, named from `folder` on.
+    /// Reads a scenario and its bases, relative to `folder`.
     ///
     /// # Errors
-    /// Text that is not of this notation: says line and column. A base that can't be read.
+    /// A syntax error, with line and column; a base that cannot be read.
     pub fn read(text: &str, notation: Notation, source: &str, folder: &Path) -> Result<Self, Fault> {
         Ok(Self::of(Document::read(text, notation, source, folder)?))
     }
 
-    /// The scenario that a document is.
+    /// Returns the draft of a document.
     #[must_use]
     pub fn of(document: Document) -> Self {
         Self { root: document.root, wrong_settings: Vec::new() }
     }
 
-    /// Its name in messages.
+    /// Returns its name in messages.
     #[must_use]
     pub fn source(&self) -> &str {
         self.root.origin.source.as_ref().map_or("", |source| &source.name)
     }
 
-    /// The system that is one device, given by its name or by a table.
+    /// Returns a draft whose system is one device, given by its name or a table.
     pub fn of_device(device: Value, source: impl AsRef<str>) -> Self {
         Self::new(serde_json::json!({ "system": { "device": device } }), source)
     }
 
-    /// Applies settings (`path=value`); what is wrong with them is reported when the draft is resolved.
+    /// Applies settings (`path=value`). Their faults are reported when the draft is resolved.
     #[must_use]
     pub fn set(mut self, settings: &[String]) -> Self {
         let top: Vec<&str> = keys_of(schema()).into_iter().chain([COMPONENTS]).collect();
@@ -64,7 +64,7 @@ impl Draft {
         self
     }
 
-    /// The document, and what is wrong with its settings.
+    /// Returns the document, and the faults of its settings.
     pub(super) fn into_parts(self) -> (Node, Collector) {
         let mut found = Collector::default();
         found.extend(self.wrong_settings);

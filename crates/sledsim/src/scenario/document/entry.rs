@@ -18,7 +18,7 @@ const VALUES: &str = "values";
 /// The keys that tell where a value is from, besides its `kind`.
 const FACTS: [&str; 5] = ["unit", "source", "where", "note", "alternatives"];
 
-/// How a value came about.
+/// The origin of a value: published, measured, derived or assumed.
 const KINDS: [&str; 3] = ["published", "derived", "assumed"];
 
 /// The subject of an entry.
@@ -31,7 +31,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Subject {
         }
     }
 
-    /// The subject called so.
+    /// Returns the subject with a name.
     ///
     /// # Errors
     /// No such subject.
@@ -51,14 +51,14 @@ impl Subject {
     }
 }
 
-/// A device or a workload of the catalogue: values for its keys.
+/// A device or a workload of the catalogue: the values of its keys.
 #[derive(Clone, Debug)]
 pub struct Entry {
     subject: Subject,
-    /// Its texts in one: what it says of itself, and a table for each value with what is said of that.
+    /// Its merged texts: its description, and a table for each value with source and unit.
     about: Table,
     values: Table,
-    /// Keys of the works it is taken from.
+    /// Keys of the works that it cites.
     pub(in crate::scenario) citations: Vec<String>,
     /// Its own text.
     pub(in crate::scenario) origin: Origin,
@@ -67,16 +67,16 @@ pub struct Entry {
 /// One text of an entry.
 struct Layer {
     about: Table,
-    /// A table for each value: itself, and what is said of it.
+    /// A table for each value: the value, its unit and source.
     values: Table,
     origin: Origin,
 }
 
 impl Entry {
-    /// The entry that a text makes with those below it.
+    /// Returns the entry of a text and its bases.
     ///
     /// # Errors
-    /// All that is wrong with any of them, each with file and line.
+    /// The faults of all texts, with file and line.
     pub(in crate::scenario) fn of(subject: Subject, chain: Vec<ReadText>) -> Result<Self, Faults> {
         let mut found = Collector::default();
         let mut layers =
@@ -97,20 +97,20 @@ impl Entry {
         Ok(entry)
     }
 
-    /// The kind of device; empty for a workload.
+    /// Returns the kind of device; empty for a workload.
     #[must_use]
     pub fn mechanism(&self) -> &str {
         self.about.get("mechanism").and_then(Node::as_text).unwrap_or_default()
     }
 
-    /// The kind of device, with its place.
+    /// Returns the kind of device with its place.
     pub(in crate::scenario) fn mechanism_node(&self) -> Node {
         let mut node = self.about.get("mechanism").cloned().unwrap_or_default();
         node.origin.written = Written::In("");
         node
     }
 
-    /// Requests that a workload stands for; `None` for a device.
+    /// Returns the number of requests of a workload; `None` for a device.
     #[must_use]
     pub fn requests(&self) -> Option<u64> {
         match self.about.get("requests")?.content {
@@ -125,7 +125,7 @@ impl Entry {
         self.values.contains_key(key)
     }
 
-    /// The values, each with its place.
+    /// Returns the values with their places.
     pub(in crate::scenario) fn into_values(self) -> impl Iterator<Item = (String, Node)> {
         self.values.into_iter().map(|(key, mut described)| {
             let value = described.as_table_mut().and_then(|table| table.swap_remove("value")).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Entry {
         })
     }
 
-    /// The key of a workload's kind that its values have.
+    /// Returns the key that determines the kind of a workload.
     pub(in crate::scenario) fn telling(&self) -> &'static str {
         if self.has("streams") {
             "streams"
@@ -142,7 +142,7 @@ impl Entry {
         }
     }
 
-    /// The keys of its kind, with their schemas; `None` of an unknown kind.
+    /// Returns the keys of its kind with their schemas; `None` for an unknown kind.
     fn properties(&self) -> Option<&'static Map<String, Value>> {
         match self.subject {
             Subject::Device => device_properties(self.mechanism()),
@@ -150,7 +150,7 @@ impl Entry {
         }
     }
 
-    /// Finds values that no scenario could have.
+    /// Checks the values against the schema.
     fn check_values(&self, found: &mut Collector) {
         let Some(properties) = self.properties() else { return };
         let mut values = Node::new(Content::Table(self.clone().into_values().collect()), self.origin.clone());
@@ -159,10 +159,10 @@ impl Entry {
         found.extend(wrong.map(|fault| values.locate(fault)).into_result().err().into_iter().flatten());
     }
 
-    /// Compares the units that it names with those of their keys.
+    /// Checks the units of the values.
     ///
     /// # Errors
-    /// Each unit that is another, and what else is wrong with its values.
+    /// The units that differ from those of their keys, and the faults of the values.
     pub(in crate::scenario) fn check_units(&self) -> Result<(), Faults> {
         let Some(properties) = self.properties() else { return Ok(()) };
         let mut found = Collector::default();
@@ -183,7 +183,7 @@ impl Entry {
         found.into_result()
     }
 
-    /// Everything it says, each value with what is said of it.
+    /// Returns its content: each value with unit and source.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let mut whole = table_to_map(&self.about);
@@ -198,7 +198,7 @@ impl Layer {
         Self { about: Table::new(), values: Table::new(), origin }
     }
 
-    /// A text, which may be based on another; adds what is wrong to `found`.
+    /// Reads a text, which may have a base, and adds faults to `found`.
     fn of(subject: Subject, text: ReadText, found: &mut Collector) -> Self {
         let ReadText { mut root, base, .. } = text;
         let is_based = base.is_some();
@@ -249,7 +249,7 @@ impl Layer {
         layer
     }
 
-    /// This text over `lower`.
+    /// Returns this text over its base `lower`.
     fn over(self, lower: Self, found: &mut Collector) -> Self {
         let kind = |about: &Table| about.get("mechanism").cloned();
         if let (Some(own), Some(below)) = (kind(&self.about), kind(&lower.about)) {
@@ -288,8 +288,7 @@ impl Layer {
     }
 }
 
-/// The value for a key as a table with what is said of it; `None` where it should be one of these tables and is not. Adds what is
-/// wrong to `found`.
+/// Returns the value of a key as a table with unit and source; `None` if it is not such a table. Adds faults to `found`.
 fn described(node: Node, is_based: bool, key: &str, found: &mut Collector) -> Option<Node> {
     let Content::Table(table) = &node.content else { return Some(bare(node)) };
     // A table that is of a kind of its own is itself a value, such as a distribution.
@@ -317,13 +316,13 @@ fn described(node: Node, is_based: bool, key: &str, found: &mut Collector) -> Op
     None
 }
 
-/// A value of which nothing is said.
+/// Returns a value without unit and source.
 fn bare(value: Node) -> Node {
     let origin = value.origin.clone();
     Node::new(Content::Table(Table::from_iter([("value".to_owned(), value)])), origin)
 }
 
-/// The schema of a value with what is said of it.
+/// Returns the schema of a value with unit and source.
 static DESCRIBED: LazyLock<Value> = LazyLock::new(|| {
     let mut keys = facts();
     let other = json!({"type": "object", "properties": facts(), "additionalProperties": false, "required": ["value"]});
@@ -331,7 +330,7 @@ static DESCRIBED: LazyLock<Value> = LazyLock::new(|| {
     json!({"type": "object", "properties": keys, "additionalProperties": false})
 });
 
-/// The keys of a value with what is said of it.
+/// Returns the keys of a value with unit and source.
 fn facts() -> Map<String, Value> {
     let mut keys = texts(&["unit", "source", "where", "note"]);
     keys.insert("value".into(), json!({}));
@@ -346,9 +345,9 @@ fn texts(keys: &[&str]) -> Map<String, Value> {
 
 /// The schemas of entries.
 struct Schemas {
-    /// Of one by itself.
+    /// The schema of an entry without a base.
     whole: Value,
-    /// Of one that is based on another.
+    /// The schema of an entry with a base.
     based: Value,
 }
 
@@ -362,7 +361,7 @@ impl Subject {
         }
     }
 
-    /// Keys that values may be given for.
+    /// Returns the keys that can have values.
     fn keys(self) -> &'static BTreeSet<&'static str> {
         static DEVICE: LazyLock<BTreeSet<&str>> = LazyLock::new(|| keys_of(Subject::Device));
         static WORKLOAD: LazyLock<BTreeSet<&str>> = LazyLock::new(|| keys_of(Subject::Workload));
@@ -373,7 +372,7 @@ impl Subject {
     }
 }
 
-/// The kinds of a subject in the schema.
+/// Returns the kinds of a subject in the schema.
 fn all_options(subject: Subject) -> impl Iterator<Item = &'static Value> {
     let definition = match subject {
         Subject::Device => "DeviceSpec",
@@ -382,18 +381,18 @@ fn all_options(subject: Subject) -> impl Iterator<Item = &'static Value> {
     schema()["$defs"][definition]["oneOf"].as_array().into_iter().flatten()
 }
 
-/// The keys of each kind of a subject. A custom mechanism has no entry.
+/// Returns the keys of each kind of a subject. A custom mechanism has no entry.
 fn options_of(subject: Subject) -> impl Iterator<Item = &'static Map<String, Value>> {
     let options = all_options(subject).filter(|option| option["properties"]["mechanism"]["const"] != "custom");
     options.filter_map(|option| option["properties"].as_object())
 }
 
-/// The schema of a kind of device; `None` of an unknown one.
+/// Returns the schema of a kind of device; `None` for an unknown kind.
 pub(in crate::scenario) fn device_option(mechanism: &str) -> Option<&'static Value> {
     all_options(Subject::Device).find(|option| option["properties"]["mechanism"]["const"] == mechanism)
 }
 
-/// The keys of a kind of device, with their schemas; `None` of an unknown one.
+/// Returns the keys of a kind of device with their schemas; `None` for an unknown kind.
 pub(in crate::scenario) fn device_properties(mechanism: &str) -> Option<&'static Map<String, Value>> {
     device_option(mechanism)?["properties"].as_object()
 }

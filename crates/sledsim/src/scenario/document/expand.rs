@@ -1,5 +1,5 @@
-//! Writes out the short forms of a scenario: components by their names, drives by their devices, devices and workloads by their
-//! names in the catalogue, policies by their names.
+//! Expands the short forms of a scenario: names of components, of devices in place of drives, of catalogue entries and of
+//! policies.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,28 +18,28 @@ use crate::limits::COMPONENTS_DEEP;
 use crate::plugin::{self, no_drawings, DERIVED_KEYS, LOCATION_KEYS};
 use crate::scenario::specs::system::{child_keys, is_child_key, DRIVE, MEMBERS};
 
-/// The key of a scenario that has components by name.
+/// The key of a scenario for named components.
 pub(in crate::scenario) const COMPONENTS: &str = "components";
 
-/// The key of a device that is made from a drawing.
+/// The key of a device for its drawing.
 pub(in crate::scenario) const DRAWING: &str = "drawing";
 
-/// Keys that hold a policy, which may go by its name alone.
+/// Keys of policies, which can be given by name only.
 const POLICY_KEYS: [&str; 3] = ["scheduler", "spin_down", "policy"];
 
-/// Writes out the short forms of a document in place. What can't be completed is reported and rejected.
+/// Expands the short forms of a document in place. Values that cannot be expanded are reported and marked as rejected.
 pub(in crate::scenario) struct Expansion<'a> {
     catalog: &'a Catalog,
     base: &'a Path,
-    /// The path at which the document itself is written.
+    /// The path of the document in its text.
     root: fault::Path,
-    /// Components by name, those that are used taken out.
+    /// Named components that are not used yet.
     components: Table,
     /// The path at which each named component is used.
     uses: BTreeMap<String, fault::Path>,
-    /// The named components around the one at hand.
+    /// The named components around the current one.
     open: Vec<String>,
-    /// Works that entries of the catalogue cite, each once.
+    /// Works that the catalogue entries cite, each once.
     pub citations: Vec<String>,
     found: &'a mut Collector,
 }
@@ -47,7 +47,7 @@ pub(in crate::scenario) struct Expansion<'a> {
 /// The place of a component.
 struct Place {
     path: fault::Path,
-    /// Components from the system on, this one included.
+    /// Number of components from the system to this one.
     depth: u64,
 }
 
@@ -58,7 +58,7 @@ impl Place {
 }
 
 impl<'a> Expansion<'a> {
-    /// An expansion with the names of a catalogue; files are relative to `base`.
+    /// Returns an expansion with a catalogue. Files are relative to `base`.
     pub(in crate::scenario) fn new(catalog: &'a Catalog, base: &'a Path, found: &'a mut Collector) -> Self {
         Self {
             catalog,
@@ -72,12 +72,12 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Writes out the system of a document. Reports a name that is not known, a component that is used twice, not at all or within
-    /// itself, and a tree that is too deep.
+    /// Expands the system of a document. Reports unknown names, components that are used twice, never or within themselves, and a
+    /// tree that is too deep.
     pub(in crate::scenario) fn system(&mut self, document: &mut Node) {
         self.root = document.written();
         let Some(table) = document.as_table_mut() else { return };
-        // What is left of the definitions tells where they are written.
+        // The definitions stay without their content, for the location of faults.
         match table.get_mut(COMPONENTS).map(|components| &mut components.content) {
             None | Some(Content::Null) => {}
             Some(Content::Table(components)) => {
@@ -100,12 +100,12 @@ impl<'a> Expansion<'a> {
         if let Some(system) = table.get_mut("system") {
             self.component(system, &Place { path: "system".into(), depth: 1 });
         }
-        // What is wrong may keep a component from being reached.
+        // After a fault components may be unreachable.
         for name in names {
             if self.found.len() > before || self.uses.contains_key(&name) {
                 continue;
             }
-            // One that is a part of itself is not used by the system either: report rather that.
+            // A component within itself is not used by the system either: that is reported instead.
             let path = fault::Path::from(COMPONENTS).step(&name);
             let mut unused = Node::text(name.as_str(), Origin::default());
             self.component(&mut unused, &Place { path: path.clone(), depth: 1 });
@@ -119,8 +119,8 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Writes out the workload of a document: a name alone, the kind that goes without saying, and the entry of a stand-in, which
-    /// also gives the run its number of requests.
+    /// Expands the workload of a document: a name, the implied kind, and the catalogue entry, which also sets the number of requests
+    /// of the run.
     pub(in crate::scenario) fn workload(&mut self, document: &mut Node) {
         let Some(top) = document.as_table_mut() else { return };
         name_alone(top, "workload");
@@ -145,7 +145,7 @@ impl<'a> Expansion<'a> {
                 return;
             }
         };
-        // The entry decides of which kind it is.
+        // The entry determines the kind.
         let kind = if entry.telling() == "streams" { "mix" } else { "synthetic" };
         workload.insert("kind".into(), Node::text(kind, origin.clone()));
         let requests = entry.requests();
@@ -160,7 +160,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Completes a table with the values of its entry; what the document itself gives counts more.
+    /// Adds the values of an entry to a table. Values of the document have precedence.
     fn fill(&mut self, table: &mut Table, name: &str, entry: Entry) {
         for citation in &entry.citations {
             if !self.citations.contains(citation) {
@@ -169,7 +169,7 @@ impl<'a> Expansion<'a> {
         }
         let is_file = is_file(name);
         for (key, value) in entry.into_values() {
-            // A reader changes a value of the catalogue in the scenario, that of a file in the file.
+            // A fault of a catalogue value is located in the scenario, that of a file in the file.
             let value = if is_file { value } else { value.without_origin() };
             let place = table.entry(key).or_default();
             let is_given = !place.is_null() || place.origin.source.is_some();
@@ -182,7 +182,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Writes out the component at a place.
+    /// Expands the component at a place.
     fn component(&mut self, component: &mut Node, place: &Place) {
         if place.depth > COMPONENTS_DEEP.most {
             let says = format!(": it is nested deeper than {} components", COMPONENTS_DEEP.most);
@@ -212,7 +212,7 @@ impl<'a> Expansion<'a> {
             );
             self.reject(spin_down, fault);
         }
-        // Not in the order of the table, which must not affect the order of the citations.
+        // In the order of the kinds: the order of keys must not affect the order of the citations.
         let mut children: Vec<_> = table.iter_mut().filter(|(key, _)| is_child(key, kinds)).collect();
         children.sort_by_key(|(key, _)| child_keys().position(|known| known == *key));
         for (key, child) in children {
@@ -228,13 +228,13 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Reports a fault for which a value can't be looked at any further.
+    /// Reports a fault, and marks the value as rejected.
     fn reject(&mut self, node: &mut Node, fault: Fault) {
         self.found.push(fault);
         node.is_rejected = true;
     }
 
-    /// Puts the component called `name` in its place, or a drive with the device of that name.
+    /// Replaces a name by the component of that name, or by a drive with the device of that name.
     fn named(&mut self, node: &mut Node, name: String, place: &Place) {
         let Some(component) = self.components.get_mut(&name) else {
             let known: Vec<&str> = self.components.keys().map(String::as_str).collect();
@@ -272,7 +272,7 @@ impl<'a> Expansion<'a> {
                 .says(": a component has one place; give the other one a name of its own");
             return self.reject(node, fault);
         }
-        // The component stands where its name does; its keys are written where it is defined.
+        // The component replaces its name; the text of its keys is at the definition.
         let written = self.root.join(&defined);
         node.content = std::mem::take(&mut component.content);
         node.origin.absent = Some(Box::new(component.origin.at(written.clone())));
@@ -313,7 +313,7 @@ impl<'a> Expansion<'a> {
         };
         let entry = match self.catalog.entry(Subject::Device, &name, self.base) {
             Ok(entry) => entry,
-            // A device that says everything itself needs no entry; its name is only a name then.
+            // A device with all keys needs no entry; its name is only a label.
             Err(faults) => match missing(device).filter(|_| !is_file(&name)) {
                 Some(keys) if keys.is_empty() => return Ok(()),
                 Some(keys) => {
@@ -339,7 +339,7 @@ fn place_of_absent_keys(name: &str, entry: &Entry) -> Option<Box<Origin>> {
     is_file(name).then(|| Box::new(Origin { written: Written::In("values"), ..entry.origin.clone() }))
 }
 
-/// Puts the device that a drawing makes into the place of the drawing; what the scenario itself gives counts more.
+/// Replaces a drawing by the device made from it. Values of the scenario have precedence.
 fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) -> Result<(), Faults> {
     let Some(drawing) = device.get(DRAWING) else { return Ok(()) };
     let at = path.step(DRAWING);
@@ -360,7 +360,7 @@ fn draw(device: &mut Table, path: &fault::Path, catalog: &Catalog, base: &Path) 
     Ok(())
 }
 
-/// Makes a table with `system` of a member that is a component, or has its keys beside `count`.
+/// Wraps a member that is a component, or has its keys beside `count`, in a table with the key `system`.
 fn wrap_member(member: &mut Node) {
     let mut rest = match &mut member.content {
         Content::Text(_) => Table::new(),
@@ -372,8 +372,7 @@ fn wrap_member(member: &mut Node) {
     member.content = Content::Table(rest);
 }
 
-/// Removes the keys of a device that say which device it is, if `key` is about to set another name, drawing or location of a custom
-/// mechanism.
+/// Removes the keys that identify a device, if `key` sets another name, drawing or location of a custom mechanism.
 pub(in crate::scenario) fn make_room(device: &mut Table, key: &str) {
     if key != "name" && key != DRAWING && !LOCATION_KEYS.contains(&key) {
         return;
@@ -384,19 +383,19 @@ pub(in crate::scenario) fn make_room(device: &mut Table, key: &str) {
     others.for_each(|other| drop(device.shift_remove(*other)));
 }
 
-/// Makes a table of a thing given by its name alone.
+/// Replaces a name by a table with the key `name`.
 fn name_alone(parent: &mut Table, key: &str) {
     if let Some(node) = parent.get_mut(key).filter(|node| node.as_text().is_some()) {
         *node = std::mem::take(node).wrap("name");
     }
 }
 
-/// Returns true for the one policy that its name alone does not complete.
+/// Returns true for a timeout policy without its timeout.
 fn is_timeout_alone(spin_down: &Node) -> bool {
     spin_down.as_table().is_some_and(|table| table.len() == 1) && spin_down.text_at("name") == Some("timeout")
 }
 
-/// Returns true if a component states another one at this key.
+/// Returns true if a kind of component has a child at this key.
 pub(super) fn is_child(key: &str, more: &[ComponentKind]) -> bool {
     let states = |kind: &ComponentKind| match kind.children {
         ChildKeys::Keyed(keys) => keys.iter().any(|known| known.name == key),
@@ -405,7 +404,7 @@ pub(super) fn is_child(key: &str, more: &[ComponentKind]) -> bool {
     is_child_key(key) || more.iter().any(states)
 }
 
-/// A fault of an entry: one that has a file stays there, others are of the table at `path` that names the entry.
+/// Puts a fault of an entry below `path`, unless it has a file.
 fn below(fault: Fault, path: &fault::Path) -> Fault {
     if fault.location.file.is_some() {
         fault
@@ -414,8 +413,7 @@ fn below(fault: Fault, path: &fault::Path) -> Fault {
     }
 }
 
-/// Keys that a device lacks to be one without an entry, so that its name need not be in the catalogue; `None` where it says
-/// of no known kind that it is of it.
+/// Returns the missing keys of a device that is not in the catalogue; `None` if it has no known mechanism.
 fn missing(device: &Table) -> Option<Vec<&'static str>> {
     let option = device_option(device.get("mechanism")?.as_text()?)?;
     let required = option["required"].as_array()?.iter().filter_map(Value::as_str);

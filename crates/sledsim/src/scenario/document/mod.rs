@@ -1,4 +1,4 @@
-//! Documents: read, laid over each other, checked and completed; faults with their place.
+//! Documents: reading, bases, settings, expansion and checks. Faults have their location.
 
 pub(super) mod canonical;
 pub(super) mod catalog;

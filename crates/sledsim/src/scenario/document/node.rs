@@ -37,31 +37,31 @@ pub(crate) enum Content {
 /// The place where a value is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
-    /// The text; the one of the value around it when absent.
+    /// The text; that of the enclosing value when absent.
     pub source: Option<Arc<Source>>,
     /// Line of the text, from 1; 0 if it has no lines.
     pub line: u32,
     /// The path in that text.
     pub written: Written,
-    /// The place to add keys that a table lacks, if that is elsewhere.
+    /// The place for missing keys of a table, if it is not the table itself.
     pub absent: Option<Box<Origin>>,
 }
 
-/// The path by which a reader finds a value in its text.
+/// The path of a value in its text.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Written {
-    /// That of the value around it, and its key.
+    /// The path of the enclosing value followed by the key.
     #[default]
     Below,
-    /// That of the value around it: a short form has been written out.
+    /// The path of the enclosing value: the value was a short form.
     There,
-    /// Its key, in the table with this name at the top of its text; at the top itself if that is empty.
+    /// The key in the top-level table with this name; at the top level if the name is empty.
     In(&'static str),
-    /// Another one: the value has been moved.
+    /// Another path: the value was moved.
     At(Arc<Path>),
 }
 
-/// A text that values come from.
+/// The text that contains a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     /// Its name in messages; the text of a setting.
@@ -73,11 +73,11 @@ pub(crate) struct Source {
 /// A kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceKind {
-    /// A document, or one that it is based on.
+    /// A document or its base.
     Document,
-    /// A file of the catalogue, or one of a device or a workload, which a document names.
+    /// A file of a device or a workload: of the catalogue or named by a document.
     Entry,
-    /// A setting on top of a document.
+    /// A setting of the form `path=value`.
     Setting,
 }
 
@@ -88,31 +88,31 @@ impl Source {
 }
 
 impl Origin {
-    /// A line of a text.
+    /// Returns the place of a line.
     pub(crate) fn line_of(source: &Arc<Source>, line: u32) -> Self {
         Self { source: Some(Arc::clone(source)), line, ..Self::default() }
     }
 
-    /// The same place, at another path.
+    /// Returns the place with another path.
     pub(crate) fn at(&self, path: Path) -> Self {
         Self { written: Written::At(Arc::new(path)), ..self.clone() }
     }
 
-    /// The same place, of a value that has been put into it or is below it.
+    /// Returns the place for a value inside this one.
     pub(crate) fn inner(&self) -> Self {
         Self { source: self.source.clone(), line: self.line, ..Self::default() }
     }
 }
 
-/// The result of looking for a path: as far as the document has it.
+/// The deepest value of a path that exists.
 struct Found<'a> {
     origin: &'a Origin,
-    /// The path, as it is written there.
+    /// The whole path, as in the text.
     written: Path,
 }
 
 impl Content {
-    /// Tables and lists within each other.
+    /// Returns the depth of nested tables and lists.
     pub(crate) fn depth(&self) -> u64 {
         let deepest =
             |items: &mut dyn Iterator<Item = &Node>| 1 + items.map(|item| item.content.depth()).max().unwrap_or(0);
@@ -133,19 +133,19 @@ impl Node {
         Self::new(Content::Text(text.into()), origin)
     }
 
-    /// An empty table.
+    /// Returns an empty table.
     pub(crate) fn table(origin: Origin) -> Self {
         Self::new(Content::Table(Table::new()), origin)
     }
 
-    /// A table with one key, in the place of its value.
+    /// Returns a table that has this value as its only key.
     pub(crate) fn wrap(self, key: &str) -> Self {
         let origin = self.origin.clone();
         let inner = Self { origin: origin.inner(), ..self };
         Self::new(Content::Table(Table::from_iter([(key.to_owned(), inner)])), origin)
     }
 
-    /// A value that comes from one place.
+    /// Returns a value, all parts of which have one place.
     pub(crate) fn of_value(value: Value, origin: &Origin) -> Self {
         let content = match value {
             Value::Null => Content::Null,
@@ -162,7 +162,7 @@ impl Node {
         Self::new(content, origin.clone())
     }
 
-    /// The value without its place.
+    /// Returns the value without places.
     pub(crate) fn to_value(&self) -> Value {
         match &self.content {
             Content::Null => Value::Null,
@@ -213,7 +213,7 @@ impl Node {
         matches!(self.content, Content::Null)
     }
 
-    /// The same value, of which only the place of what is around it is known.
+    /// Removes the places, so that the value has that of the enclosing value.
     pub(crate) fn without_origin(self) -> Self {
         let content = match self.content {
             Content::List(items) => Content::List(items.into_iter().map(Self::without_origin).collect()),
@@ -228,23 +228,23 @@ impl Node {
         Self { content, origin: Origin::default(), ..self }
     }
 
-    /// The value at a key, if this is a table that has it.
+    /// Returns the value at a key of a table.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.as_table()?.get(key)
     }
 
-    /// The same, to be changed.
+    /// Returns the value at a key of a table for changes.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         self.as_table_mut()?.get_mut(key)
     }
 
-    /// The text at a key, if this is a table that has one there.
+    /// Returns the text at a key of a table.
     pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
 
-    /// Adds to a fault of this document where the reader finds it: file and line, or the setting, and paths as they are written.
-    /// A fault that has a place keeps it.
+    /// Adds the location to a fault of this document: file and line or the setting, and paths as in the text. A fault that has a
+    /// location keeps it.
     pub(crate) fn locate(&self, mut fault: Fault) -> Fault {
         let Found { origin, written } = self.find(&fault.location.path);
         let own = self.origin.source.as_deref();
@@ -256,7 +256,7 @@ impl Node {
             fault.location.used_by = fault.location.used_by.take().or(used_by);
             return fault;
         }
-        // What a reader sets, he sets from the top of this document on.
+        // Settings have paths from the top of this document.
         let root = self.written();
         let settable = |written: Path| written.below(&root).map_or(written.clone(), |below| below.iter().collect());
         fault.location.path = written;
@@ -271,7 +271,7 @@ impl Node {
                 if let (SourceKind::Entry, Kind::UnknownKey, Some(Allowed::Names(known))) =
                     (kind, fault.kind, &mut fault.allowed)
                 {
-                    // These keys of a device stand elsewhere in its file.
+                    // These keys of a device are elsewhere in its file.
                     known.retain(|key| !["kind", "mechanism", "name"].contains(&key.as_str()));
                 }
                 let used_by = own.filter(|own| *kind == SourceKind::Entry && own.name != *name);
@@ -289,7 +289,7 @@ impl Node {
         fault
     }
 
-    /// The path at which the document itself is written.
+    /// Returns the path of the document in its text.
     pub(crate) fn written(&self) -> Path {
         match &self.origin.written {
             Written::At(path) => Path::clone(path),
@@ -298,7 +298,7 @@ impl Node {
         }
     }
 
-    /// The path of a value that stands at a key of its text.
+    /// Returns the path of a key in the text.
     pub(crate) fn path_of(&self, key: &str) -> Path {
         self.written().step(key)
     }
@@ -333,8 +333,8 @@ impl Node {
         Found { origin, written }
     }
 
-    /// The child that the first steps of a path lead to, the key as it is written, and the number of these steps: a key may have
-    /// dots. Parameters of a custom policy may stand beside its other keys.
+    /// Returns the child at the first steps of a path, its key, and the number of steps: a key can contain dots. Parameters of a
+    /// custom policy are also found beside its other keys.
     fn step(&self, steps: &[String]) -> Option<(&Self, String, usize)> {
         let first = steps.first()?;
         match &self.content {
@@ -356,7 +356,7 @@ impl Node {
     }
 }
 
-/// The values of a table, without their places.
+/// Converts a table to a JSON object, without places.
 pub(crate) fn table_to_map(table: &Table) -> Map<String, Value> {
     table.iter().map(|(key, item)| (key.clone(), item.to_value())).collect()
 }
@@ -369,7 +369,7 @@ impl<'de> IntoDeserializer<'de, serde_json::Error> for &'de Node {
     }
 }
 
-/// The deserializer of a table, in which `is_left_out` says which keys do not count.
+/// Returns a deserializer of the keys of a table for which `is_left_out` is false.
 pub(crate) fn deserializer<'de>(
     table: &'de Table,
     is_left_out: impl Fn(&str) -> bool + 'de,

@@ -62,7 +62,7 @@ pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
 /// Parses a number with a unit, which is required, and converts it to `unit`.
 ///
 /// # Errors
-/// As for [`parse`], and a number alone.
+/// As for `parse`, and a number alone.
 pub fn parse_with_unit(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
         Some((number, given)) if !given.is_empty() => converted(number, given, unit),

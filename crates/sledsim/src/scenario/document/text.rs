@@ -1,4 +1,4 @@
-//! The texts of documents, none of them larger than a document may be.
+//! Reads the texts of documents up to a maximum size.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::fault;
 use crate::limits::DOCUMENT_BYTES;
 
-/// Reads the file of a document, at most as many bytes as a document may have.
+/// Reads the file of a document.
 ///
 /// # Errors
-/// The system's reason, or that it is not a regular file, too large, or not text.
+/// The file cannot be read, is not a regular file, is too large, or is not text.
 pub fn text_of(path: &Path) -> Result<String, String> {
     // Opening a pipe would wait for its other end.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
@@ -23,7 +23,7 @@ pub fn text_of(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()))
 }
 
-/// Refuses a text of so many bytes, where it is too large.
+/// Returns an error if a text of this size is too large.
 pub(super) fn require_size(bytes: usize) -> Result<(), String> {
     if bytes as u64 > DOCUMENT_BYTES.most {
         return Err(format!("has more than the {} bytes that a document may have", DOCUMENT_BYTES.most));

@@ -58,7 +58,7 @@ pub struct StateEnergy {
     pub time_ns: u64,
     /// Energy, J.
     pub energy_j: f64,
-    /// How often it was entered: the state in which the window begins was not.
+    /// Number of times it was entered, without the initial state of the window.
     pub entered: u64,
 }
 

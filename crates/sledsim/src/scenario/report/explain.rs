@@ -19,7 +19,7 @@ pub struct Explained {
     pub role: String,
     /// Its path: `system.members[2]`, members counted one by one; of members that are built alike the first.
     pub path: String,
-    /// How many of it there are, built alike.
+    /// Number of identical components.
     pub count: u32,
     /// Its kind.
     pub kind: String,

@@ -34,7 +34,7 @@ pub struct PowerCutReport {
     pub lost_durable_blocks: Option<u64>,
     /// Of these, blocks that can't be read: of members that have failed or have latent errors.
     pub unreadable_blocks: Option<u64>,
-    /// How long the system took to recover, s; none where it had not before the next cut or the end of the run.
+    /// Recovery time, s; none if the next failure or the end of the run came first.
     pub recovery_s: Option<f64>,
     /// Requests that arrived while it recovered.
     pub during_recovery: ServiceAfter,
@@ -45,7 +45,7 @@ pub struct PowerCutReport {
 /// Requests served after a power cut, those of the warm-up included.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceAfter {
-    /// How many.
+    /// Their number.
     pub requests: u64,
     /// Mean response, ms; none of no requests.
     pub mean_ms: Option<f64>,

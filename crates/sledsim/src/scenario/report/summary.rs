@@ -32,11 +32,11 @@ pub struct Report {
     /// Name of the stand-in that made the requests: a generator matched to published statistics of a workload whose trace is
     /// not public, so that figures made with it are not that workload's. None for other workloads.
     pub stand_in: Option<String>,
-    /// How the run went.
+    /// The end and the length of the run.
     pub run: RunReport,
     /// Numbers of requests.
     pub requests: Requests,
-    /// Why the system cannot keep up with its load: open arrivals come faster than they are served. None where it keeps up,
+    /// Offered and served rates of a system that cannot keep up with open arrivals. None if it keeps up,
     /// where arrivals depend on completions, and in a session.
     pub overload: Option<OverloadReport>,
     /// Time from arrival to completion: overhead + wait + service. This and all times below are of the requests that arrived in
@@ -46,7 +46,7 @@ pub struct Report {
     pub wait: Option<Summary>,
     /// Time from dispatch to completion.
     pub service: Option<Summary>,
-    /// How often each time occurred, over reads and writes, in bins of a quarter of a doubling.
+    /// Histogram of reads and writes, in bins of a quarter of a doubling.
     pub histogram: Histograms,
     /// The same for reads alone; none without reads.
     pub reads: Option<ByOperation>,
@@ -100,14 +100,14 @@ pub struct Program {
     pub version: String,
 }
 
-/// How the run went.
+/// The end and the length of the run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
+    /// The reason of its end: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` if a custom policy failed.
     pub end: String,
     /// True if it ran to its end; false if it was interrupted or failed.
     pub complete: bool,
-    /// Why submitted and completed requests differ, where they do; or that the run was interrupted.
+    /// The reason why submitted and completed requests differ, or that the run was interrupted.
     pub note: Option<String>,
     /// Simulated time, s.
     pub simulated_s: f64,

@@ -1,4 +1,4 @@
-//! Replacement policies by themselves, for what runs no scenario.
+//! Replacement policies outside a scenario, for hit ratios.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::plugin::{self, Choice, PluginLoader, ReplacementChoice, Role};
 use crate::scenario::document::check::Checker;
 use crate::scenario::document::node::{Node, Origin};
 
-/// The schema of a replacement policy: every key it may have, with type, range and default.
+/// Returns the schema of a replacement policy: its keys with type, range and default.
 #[must_use]
 pub fn replacement_schema() -> Value {
     serde_json::to_value(schemars::schema_for!(ReplacementChoice)).unwrap_or_default()
@@ -20,7 +20,7 @@ pub fn replacement_schema() -> Value {
 /// relative paths start from `base`.
 ///
 /// # Errors
-/// All that is wrong: each with its key, value, and what is allowed.
+/// The faults: each with its key, value and allowed values.
 pub fn replacement(
     document: Value,
     loader: Option<&dyn PluginLoader>,

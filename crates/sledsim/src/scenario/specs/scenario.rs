@@ -1,6 +1,6 @@
-//! The one description of a run: workload, system, measurement.
+//! The description of a run: workload, system and length.
 //!
-//! Parameters of devices, schedulers and generators are defined where they are read; this file puts them together.
+//! The parameters of devices, schedulers and generators are defined in their own modules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,17 +52,17 @@ pub struct Scenario {
     #[serde(default = "one_u64")]
     #[schemars(range(min = 0))]
     pub seed: u64,
-    /// What is asked of the system.
+    /// The requests.
     pub workload: WorkloadSpec,
     /// The system: components and devices.
     pub system: SystemSpec,
-    /// When the run ends and what it leaves out.
+    /// The length of the run and its warm-up.
     #[serde(default)]
     pub run: RunSpec,
-    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
+    /// Features of the imported description that affect results and are not supported. A run needs `accept_missing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Whether to run without what is `missing`.
+    /// True to run although features are `missing`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub accept_missing: bool,
 }
@@ -76,25 +76,24 @@ pub struct DriveSpec {
     /// The scheduler.
     #[serde(default)]
     pub scheduler: SchedulerChoice,
-    /// Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1 for no
-    /// batches.
+    /// Largest number of requests in a batch: pending requests at the sled positions of the next request are served with it. 1
+    /// for no batches.
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 100000))]
     pub batch_max: u32,
-    /// Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
+    /// The rule by which pending requests are merged; none when absent. An empty table is the rule of lin2002.
     #[serde(default)]
     pub merge: Option<MergeSpec>,
-    /// When the device stops to save power; its own timeouts when absent.
+    /// The spin-down policy; the timeouts of the device when absent.
     #[serde(default)]
     pub spin_down: Option<SpinDownChoice>,
-    /// What a stopped device waits for before it starts up again; nothing when absent.
+    /// The rule that delays the start-up of a stopped device; none when absent.
     #[serde(default)]
     pub delayed_startup: Option<DelayedStartupSpec>,
-    /// How long requests wait for a read that goes on where the last one ended; they do not when absent.
+    /// The time that requests wait for a sequential read; none when absent.
     #[serde(default)]
     pub anticipation: Option<AnticipationSpec>,
-    /// Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which bytes are
-    /// needed the workload says.
+    /// True to switch on only the tips that hold needed bytes, which the workload gives. Otherwise whole blocks are accessed.
     #[serde(default)]
     pub subsector: bool,
 }
@@ -107,25 +106,25 @@ pub enum DeviceSpec {
     Mems(Box<MemsParameters>),
     /// A disk drive.
     Disk(Box<DiskParameters>),
-    /// A device whose every request takes the same time.
+    /// A device with a constant service time.
     SimplediskConstant(ConstantParameters),
-    /// A device whose time is linear in the LBN distance between requests.
+    /// A device with a service time that is linear in the LBN distance between requests.
     SimplediskLinear(LinearParameters),
     /// A device with a custom mechanism, which returns positioning and transfer times.
     Custom(Box<CustomDeviceParameters>),
 }
 
 impl DeviceSpec {
-    /// The device that `document` describes: a table of `mechanism`, `name` and every value of that kind of device.
+    /// Returns the device that `document` describes: a table of `mechanism`, `name` and all values of that kind of device.
     ///
     /// # Errors
-    /// All that is wrong: each with its key, value, and what is allowed.
+    /// The faults: each with its key, value and allowed values.
     pub fn of(mut document: Value) -> Result<Self, Faults> {
         check(&mut document, &serde_json::to_value(schemars::schema_for!(Self)).unwrap_or_default())?;
         Ok(serde_json::from_value(document)?)
     }
 
-    /// The kind of device, as `mechanism` has it.
+    /// Returns the value of `mechanism`.
     #[must_use]
     pub const fn mechanism(&self) -> &'static str {
         match self {
@@ -137,14 +136,14 @@ impl DeviceSpec {
         }
     }
 
-    /// The unit of a key of this kind of device; empty where it has none, `None` where there is no such key.
+    /// Returns the unit of a key of this kind of device: empty for none, `None` if there is no such key.
     #[must_use]
     pub fn unit(&self, key: &str) -> Option<&'static str> {
         let property = device_properties(self.mechanism())?.get(key)?;
         Some(property.get("x-unit").and_then(Value::as_str).unwrap_or_default())
     }
 
-    /// Name of the catalogue entry.
+    /// Returns the name of the catalogue entry.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -165,7 +164,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Returns [`DeviceSpec::custom`], to be changed.
+    /// Returns the custom mechanism for changes.
     pub(in crate::scenario) fn custom_mut(&mut self) -> Option<&mut PluginSpec> {
         match self {
             Self::Custom(parameters) => Some(&mut parameters.plugin),
@@ -173,7 +172,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Mechanisms of the device that work independently of each other: the sleds of a MEMS device.
+    /// Returns the number of mechanisms that work independently: the sleds of a MEMS device.
     #[must_use]
     pub fn mechanisms(&self) -> u32 {
         match self {
@@ -194,7 +193,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Names of the idle modes of a mechanism, the one in which it is ready first.
+    /// Returns the names of the idle modes of a mechanism. In the first mode it is ready.
     #[must_use]
     pub fn idle_modes(&self) -> Vec<String> {
         let power = match self {
@@ -211,39 +210,37 @@ impl DeviceSpec {
     }
 }
 
-/// When the run ends and what it leaves out. Without a limit, a trace runs to its end and a generator for 100,000
-/// requests.
+/// The length of a run and its warm-up. Without a limit, a trace runs to its end and a generator for 100,000 requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
     /// Submit this many requests, warm-up included, and wait for all of them.
     #[schemars(range(min = 1))]
     pub requests: Option<u64>,
-    /// Stop at this simulated time, whatever is under way.
+    /// Stop at this simulated time.
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub time_s: Option<f64>,
-    /// Start measuring when the request arrives that this many precede.
+    /// Start measuring at the arrival that follows this many requests.
     #[schemars(range(min = 0))]
     pub warmup_requests: u64,
     /// Start measuring at this time; with `warmup_requests` too, at the first arrival that meets both.
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
-    /// When power fails; never when absent.
+    /// The power failures; none when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutsSpec>,
 }
 
-/// When power fails, and comes back in the same instant. What was under way then never comes back; what the system does to
-/// recover takes time. The run holds the bytes of all blocks that are written, and what each cut took is found by running the
-/// same again as far as that and reading them all: it takes as many runs more as there are cuts, each as far as its cut.
+/// Power failures. Power returns at once; requests in flight are lost, and the recovery takes time. The run keeps the content of
+/// all written blocks. For each failure a further run ends there and reads all blocks, to find the lost writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PowerCutsSpec {
     /// At these times.
     #[schemars(inner(range(min = 0.0, max = 1e10)), length(max = 1000), extend("x-unit" = "s"))]
     pub times_s: Vec<f64>,
-    /// At so many random moments besides: after a random one of `run.requests`, between any two steps of what follows; or at
-    /// random times before `run.time_s`. One that would come after the end of the run does not.
+    /// Number of further failures at random moments: after a random one of `run.requests`, between two random events; or at
+    /// random times before `run.time_s`. Those after the end of the run are left out.
     #[schemars(range(min = 0, max = 1000))]
     pub random: u32,
 }

@@ -19,7 +19,7 @@ pub(in crate::scenario) const DRIVE: &str = "drive";
 /// The key that holds the list of members.
 pub(in crate::scenario) const MEMBERS: &str = "members";
 
-/// The system under test: a component, and those that it is made of.
+/// A component with its children: the system under test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemSpec {
     /// The name in reports.
@@ -35,11 +35,11 @@ pub struct SystemSpec {
 pub enum SystemKind {
     /// One device and its scheduler.
     Drive(Box<DriveSpec>),
-    /// A component over others.
+    /// A component that has children.
     Composite(CompositeSpec),
 }
 
-/// The parameters of a component over others, and which kind they are of.
+/// The kind and parameters of a component that has children.
 #[derive(Clone, Debug)]
 pub struct CompositeSpec {
     /// The kind.
@@ -54,15 +54,15 @@ impl PartialEq for CompositeSpec {
     }
 }
 
-/// Members that are built alike. A component in place of this table is one member; its keys may also stand beside `count`.
+/// Identical members. A component in place of this table is one member; its keys may also stand beside `count`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemberSpec {
-    /// How many.
+    /// Number of members.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]
     pub count: u32,
-    /// Each of them.
+    /// The component that each of them is.
     pub system: SystemSpec,
 }
 
@@ -110,7 +110,7 @@ impl SystemSpec {
         Self { name, kind: SystemKind::Drive(Box::new(drive)), children: Vec::new() }
     }
 
-    /// A component over others.
+    /// A component that has children.
     #[must_use]
     pub fn of_composite(
         name: Option<String>,
@@ -121,7 +121,7 @@ impl SystemSpec {
         Self { name, kind: SystemKind::Composite(CompositeSpec { kind, spec }), children }
     }
 
-    /// The drive, where the system is one.
+    /// Returns the drive, if the system is one.
     #[must_use]
     pub fn drive(&self) -> Option<&DriveSpec> {
         match &self.kind {
@@ -130,7 +130,7 @@ impl SystemSpec {
         }
     }
 
-    /// The same, by value.
+    /// Returns the drive, if the system is one.
     #[must_use]
     pub fn into_drive(self) -> Option<DriveSpec> {
         match self.kind {
@@ -139,7 +139,7 @@ impl SystemSpec {
         }
     }
 
-    /// The parameters of a component over others.
+    /// Returns the parameters of a component that has children.
     #[must_use]
     pub fn composite(&self) -> Option<&dyn ComponentSpec> {
         match &self.kind {
@@ -148,7 +148,7 @@ impl SystemSpec {
         }
     }
 
-    /// The name of its kind.
+    /// Returns the name of its kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match &self.kind {
@@ -157,7 +157,7 @@ impl SystemSpec {
         }
     }
 
-    /// The keys of its children; of a drive, which has none, those of a list without entries.
+    /// Returns the keys of its children; for a drive those of an empty list.
     pub(in crate::scenario) fn child_keys(&self) -> ChildKeys {
         match &self.kind {
             SystemKind::Drive(_) => ChildKeys::Members,
@@ -165,12 +165,13 @@ impl SystemSpec {
         }
     }
 
-    /// Number of spares: members beside those stated, built like the first of them.
+    /// Returns the number of spares: members beside those stated, identical to the first.
     pub(in crate::scenario) fn spares(&self) -> u32 {
         self.composite().map_or(0, ComponentSpec::spares)
     }
 
-    /// Calls `visit` with it and everything below it, members that are built alike once, each with its path from `path` on.
+    /// Calls `visit` with this component and all components below, each with its path below `path`. Identical members are visited
+    /// once.
     pub(in crate::scenario) fn visit(&self, path: &Path, visit: &mut dyn FnMut(&Self, &Path)) {
         visit(self, path);
         for (index, child) in self.children.iter().enumerate() {
@@ -178,7 +179,7 @@ impl SystemSpec {
         }
     }
 
-    /// The same, with components that can be changed.
+    /// Calls `visit` as [`Self::visit`] does, with mutable components.
     pub(in crate::scenario) fn visit_mut(&mut self, path: &Path, visit: &mut dyn FnMut(&mut Self, &Path)) {
         visit(self, path);
         let keys = self.child_keys();
@@ -217,7 +218,7 @@ impl SystemSpec {
         plugins.into_iter().filter_map(|(plugin, role)| Some((plugin?, role))).collect()
     }
 
-    /// Returns true if it, or a component below it, has a plugin.
+    /// Returns true if this component or one below has a plugin.
     pub(in crate::scenario) fn has_plugins(&self) -> bool {
         let has_plugin = match &self.kind {
             SystemKind::Composite(composite) => composite.spec.custom().is_some(),
@@ -229,7 +230,7 @@ impl SystemSpec {
         has_plugin || self.children.iter().any(|child| child.system.has_plugins())
     }
 
-    /// All drives that it ends in, those that are built alike once.
+    /// Returns all drives, identical members once.
     #[must_use]
     pub fn drives(&self) -> Vec<&DriveSpec> {
         match &self.kind {
@@ -238,7 +239,7 @@ impl SystemSpec {
         }
     }
 
-    /// Its title in headings: of a drive its device, of anything else its name, or its kind and what it is made of.
+    /// Returns its title in headings: the device of a drive, else its name, or its kind and children.
     #[must_use]
     pub fn title(&self) -> String {
         let name = match &self.kind {
@@ -263,7 +264,7 @@ impl SystemSpec {
         format!("{name} of {}", shown.collect::<Vec<_>>().join(" and "))
     }
 
-    /// The schedulers' common name, or `several`.
+    /// Returns the name of the scheduler of all drives, or `several`.
     #[must_use]
     pub fn scheduler(&self) -> &str {
         let names: Vec<&str> = self.drives().iter().map(|drive| drive.scheduler.name()).collect();
@@ -273,13 +274,13 @@ impl SystemSpec {
         }
     }
 
-    /// Returns true if the power of all its drives is known.
+    /// Returns true if the power of all drives is known.
     #[must_use]
     pub fn has_powers(&self) -> bool {
         self.drives().iter().all(|drive| drive.device.has_powers())
     }
 
-    /// Its own parameters as a scenario has them, without the components below it; of a drive's device only the name.
+    /// Returns its own parameters as in a scenario, without its children; of a drive's device only the name.
     pub(in crate::scenario) fn own_keys(&self) -> Value {
         match &self.kind {
             SystemKind::Composite(composite) => composite.spec.keys(),
@@ -291,7 +292,7 @@ impl SystemSpec {
         }
     }
 
-    /// Every key, as a scenario has them.
+    /// Returns all keys as in a scenario.
     fn to_table(&self) -> Value {
         let mut table = Map::from_iter([("kind".to_owned(), Value::from(self.kind()))]);
         if let Some(name) = &self.name {
@@ -329,7 +330,7 @@ impl MemberSpec {
     }
 }
 
-/// The path of the child with that number below a component at `path`.
+/// Returns the path of a child of the component at `path`.
 pub(in crate::scenario) fn child_path(keys: ChildKeys, path: &Path, index: usize) -> Path {
     match keys {
         ChildKeys::Keyed(keys) => path.step(keys[index].name),
@@ -337,12 +338,12 @@ pub(in crate::scenario) fn child_path(keys: ChildKeys, path: &Path, index: usize
     }
 }
 
-/// Returns true if a component of some kind states another one at this key.
+/// Returns true if a kind of component has a child at this key.
 pub(in crate::scenario) fn is_child_key(key: &str) -> bool {
     child_keys().any(|known| known == key)
 }
 
-/// Returns the keys at which kinds state other components, in the order of the kinds and of their keys.
+/// Returns the keys of children of all kinds, in the order of kinds and keys.
 pub(in crate::scenario) fn child_keys() -> impl Iterator<Item = &'static str> {
     KINDS.iter().flat_map(|kind| match kind.children {
         ChildKeys::Keyed(keys) => keys.iter().map(|known| known.name).collect(),
@@ -382,7 +383,7 @@ impl JsonSchema for SystemSpec {
     }
 }
 
-/// The schema of a kind of component over others.
+/// Returns the schema of a kind of component that has children.
 pub(in crate::scenario) fn component_schema_of(kind: &ComponentKind, generator: &mut SchemaGenerator) -> Value {
     let mut stated = Map::from_iter([name_schema("What reports call it.")]);
     match kind.children {
@@ -404,17 +405,17 @@ pub(in crate::scenario) fn component_schema_of(kind: &ComponentKind, generator: 
     component_schema(kind.name, kind.description.into(), stated, parameters)
 }
 
-/// The key `name` of a component, with its schema.
+/// Returns the schema of the key `name` of a component.
 fn name_schema(about: &str) -> (String, Value) {
     ("name".to_owned(), json!({"description": about, "type": ["string", "null"]}))
 }
 
-/// The kind of component over others with a name, among the simulator's and `more`.
+/// Returns the kind with a name, among those of the simulator and `more`.
 pub(in crate::scenario) fn known_kind(name: &str, more: &'static [ComponentKind]) -> Option<&'static ComponentKind> {
     KINDS.iter().chain(more).find(|kind| kind.name == name)
 }
 
-/// The schema of one kind of component: `kind`, then the keys `stated` for every component, then its parameters.
+/// Returns the schema of a kind: `kind`, the keys `stated` of every component, and its parameters.
 fn component_schema(kind: &str, about: Value, stated: Map<String, Value>, mut parameters: Value) -> Value {
     let mut required = vec![Value::from("kind")];
     required.extend(stated.keys().filter(|key| *key != "name").map(|key| Value::from(key.as_str())));

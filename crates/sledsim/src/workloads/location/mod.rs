@@ -8,7 +8,7 @@ use crate::fault::{Fault, Faults, Range};
 use crate::registry::registry;
 
 registry! {
-    /// Where requests are, within the range of the device in use. Each request lies completely inside that range.
+    /// Location of requests, within the range of the device in use. Each request lies completely inside that range.
     #[serde(tag = "kind", rename_all = "kebab-case")]
     pub enum LocationSpec: ChoiceSpec {
         Uniform => uniform,

@@ -24,7 +24,7 @@ pub struct Spec {
     /// Number of regions.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub regions: u32,
-    /// Whether regions are in random order (a permutation drawn from the seed) or by popularity from the start.
+    /// True for regions in random order (a permutation drawn from the seed), false for regions by popularity from the start.
     #[serde(default)]
     pub shuffle: bool,
     /// Offsets are multiples of this, itself a multiple of the block size: drawn positions are rounded down to one. Any block

@@ -2,7 +2,7 @@
 //!
 //! | here | Megiddo and Modha, Figure 4 |
 //! | --- | --- |
-//! | [`RECENT`], [`FREQUENT`] among the entries | T1, T2 |
+//! | `RECENT`, `FREQUENT` among the entries | T1, T2 |
 //! | the same among the ghosts | B1, B2 |
 //! | `target` | p, a real number |
 //! | capacity | c |

@@ -2,7 +2,7 @@
 //!
 //! | here | Arlitt et al. |
 //! | --- | --- |
-//! | [`Rank::priority`] | K, = C F + L with costs C of 1 |
+//! | `Rank::priority` | K, = C F + L with costs C of 1 |
 //! | `frequency` | F |
 //! | `age` | L: the K of the last evicted entry |
 

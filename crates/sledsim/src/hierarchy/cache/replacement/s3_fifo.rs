@@ -2,8 +2,8 @@
 //!
 //! | here | Yang et al., Algorithm 1 |
 //! | --- | --- |
-//! | [`SMALL`], `small_slots` | S, a tenth of the cache |
-//! | [`MAIN`] | M, the rest |
+//! | `SMALL`, `small_slots` | S, a tenth of the cache |
+//! | `MAIN` | M, the rest |
 //! | `ghosts` | G, as many keys as M has slots |
 //! | `references` | freq, two bits |
 //!

@@ -2,8 +2,8 @@
 //!
 //! | here | Karedla et al. |
 //! | --- | --- |
-//! | [`PROBATIONARY`] | probationary segment |
-//! | [`PROTECTED`], `protected_slots` | protected segment and its size |
+//! | `PROBATIONARY` | probationary segment |
+//! | `PROTECTED`, `protected_slots` | protected segment and its size |
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 //!
 //! | here | Johnson and Shasha, Figure 2 |
 //! | --- | --- |
-//! | [`IN`], `in_slots` | A1in, Kin |
+//! | `IN`, `in_slots` | A1in, Kin |
 //! | `out` | A1out, of Kout keys |
-//! | [`MAIN`] | Am |
+//! | `MAIN` | Am |
 //!
 //! The figure does not say when a page that is admitted again leaves A1out. Here it does so before another enters.
 
