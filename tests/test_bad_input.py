@@ -172,7 +172,7 @@ def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Ou
         ("csv", ["--time-scale", "0.5", "--set", "workload.end_s=1"], ""),
     ],
 )
-def test_an_option_of_which_nothing_would_come_is_refused(
+def test_an_option_without_effect_is_an_error(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, trace: str, arguments: list[str], said: str
 ) -> None:
     path = tmp_path / "trace"

@@ -112,7 +112,7 @@ def test_log_and_plot_are_written(sledsim_cli: Callable[..., Outcome], scenario_
     assert "<svg" in plot.read_text()
 
 
-def test_replay_is_the_short_way_of_a_scenario(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+def test_replay_equals_the_scenario_of_its_options(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     found = sledsim_cli(
         *("replay", trace_file, "--device", "g3", "--scheduler", "sptf", "--set", "device.seek_model=decomposed"),
         *("--time-scale", "0.5", "--set", "device.overhead_ms=0", "--records", "40", "--json"),
@@ -199,7 +199,7 @@ def test_compare_prints_ratios_to_the_first(
     assert answer["metrics"][0]["ratios"][1] > 1
 
 
-def test_validate_tells_what_is_wrong_with_every_file(
+def test_check_prints_the_errors_of_every_file(
     sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
 ) -> None:
     wrong = []
@@ -219,7 +219,7 @@ def test_validate_tells_what_is_wrong_with_every_file(
     assert found.err.count("\n") == 1
 
 
-def test_validate_says_ok(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_check_prints_the_components(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     found = sledsim_cli("check", scenario_file, "--set", "device=g3")
     assert found.out.startswith(f"{scenario_file}: ok\n")
     assert "device g3" in found.out
@@ -253,7 +253,7 @@ def test_schedulers_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     assert json.loads(sledsim_cli("list", "schedulers", "--json").out) == sledsim.schedulers.catalog().to_dict()
 
 
-def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_device_seeks_are_printed_drawn_and_written(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     assert "distance (µm)" in sledsim_cli("device", "g2", "--seeks").out
     assert "from rest at the centre" in sledsim_cli("device", "g2", "--seek-surface").out
     picture, data = tmp_path / "curve.html", tmp_path / "curve.csv"
@@ -271,7 +271,9 @@ def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_p
     assert len(surface["seek_ms"]) == len(surface["x_um"]) > 1000
 
 
-def test_trace_commands(sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path) -> None:
+def test_trace_summarises_prints_and_converts(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path
+) -> None:
     assert json.loads(sledsim_cli("trace", trace_file, "--json").out)["records"] == 50
     assert "records" in sledsim_cli("trace", trace_file).out
     lines = sledsim_cli("trace", trace_file, "--head", "3").out.splitlines()
@@ -288,7 +290,7 @@ def test_trace_commands(sledsim_cli: Callable[..., Outcome], trace_file: Path, t
     assert "blkparse" in sledsim_cli("list", "formats").out
 
 
-def test_nothing_is_said_when_the_reader_leaves(scenario_file: Path) -> None:
+def test_a_closed_pipe_is_silent(scenario_file: Path) -> None:
     code = "from sledsim.cli import main; main()"
     command = [sys.executable, "-c", code, "schema"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -299,7 +301,7 @@ def test_nothing_is_said_when_the_reader_leaves(scenario_file: Path) -> None:
     assert process.returncode == 141
 
 
-def test_a_file_that_is_read_is_not_written_over(
+def test_a_file_that_is_read_is_not_overwritten(
     sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

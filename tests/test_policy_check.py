@@ -154,7 +154,7 @@ def test_a_class_made_from_one_with_an_init_has_its_parameters(folder: Path) -> 
     assert [verdict.rule for verdict in starving.verdicts if not verdict.passed] == ["starves no request"]
 
 
-def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+def test_the_exit_status_is_2_for_a_broken_contract(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     good = sledsim_cli("plugin-check", "custom_schedulers:AgedSptf", "--parameter", "weight=2", "--json")
     assert (good.status, json.loads(good.out)["passed"]) == (0, True)
     text = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return -1\n"
