@@ -145,10 +145,12 @@ def test_bad_records_can_be_tolerated_and_are_counted(sledsim_cli: Callable[...,
     path = tmp_path / "trace.csv"
     path.write_text(HEADER + "5,0,0,4096,R\nrubbish\n6,0,0,0,R\n7,0,0,4096,W\n")
     assert_refused(sledsim_cli("replay", path, "--skip-bad", "1"), "line 4")
-    found = sledsim_cli("replay", path, "--skip-bad", "2")
+    found = sledsim_cli("replay", path, "--device", "g2", "--skip-bad", "2")
     assert found.status == 0
     assert "2 bad records skipped" in found.out
-    assert "bad records skipped 2" in " ".join(sledsim_cli("replay", path, "--skip-bad", "2", "--full").out.split())
+    assert "bad records skipped 2" in " ".join(
+        sledsim_cli("replay", path, "--device", "g2", "--skip-bad", "2", "--full").out.split()
+    )
 
 
 def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
@@ -212,7 +214,8 @@ def test_an_option_without_effect_is_an_error(
 def test_wrong_options_of_replay(
     sledsim_cli: Callable[..., Outcome], trace_file: Path, arguments: list[str], words: list[str]
 ) -> None:
-    assert_refused(sledsim_cli("replay", trace_file, *arguments), *words)
+    device = [] if "--device" in arguments else ["--device", "g2"]
+    assert_refused(sledsim_cli("replay", trace_file, *device, *arguments), *words)
 
 
 @pytest.mark.parametrize(

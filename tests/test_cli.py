@@ -127,8 +127,7 @@ def test_replay_equals_the_scenario_of_its_options(sledsim_cli: Callable[..., Ou
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["replay", "t.csv", "--device", "g2", "--device", "g3"], "--device"),
-        (["replay", "t.csv", "-d", "g2", "--scheduler", "sptf", "--device=g2"], "--device"),
+        (["replay", "t.csv", "--mode", "open", "--fit", "wrap", "--mode=closed"], "--mode"),
         (["trace", "t.csv", "--head", "3", "--head", "4"], "--head"),
         (["sweep", "run", "s.toml", "--threads", "1", "--threads", "2"], "--threads"),
         (["hit-ratio", "t.csv", "--page-bytes", "512", "--page-bytes", "4096"], "--page-bytes"),
@@ -176,7 +175,7 @@ def test_options_of_several_values_may_be_repeated(sledsim_cli: Callable[..., Ou
 def test_replay_options(
     sledsim_cli: Callable[..., Outcome], trace_file: Path, options: list[str], completed: int
 ) -> None:
-    found = sledsim_cli("replay", trace_file, *options, "--json")
+    found = sledsim_cli("replay", trace_file, "--device", "g2", *options, "--json")
     assert found.status == 0, found.err
     assert json.loads(found.out)["requests"]["completed"] == completed
 

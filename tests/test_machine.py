@@ -307,7 +307,7 @@ def test_the_command_tells_times_and_the_programs_status(
     assert done.status == 1
     assert "command, which ended with 3" in done.out
     assert trace.read_bytes() == TRACE.encode()
-    replayed = sledsim_cli("replay", trace, "--json")
+    replayed = sledsim_cli("replay", trace, "--device", "g2", "--json")
     assert json.loads(replayed.out)["requests"]["completed"] == 5
 
 

@@ -105,10 +105,10 @@ def test_a_trace_without_them_has_none(trace_file: Path) -> None:
 def test_they_are_shown_beside_the_simulated_ones(
     recorded_file: Path, measured_file: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    brief = sledsim_cli("replay", recorded_file).out
+    brief = sledsim_cli("replay", recorded_file, "--device", "g2").out
     assert "recorded response (ms)" in brief
     assert "recorded flush response (ms)" in brief
-    assert "recorded response" in sledsim_cli("replay", recorded_file, "--full").out
+    assert "recorded response" in sledsim_cli("replay", recorded_file, "--device", "g2", "--full").out
     assert sledsim.traces.open_trace(recorded_file).head(2)["response_ns"].tolist() == [100_250, 101_250]
     assert "response (ms)" in sledsim_cli("trace", recorded_file, "--head", "10").out
     rows = sledsim.traces.open_trace(recorded_file).relation()
@@ -121,7 +121,7 @@ def test_they_are_shown_beside_the_simulated_ones(
 
 def test_a_response_that_is_none_is_a_bad_record(recorded_file: Path, sledsim_cli: Callable[..., Outcome]) -> None:
     recorded_file.write_text(recorded_file.read_text().replace("104.25", "soon"))
-    found = sledsim_cli("replay", recorded_file)
+    found = sledsim_cli("replay", recorded_file, "--device", "g2")
     assert found.status == 2
     assert "line 4: field `response`" in found.err
     assert sledsim_cli("replay", recorded_file, "--skip-bad", 1).status == 0

@@ -278,7 +278,7 @@ def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome
     found = sledsim.replay(iolog, time_unit="ms", log=True)
     assert np.diff(found.log["arrival_ns"]).tolist() == [5_000_000]
     assert found["scenario"]["workload"]["time_unit"] == "ms"
-    told = sledsim_cli("replay", events, "--set", "workload.event=dispatched", "--json")
+    told = sledsim_cli("replay", events, "--device", "g2", "--set", "workload.event=dispatched", "--json")
     assert json.loads(told.out)["scenario"]["workload"]["event"] == "dispatched"
     assert sledsim_cli("trace", iolog, "--time-unit", "us", "--json").status == 0
     with pytest.raises(TraceError, match=r"time_unit.*format.*blkparse"):

@@ -1,4 +1,4 @@
-"""The Python API for the reference pages of the site: a page for each room, filled by Sphinx from the docstrings."""
+"""The Python API for the reference pages of the site: a page for each package, filled by Sphinx from the docstrings."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ MEMBERS = "\n   :members:\n   :inherited-members: Mapping, Exception, BaseModel,
 
 
 def api_pages() -> dict[str, str]:
-    """Return a page for the package, and one for each room that has public names."""
+    """Return a page for the package, and one for each package within it that has public names."""
     pages = {"sledsim": _package()}
-    for module in _rooms(sledsim):
-        pages[module.__name__] = _room(module)
+    for module in _subpackages(sledsim):
+        pages[module.__name__] = _subpackage_page(module)
     return pages
 
 
-def _rooms(package: ModuleType) -> Iterator[ModuleType]:
-    """Yield the rooms of a package that have public names, and the rooms within them."""
+def _subpackages(package: ModuleType) -> Iterator[ModuleType]:
+    """Yield the packages within a package that have public names."""
     for found in pkgutil.iter_modules(package.__path__):
-        if found.ispkg and found.name not in {"cli", "catalog", "examples", "models"}:
+        if found.ispkg and found.name not in {"cli", "catalog", "examples"}:
             module = importlib.import_module(f"{package.__name__}.{found.name}")
             if getattr(module, "__all__", None):
                 yield module
-            yield from _rooms(module)
+            yield from _subpackages(module)
 
 
 def _package() -> str:
@@ -44,7 +44,9 @@ def _package() -> str:
         value = getattr(sledsim, name)
         if inspect.ismodule(value) or isinstance(value, str):
             continue
-        homes = [room.__name__ for room in _rooms(sledsim) if getattr(room, name, None) is value]
+        homes = [
+            subpackage.__name__ for subpackage in _subpackages(sledsim) if getattr(subpackage, name, None) is value
+        ]
         rows += [f"   * - :py:obj:`{name} <{homes[0]}.{name}>`" if homes else f"   * - ``{name}``"]
         rows += [f"     - {(inspect.getdoc(value) or '').partition(chr(10))[0]}"]
     errors = [name for name in sledsim.__all__ if _is_error(name)]
@@ -58,18 +60,20 @@ def _is_error(name: str) -> bool:
     return inspect.isclass(value) and issubclass(value, Exception)
 
 
-def _room(module: ModuleType) -> str:
-    """Return the page of a room."""
+def _subpackage_page(module: ModuleType) -> str:
+    """Return the page of a package within it."""
     parts = [*_title(module.__name__), f".. automodule:: {module.__name__}", ""]
     for name in module.__all__:
         value, path = getattr(module, name), f"{module.__name__}.{name}"
         if inspect.ismodule(value):
-            # A room within this one has a page of its own.
+            # A package has its own page.
             continue
         if inspect.isclass(value):
             typed = value.__module__.startswith("sledsim.scenario.models")
-            [first, *_] = (room for room in _rooms(sledsim) if getattr(room, name, None) is value)
-            # What several rooms offer is described on the page of each, and found on the first.
+            [first, *_] = (
+                subpackage for subpackage in _subpackages(sledsim) if getattr(subpackage, name, None) is value
+            )
+            # A name of several packages is described on the page of each; the index has the first.
             elsewhere = "" if first is module else "\n   :no-index:"
             parts += _class(path, ("" if typed else MEMBERS) + elsewhere)
         elif inspect.isroutine(value):

@@ -192,6 +192,20 @@ impl RunOutput {
         Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
     }
 
+    /// Returns the mean difference of the response times from those of another run of the same requests, and its 95 % confidence
+    /// interval, ms: `(mean, low, high)`. Both ends are `None` if there is no interval.
+    ///
+    /// Requests are paired by their order of completion.
+    fn response_difference(&self, other: &Self) -> PyResult<(f64, Option<f64>, Option<f64>)> {
+        let (own, other) = (self.recorder.responses(), other.recorder.responses());
+        if own.count() != other.count() {
+            return Err(errors::invalid_argument("the runs have different numbers of requests".to_owned()));
+        }
+        let mean_ms = ns_to_ms(own.mean_ns() - other.mean_ns());
+        let interval = own.difference95_ns(other).ok();
+        Ok((mean_ms, interval.map(|found| ns_to_ms(found.low)), interval.map(|found| ns_to_ms(found.high))))
+    }
+
     /// Returns the timeline of all mechanisms as columns, ordered by mechanism; empty if no timeline was kept.
     fn timeline<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         load_numpy(python)?;

@@ -79,14 +79,14 @@ def key_formatter(command: Any) -> "Words":
         name = path.removeprefix("workload.")
         if name in options and value is True:
             return options[name]
-        if name in options and path not in OVERRIDES:
+        if name in options and path != "overrides":
             # Options take a list of numbers with commas.
             numbers = ",".join(map(str, value)) if isinstance(value, list) else text
             return f"{options[name]} {numbers}".rstrip()
         table, _, key = name.rpartition(".")
         if table == "columns" and table in options:
             return f"{options[table]} {key}={text or 'VALUE'}"
-        if path in OVERRIDES and "set" in options:
+        if path == "overrides" and "set" in options:
             return f"--set {text}".rstrip()
         if "set" in options and text:
             if "." in path or path in TOP_LEVEL_KEYS:
@@ -99,8 +99,6 @@ def key_formatter(command: Any) -> "Words":
     return formatted
 
 
-#: Names of the argument that ``--set`` gives.
-OVERRIDES = {"set", "overrides"}
 #: Keys of a scenario outside its tables that errors suggest.
 TOP_LEVEL_KEYS = ("accept_missing",)
 

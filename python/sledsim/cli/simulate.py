@@ -16,7 +16,6 @@ from sledsim.cli.options import (
     Full,
     Log,
     Metric,
-    OfDevice,
     Plot,
     Resolved,
     ScenarioFile,
@@ -26,6 +25,7 @@ from sledsim.cli.options import (
     Timeline,
     TraceFile,
     TraceFormat,
+    device_names,
     numbers,
     reader_options,
     scheduler_names,
@@ -60,6 +60,7 @@ Examples:
 REPLAY_EXAMPLES = """\b
 Examples:
   sledsim replay hplajw.srt --device g2
+  sledsim replay search.trace --device g2,g3,atlas10k --scheduler fcfs,sptf
   sledsim replay oltp.spc --device g2 --devices 0,1 --fit scale --json
   sledsim replay big.csv --device g2 --mode outstanding --records 100000
   sledsim replay search.trace --device g3 --scheduler sptf --time-scale 0.5
@@ -127,9 +128,21 @@ def run(
 
 def replay(
     trace: TraceFile,
-    device: OfDevice = "g2",
+    device: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--device",
+            "-d",
+            metavar="NAME",
+            help="Device of the catalogue, or a device file; several with commas (default: g2, g3 and two disks).",
+            autocompletion=device_names,
+        ),
+    ] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="NAME", help="Scheduler.", autocompletion=scheduler_names)
+        list[str] | None,
+        typer.Option(
+            "--scheduler", metavar="NAME", help="Scheduler; several with commas.", autocompletion=scheduler_names
+        ),
     ] = None,
     time_scale: Annotated[
         float | None, typer.Option(metavar="X", help="Multiply the times between arrivals by X.")
@@ -160,7 +173,10 @@ def replay(
     timeline: Timeline = None,
     resolved: Resolved = False,
 ) -> None:
-    """Replay a block trace on a device and print the result.
+    """Replay a block trace on a device, or compare several devices and schedulers on it.
+
+    With one device and one scheduler the result of the run is printed. Otherwise a table has a row for each
+    combination.
 
     --set workload.KEY=VALUE sets the other keys of a replay: start_s, end_s, first_record, repeat, sector_bytes,
     event, time_unit.
@@ -168,7 +184,7 @@ def replay(
     from sledsim.runs.replaying import replay_scenario, require_effect
     from sledsim.scenario.reading import resolve, set_list
 
-    output = RunOutput(as_json, full, log, plot, timeline)
+    devices_given, schedulers_given = _split(device), _split(scheduler)
     keys = {
         "time_scale": time_scale,
         "mode": mode,
@@ -180,14 +196,56 @@ def replay(
         "skip_bad": skip_bad or None,
     }
     # Options are passed as settings, so that errors of both name what was typed.
-    chosen = {"device": device, "scheduler": scheduler} | {f"workload.{key}": value for key, value in keys.items()}
-    given = set_list({path: value for path, value in chosen.items() if value is not None})
-    scenario = resolve(replay_scenario(trace, device), [*given, *(sets or [])])
+    of_workload = {f"workload.{key}": value for key, value in keys.items() if value is not None}
+    if len(devices_given) != 1 or len(schedulers_given) > 1:
+        single = {"--log": log, "--timeline": timeline, "--full": full, "--resolved": resolved}
+        for option, value in single.items():
+            if value:
+                raise typer.BadParameter("needs one --device and at most one --scheduler", param_hint=option)
+        overrides = [*set_list(of_workload), *(sets or [])]
+        _compare_on_trace(trace, devices_given, schedulers_given, overrides, as_json=as_json, plot=plot)
+        return
+    output = RunOutput(as_json, full, log, plot, timeline)
+    chosen = {"device": devices_given[0], **({"scheduler": schedulers_given[0]} if schedulers_given else {})}
+    given = set_list(chosen | of_workload)
+    scenario = resolve(replay_scenario(trace, devices_given[0]), [*given, *(sets or [])])
     require_effect(scenario)
     if resolved:
         print_json(scenario.values)
     else:
         _run(scenario, output)
+
+
+def _split(given: list[str] | None) -> list[str]:
+    """Return the names of a repeatable option, each of which may be a list with commas."""
+    return [name.strip() for names in given or [] for name in names.split(",") if name.strip()]
+
+
+def _compare_on_trace(
+    trace: Path, devices: list[str], schedulers: list[str], overrides: list[str], *, as_json: bool, plot: Path | None
+) -> None:
+    """Print a comparison of devices and schedulers on a trace."""
+    from sledsim.runs.replaying import replay_scenario, require_effect
+    from sledsim.runs.running import run_resolved
+    from sledsim.runs.trace_comparison import compare_combinations
+    from sledsim.scenario.reading import resolve, set_list
+
+    check_chart(plot)
+
+    def run_one(device: str, scheduler: str) -> "Result":
+        given = set_list({"device": device, "scheduler": scheduler})
+        scenario = resolve(replay_scenario(trace, device), [*given, *overrides])
+        require_effect(scenario)
+        return run_resolved(scenario, log=plot is not None, progress=True)
+
+    comparison = compare_combinations(trace.name, devices or None, schedulers or None, run_one)
+    print_result(comparison, as_json=as_json)
+    if not comparison.complete:
+        print_error(f"interrupted: the results are those so far{not_drawn(plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if plot:
+        comparison.save_plot(plot)
+        print_written(plot)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Devices by themselves, without a workload: the catalogue, and geometry, motion and service times."""
+"""Devices without a workload: the catalogue, geometry, motion and service times."""
 
 from sledsim._loading import attach
 

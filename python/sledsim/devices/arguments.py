@@ -123,7 +123,7 @@ def shaped(times: _Array, shape: tuple[int, ...]) -> Any:
 
 
 def _few(name: str, value: Any) -> None:
-    """Refuse what is too long, before it is made into an array."""
+    """Raise for what is too long, before it is made into an array."""
     try:
         length = len(value)
     except TypeError:

@@ -154,7 +154,7 @@ class Device:
         lbns
             Logical block numbers.
         read
-            Whether they are read; written otherwise.
+            True if they are read; written otherwise.
         at_ms
             When the request is dispatched: where a disk's platters stand follows from it.
         """
@@ -175,7 +175,7 @@ class Device:
         blocks
             Blocks of each request, or of all.
         read
-            Whether each of them, or all, are read; written otherwise.
+            True if each of them, or all, are read; written otherwise.
         due_ms
             When each is dispatched at the earliest; it waits until the one before it is done.
 
@@ -204,7 +204,7 @@ class Device:
         blocks
             Blocks of each request, or of all.
         read
-            Whether they are read; written otherwise.
+            True if they are read; written otherwise.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class Device:
         sizes
             Requests of each batch, at least 1.
         read
-            Whether they are read; written otherwise.
+            True if they are read; written otherwise.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class Device:
 
     @property
     def has_powers(self) -> bool:
-        """Whether the power that the device draws is known."""
+        """True if the power that the device draws is known."""
         return self._core.has_powers
 
     def break_even(self) -> "BreakEven":

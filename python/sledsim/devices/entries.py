@@ -148,17 +148,17 @@ def device_entry(name: str) -> DeviceEntry:
 
 
 def capacities() -> list[tuple[str, int]]:
-    """Return the devices of the catalogue with the bytes that each has room for, the smallest first."""
+    """Return the devices of the catalogue with their capacities in bytes, the smallest first."""
     return sorted(((name, Device(name).capacity_bytes) for name in catalog()), key=lambda each: each[1])
 
 
 def with_room(least_bytes: float) -> str | None:
-    """Return the smallest device of the catalogue with so much room, MEMS storage if any has it; nothing if none has.
+    """Return the smallest device of the catalogue with a capacity, MEMS storage if possible; ``None`` if there is none.
 
     Parameters
     ----------
     least_bytes
-        The room, bytes.
+        The capacity, bytes.
     """
     large = [name for name, capacity_bytes in capacities() if capacity_bytes >= least_bytes]
     sleds = [name for name in large if "mems" in Device(name).MECHANISMS]
@@ -192,7 +192,7 @@ def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> DeviceEnt
 
 
 def _catalog_value(said: Mapping[str, Any]) -> CatalogValue:
-    """Read what is said of a value; in a device file of a user's it may have no source."""
+    """Return a catalogue value; in a device file of the user it may have no source."""
     return CatalogValue(
         value=said["value"],
         unit=said.get("unit", ""),
@@ -205,7 +205,7 @@ def _catalog_value(said: Mapping[str, Any]) -> CatalogValue:
 
 
 def device(name: str = "g2", /, **keys: Any) -> Device:
-    """Make a device that can be asked about its geometry and its motion; see :class:`sledsim.Device`."""
+    """Return a device by name or file; see :class:`sledsim.Device`."""
     return Device(name, **keys)
 
 

@@ -191,7 +191,7 @@ class MemsStorage(Device):
         ]
 
     def _has_losses(self) -> bool:
-        """Tell whether failed tips have taken blocks with them."""
+        """Return true if failed tips have taken blocks with them."""
         return self.readable_bytes < self.capacity_bytes
 
     def facts(self) -> list[tuple[str, float | None, str]]:

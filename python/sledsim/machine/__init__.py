@@ -1,4 +1,4 @@
-"""Linux machines in virtual time whose storage is simulated: what a program takes on them."""
+"""Linux machines in virtual time with simulated storage, which run programs."""
 
 from sledsim._loading import attach
 

@@ -43,7 +43,7 @@ class Archive:
         data
             What it holds.
         runs
-            Whether it is a program.
+            True if it is a program.
         """
         self.folder(name.rpartition("/")[0])
         self._entry(name, stat.S_IFREG | (0o755 if runs else 0o644), data)

@@ -1,4 +1,4 @@
-"""What a machine is made of: a kernel, its modules and programs, which `make machine` assembles, and the emulator."""
+"""The parts of a machine: a kernel, its modules and programs, assembled by `make machine`, and the emulator."""
 
 import json
 import os
@@ -26,7 +26,7 @@ CONTENTS = {"packages": dict, "modules": list, "programs": dict}
 
 @dataclass(frozen=True)
 class Assembled:
-    """What `make machine` has assembled."""
+    """The parts that `make machine` assembled."""
 
     folder: Path
     """Where it is."""
@@ -113,7 +113,7 @@ def _not_whole(place: Path, lacks: str) -> SledsimError:
 
 
 def is_there(place: str | Path | None = None) -> bool:
-    """Tell whether machines can be run here: one has been assembled, and the emulator is installed.
+    """Return true if machines can be run here: one has been assembled, and the emulator is installed.
 
     Parameters
     ----------

@@ -62,12 +62,12 @@ class Cache:
 
 @dataclass(frozen=True)
 class Browsing:
-    """What is browsed."""
+    """The browsing session."""
 
     sizes: dict[str, int]
-    """All objects that are asked for, or are kept, by name, with their sizes, bytes."""
+    """All objects that are requested, or are kept, by name, with their sizes, bytes."""
     kept: dict[str, int]
-    """What an earlier session has left in the cache, the oldest first."""
+    """Objects that an earlier session left in the cache, the oldest first."""
     visits: list[list[str]]
     """The pages that are looked at, one after the other, each with its objects."""
     pauses_s: list[float]

@@ -59,7 +59,7 @@ def by_names(given: Sequence[str | Path]) -> dict[str, Path]:
 
 
 def require_plain(given: str | Path) -> None:
-    """Refuse what is no plain file: a folder, a pipe, a device; or what is too large.
+    """Raise for a file that is no plain file, or is too large.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def require_plain(given: str | Path) -> None:
 
 
 def can_be_bytes(text: str) -> bool:
-    """Tell whether a text can be made into the bytes that a program is given: halves of characters can't.
+    """Return true if a text can be made into the bytes that a program is given: lone surrogates can't.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class Guest:
     """How a machine is made."""
 
     memory_mib: int = 128
-    """What the program and its file system's caches may take, MiB; the kernel's own is not counted."""
+    """Memory of the program and of its file system's caches, MiB, without that of the kernel."""
     cpu: float = 1.0
     """Instructions a nanosecond: 1 is a processor of 1 GHz at one instruction a cycle."""
     file_system: str = "ext4"
@@ -59,8 +59,8 @@ class Guest:
                 raise make_error(SledsimError, "unknown-name", says, path=path, value=value, known=known)
         mount: object = self.mount
         if not isinstance(mount, str) or not re.fullmatch(r"[\w=,.+:-]+", mount):
-            told: list[str | tuple[str]] = [("mount",), f" {brief(mount)[0]} is no list of options: dirsync,noatime"]
-            raise make_error(SledsimError, "misfit", told, path="mount", value=brief(mount)[0])
+            listed: list[str | tuple[str]] = [("mount",), f" {brief(mount)[0]} is no list of options: dirsync,noatime"]
+            raise make_error(SledsimError, "misfit", listed, path="mount", value=brief(mount)[0])
 
     @property
     def shift(self) -> int:

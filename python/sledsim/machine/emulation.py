@@ -23,7 +23,7 @@ from sledsim.show.faults import make_error
 
 __all__ = ["Job", "boot"]
 
-#: Of the guest's kernel: nothing is left to chance, what hangs is told, and the end of a machine is the end of QEMU.
+#: Of the guest's kernel: nothing is left to chance, a hang is reported, and the end of a machine is the end of QEMU.
 KERNEL = (
     *("console=ttyS0", "quiet", "panic=-1", "reboot=t", "nokaslr", "mitigations=off", "random.trust_cpu=on"),
     *("tsc=reliable", "no_timer_check", "cgroup_no_v1=all", "transparent_hugepage=never", "rdinit=/init"),
@@ -53,14 +53,14 @@ sys.exit("who has started it is gone")
 
 @dataclass(frozen=True)
 class Job:
-    """What a machine is to do."""
+    """The work of a machine."""
 
     machine: Assembled
-    """What it is made of."""
+    """The kernel, modules and programs."""
     guest: Guest
     """How it is made."""
     program: Program
-    """What it runs."""
+    """The program."""
     system: str
     """The storage: a scenario with every key, as JSON."""
     size_bytes: int
@@ -81,12 +81,12 @@ def boot(job: Job, emulator: str, work: Path, over: threading.Event | None = Non
     work
         An empty folder.
     over
-        Set where nobody waits for it any more.
+        Set where no caller waits for it any more.
 
     Raises
     ------
     RunError
-        Where it does not come to its end, or nobody waits for that; the last lines of its console say more.
+        Where it does not come to its end, or no caller waits for it; the last lines of its console say more.
     """
     _archive(job).write(work / "initramfs")
     console, sent = work / "console", work / "sent"
@@ -207,7 +207,7 @@ def _failed(says: str, console: Path) -> RunError:
 
 
 def _archive(job: Job) -> Archive:
-    """Put together what the guest's kernel finds in its memory."""
+    """Combine what the guest's kernel finds in its memory."""
     machine, contents, guest = job.machine, job.machine.contents, job.guest
     archive = Archive()
     for name in ("bin", "sbin", "lib", "lib64"):

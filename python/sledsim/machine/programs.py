@@ -9,7 +9,8 @@ from sledsim.machine.assembled import Assembled
 from sledsim.machine.browsing import browsing
 from sledsim.machine.content import by_names, can_be_bytes, require_plain
 from sledsim.machine.sources import sources
-from sledsim.show.faults import Sentence, is_one_of, make_error, require_whole
+from sledsim.show.arguments import require_integer
+from sledsim.show.faults import Sentence, is_one_of, make_error
 
 __all__ = ["PROGRAMS", "Program", "program"]
 
@@ -124,16 +125,16 @@ fallocate=none
 
 @dataclass(frozen=True)
 class Program:
-    """What a machine runs."""
+    """A program that a machine runs."""
 
     name: str
     """Its name; ``"command"`` for any other command."""
     script: str
-    """What the guest's shell is given; it begins in the root of the device's file system."""
+    """The shell script of the guest; it starts in the root of the device's file system."""
     files: dict[str, bytes | Path] = field(default_factory=dict)
-    """What lies on the device, by its path: bytes, or files and folders of this machine."""
+    """The contents of the device by path: bytes, or files and folders of this machine."""
     memory: dict[str, bytes] = field(default_factory=dict)
-    """What lies in the guest's memory, by its path."""
+    """The files in the guest's memory by path."""
     needs: Sequence[str] = ()
     """Which programs of the machine's."""
 
@@ -191,15 +192,15 @@ def program(
     if command is not None:
         needs = tuple(each for each in PROGRAMS if each != "fio" and not PROGRAMS[each].base)
         return Program(name, f"{_command(command)}\n", dict(more), needs=needs)
-    made, asked = PROGRAMS[name], sizes or {}
-    unknown = [each for each in asked if each not in made.sizes]
+    made, given = PROGRAMS[name], sizes or {}
+    unknown = [each for each in given if each not in made.sizes]
     if unknown:
         says = [("sizes",), f" of {name} has no {unknown[0]!r}"]
         raise make_error(SledsimError, "unknown-name", says, path="sizes", value=unknown[0], known=made.sizes)
-    for size, value in asked.items():
+    for size, value in given.items():
         # What is nothing as a rule may be nothing.
-        require_whole(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
-    script, lie, memory = made.make(find, {**made.sizes, **asked}, job)
+        require_integer(SledsimError, size, value, min(1, made.sizes[size]), MOST_SIZE)
+    script, lie, memory = made.make(find, {**made.sizes, **given}, job)
     own = {each.partition("/")[0] for each in lie}
     for called, each in more.items():
         if called in own:
@@ -289,13 +290,13 @@ class Known:
     """A program that a machine knows."""
 
     about: str
-    """What it does."""
+    """The description."""
     sizes: dict[str, int]
     """How much it has to do, as a rule."""
     make: Callable[[Find, Sizes, str | Path | None], Made]
     """Makes its script, what lies on the device, and what lies in memory."""
     base: bool = False
-    """Whether what every machine has is enough for it."""
+    """True if what every machine has is enough for it."""
 
 
 PROGRAMS = {

@@ -1,4 +1,4 @@
-"""What a program on a machine took: its time, the processor's share of it, and what its storage did."""
+"""The result of a program on a machine: its time, the processor's share, and the activity of its storage."""
 
 import json
 from collections.abc import Mapping
@@ -35,11 +35,11 @@ class MachineRun(Tabled, Plain):
     program: str
     """Its name."""
     status: int
-    """What it ended with."""
+    """The exit status."""
     output: str
-    """What it printed."""
+    """The standard output."""
     errors: str
-    """What it printed as errors."""
+    """The standard error output."""
     run_ms: float
     """From its start to its end."""
     user_ms: float
@@ -51,7 +51,7 @@ class MachineRun(Tabled, Plain):
     server_ms: float
     """Processor time of what serves the device inside the machine, which a real machine does not have."""
     sync_ms: float
-    """What writing back took that the program had left in memory."""
+    """Time to write back the data that the program had left in memory, s."""
     requests: int
     """Reads, writes and flushes of the device while it ran."""
     path_us: float | None
@@ -59,7 +59,7 @@ class MachineRun(Tabled, Plain):
     socket. Of writes where there were fewer than 100 reads; ``None`` where there were fewer of these, too, as the
     kernel counts whole ms."""
     result: Result
-    """What the storage did, with its energy, from the program's start until all was written."""
+    """Activity and energy of the storage, from the program's start until all was written."""
     trace: bytes
     """All requests from the mount on, as a trace in CSV that Sledsim replays."""
     starts_s: float

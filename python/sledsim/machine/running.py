@@ -139,14 +139,14 @@ def run_each(
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a machine, whatever its storage."""
+    """A run of a machine, without its storage."""
 
     program: Program
-    """What it runs."""
+    """The program."""
     guest: Guest
     """How it is made."""
     machine: Assembled
-    """What it is made of."""
+    """The kernel, modules and programs."""
     emulator: str
     """QEMU."""
     limit_s: float
@@ -161,7 +161,7 @@ def _asked(
     limit_s: float = LIMIT_S,
     **options: Any,
 ) -> Asked:
-    """Check what is asked of a machine: first what can be told without one."""
+    """Check the arguments of a run, those that need no machine first."""
     made = Guest() if guest is None else guest
     if not isinstance(made, Guest):
         raise make_error(SledsimError, "wrong-type", path="guest", value=guest, allowed="a sledsim.machine.Guest")

@@ -1,4 +1,4 @@
-"""What the chains say of an enclosure."""
+"""Analysis of an enclosure by its Markov chain."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ YEARS = (1.0, 3.0, 5.0)
 
 
 class ReliabilityReport(Shown):
-    """What the chains say of an enclosure; :func:`analyse` makes it.
+    """The analysis of an enclosure by its Markov chain, see :func:`analyse`.
 
     Parameters
     ----------

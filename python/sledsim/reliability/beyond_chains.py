@@ -1,4 +1,4 @@
-"""What of a description only Monte Carlo can say."""
+"""The parts of a description that need Monte Carlo simulation."""
 
 from sledsim.reliability.reading import DescriptionLike, load
 

@@ -1,4 +1,4 @@
-"""Markov chains in continuous time that end in loss of data: states, rates, and what counts on the way."""
+"""Continuous-time Markov chains that end in data loss: states, rates and counted transitions."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Chain:
         transitions: Iterable[Transition],
         counts_per_h: Mapping[str, Mapping[Hashable, float]] | None = None,
     ) -> "Chain":
-        """Make a chain of its transitions.
+        """Return a chain with these transitions.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ def missing_scipy() -> ReliabilityError:
 
 
 def _checked(start: object, end: object, rate: float) -> float:
-    """Refuse what is no rate."""
+    """Raise for a value that is no rate."""
     if start is LOSS:
         says = f"transition from {start!r} to {end!r}: lost data does not come back"
         raise make_error(ReliabilityError, "conflict", says, value=end)
@@ -177,7 +177,7 @@ def _checked(start: object, end: object, rate: float) -> float:
 
 
 def _reached(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> list[Hashable]:
-    """List the states that the start leads to, itself first, nearest next, without loss."""
+    """Return the states that the start reaches, in breadth-first order, without the loss."""
     states, seen = [start], {start}
     for state in states:
         for target in leaving.get(state, {}):
@@ -191,7 +191,7 @@ def _reached(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float
 
 
 def _require_loss(states: list[Hashable], leaving: Mapping[Hashable, Mapping[Hashable, float]]) -> None:
-    """Refuse a chain with a state from which data is never lost."""
+    """Raise for a chain with a state from which data is never lost."""
     leads: set[Hashable] = {LOSS}
     entering: dict[Hashable, list[Hashable]] = {}
     for a in states:

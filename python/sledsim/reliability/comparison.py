@@ -42,7 +42,7 @@ class ReliabilityComparison(Shown):
 
     @property
     def names(self) -> list[str]:
-        """What the enclosures are called: no two the same."""
+        """The names of the enclosures, all different."""
         names: list[str] = []
         for each in self.reports:
             name = each.name or said_of(each.description)
@@ -130,7 +130,7 @@ def compare_enclosures(
     seed: int = 1,
     progress: LifetimesCallback | bool | None = None,
 ) -> ReliabilityComparison:
-    """Put several enclosures side by side.
+    """Compare several enclosures.
 
     Parameters
     ----------
@@ -186,13 +186,13 @@ def compare_enclosures(
 
 
 def _said(found: ReliabilityReport | SimulatedReport) -> str:
-    """Say what an enclosure is, and why it was simulated if it was."""
+    """Return an enclosure in words, and the reason if it was simulated."""
     needed = needs_simulation(found.description)
     return said_of(found.description) + (f"; simulated ({', '.join(needed)})" if needed else "")
 
 
 def _metric(label: str, values: Sequence[float | None], bounds: Sequence[float | None] | None = None) -> dict[str, Any]:
-    """Put values beside their ratios to the first."""
+    """Return values with their ratios to the first."""
     first = values[0]
     ratios = [value / first if value is not None and first else None for value in values]
     return {"label": label, "values": list(values), "bounds": list(bounds or [None] * len(values)), "ratios": ratios}

@@ -1,4 +1,4 @@
-"""What an enclosure costs over its economic lifetime, and what the money buys: more spares, or somebody who comes.
+"""Costs of an enclosure over its economic lifetime, for different numbers of spares and repair strategies.
 
 hong2006 leaves open (section 6) how to weigh maintenance against spares. Here the enclosure is priced with every number
 of spares under every strategy::
@@ -80,12 +80,12 @@ class PricedDesign:
 
     @property
     def spent(self) -> float:
-        """What is paid: devices, spares, and visits with the devices put in."""
+        """Price of devices, spares, visits and replaced devices."""
         return self.purchase + self.replacement + self.service
 
     @property
     def total(self) -> float:
-        """What is paid, and what loss of data costs on average."""
+        """Price of everything, and the mean price of lost data."""
         return self.spent + self.expected_loss
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class VisitPrice:
 
 
 class CostCurve(Shown):
-    """What each design of an enclosure costs, against how likely it loses data.
+    """Cost and probability of data loss of each design of an enclosure.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class Curve:
     loss
         Probability of loss up to each.
     is_disk
-        Whether it is a single disk, drawn for comparison.
+        True if it is a single disk, drawn for comparison.
     survival
         Probability to survive up to each, where it is known by itself; 1 - loss otherwise, which loses the digits of
         what is small.
@@ -187,12 +187,12 @@ def times_of(years: float) -> "NDArray[np.float64]":
 
 
 def require_years(years: object) -> float:
-    """Refuse what is no length of time, and return the others."""
+    """Return a time in years, and raise for any other value."""
     return require_number(ReliabilityError, "years", years, above=0, most=LONGEST_H / YEAR_H)
 
 
 def require_times(years: object) -> list[float]:
-    """Refuse what are no times in years, one at least, and return the others."""
+    """Return times in years, at least one, and raise for any other value."""
     several = require_several(ReliabilityError, "years", years, "times above 0, such as [1, 3, 5]")
     times = [require_years(each) for each in several]
     if not times:
@@ -207,7 +207,7 @@ def spare_counts(description: Description) -> list[int]:
 
 
 def spares_of(spares: object) -> list[int]:
-    """Return the numbers of spares that were asked for; whether an enclosure can have them, its description says."""
+    """Return the numbers of spares that were requested; whether an enclosure can have them, its description says."""
     return require_several(ReliabilityError, "spares", spares, "numbers of spares, such as [0, 1, 2]")
 
 

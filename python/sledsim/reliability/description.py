@@ -1,4 +1,4 @@
-"""What an enclosure is made of, how it is rebuilt and repaired, and what that costs: checked, with units.
+"""The description of an enclosure: devices, rebuild, repair and prices, with units and checks.
 
 The tables are those of the TOML file::
 
@@ -67,7 +67,7 @@ Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COST, allow_inf_na
 
 
 def _or_devices(schema: dict[str, Any]) -> None:
-    """Let ``devices`` stand in place of ``data``."""
+    """Accept ``devices`` in place of ``data``."""
     schema["required"] = ["parity"]
     schema["properties"]["devices"] = {
         "type": "integer",
@@ -95,7 +95,7 @@ class Enclosure(Table):
     sparing: Literal["dedicated", "distributed"] = "dedicated"
     """Dedicated spares stand idle; distributed sparing spreads data, parity and spare space over all devices."""
     spares_fail: Switch = False
-    """Whether dedicated spares fail as often as devices in use. Devices under distributed sparing always do."""
+    """True if dedicated spares fail as often as devices in use. Devices under distributed sparing always do."""
 
     @model_validator(mode="before")
     @classmethod
@@ -172,7 +172,7 @@ class Rebuild(Table):
 
 
 class Repair(Table):
-    """Maintenance: when somebody replaces all failed devices and brings the spares back to their number.
+    """Maintenance: when all failed devices are replaced and the number of spares is restored.
 
     A time needs a strategy beside it. Under ``"none"`` it has no effect, so that the strategy can be changed by itself.
     """
@@ -198,7 +198,7 @@ class Repair(Table):
 
     @model_validator(mode="after")
     def _require_strategy(self) -> Self:
-        """Refuse a time that would have no effect because no strategy is given."""
+        """Raise for a time that would have no effect because no strategy is given."""
         given = [key for key in ("preventive", "mandatory") if getattr(self, key) is not None]
         if given and "strategy" not in self.model_fields_set:
             says = f': {given[0]} has no effect without it; add strategy = "{given[0]}"'
@@ -231,7 +231,7 @@ class Cost(Table):
     loss: Amount = 0.0
     """Price of a loss of data."""
     currency: str = "USD"
-    """What the prices are in."""
+    """The currency."""
     lifetime: Duration = Duration("5 years")
     """Economic lifetime."""
 

@@ -11,7 +11,7 @@ from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import LONGEST_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.table import MAX_DEVICES
-from sledsim.show.arguments import require_flag, require_number, require_word, whole_number
+from sledsim.show.arguments import require_flag, require_integer, require_number, require_word
 from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def failures_at_most(
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     complement
-        Whether to return 1 - P_k(t) instead, the probability of more failures; found as itself, it may be tiny.
+        True to return 1 - P_k(t) instead, the probability of more failures; found as itself, it may be tiny.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def failures_at_most(
     >>> round(failures_at_most(failures_tolerated(spares=2), 20, 200_000, "1 year"), 3)
     0.988
     """
-    failures = whole_number(ReliabilityError, "failures", failures, 0, MOST_FAILURES)
-    devices = whole_number(ReliabilityError, "devices", devices, 1, MOST_DEVICES)
+    failures = require_integer(ReliabilityError, "failures", failures, 0, MOST_FAILURES)
+    devices = require_integer(ReliabilityError, "devices", devices, 1, MOST_DEVICES)
     mttf_h = require_number(ReliabilityError, "device_mttf_h", device_mttf_h, above=0, most=LONGEST_H, unit="hours")
     complement = require_flag(ReliabilityError, "complement", complement)
     times_h = hours(times)
@@ -114,7 +114,7 @@ def failures_tolerated(
         Failures that are tolerated without a spare. A repair is due from the first of them.
     """
     spares, repairs, parity = (
-        whole_number(ReliabilityError, name, count, 0, MAX_DEVICES)
+        require_integer(ReliabilityError, name, count, 0, MAX_DEVICES)
         for name, count in (("spares", spares), ("repairs", repairs), ("parity", parity))
     )
     require_word(ReliabilityError, "strategy", strategy, ("none", "preventive", "mandatory"))
@@ -185,7 +185,7 @@ def more_repairs_than(
 
 
 def _require_poisson(description: Description) -> None:
-    """Refuse enclosures whose number of devices that can fail changes."""
+    """Raise for enclosures whose number of devices that can fail changes."""
     enclosure = description.enclosure
     if enclosure.spares and (enclosure.sparing == "distributed" or enclosure.spares_fail):
         key = "sparing" if enclosure.sparing == "distributed" else "spares_fail"

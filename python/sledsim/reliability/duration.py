@@ -33,7 +33,7 @@ _EXAMPLE = 'write a number and a unit, such as "200000 h", "15 min" or "3 years"
 
 
 class NoDurationError(ReliabilityError, ValueError):
-    """What was given is no length of time; a ``ValueError`` as well, as those of descriptions' values are."""
+    """A value is no duration; also a ``ValueError``, as for other values of descriptions."""
 
 
 @dataclass(frozen=True)

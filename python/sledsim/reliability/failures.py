@@ -12,7 +12,7 @@ from sledsim.reliability.maintenance import STRATEGIES, with_strategy
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import devices_said, duration_said, years_text
-from sledsim.show.arguments import require_several, whole_number
+from sledsim.show.arguments import require_integer, require_several
 from sledsim.show.faults import make_error
 from sledsim.show.tables import Table, number
 
@@ -112,7 +112,7 @@ def failure_counts(
     counts = spread(max(FAILURES, enclosure.spares + enclosure.parity))
     if failures is not None:
         several = require_several(ReliabilityError, "failures", failures, "numbers of failures, such as [0, 1, 2]")
-        counts = [whole_number(ReliabilityError, "failures", each, 0, MOST_FAILURES) for each in several]
+        counts = [require_integer(ReliabilityError, "failures", each, 0, MOST_FAILURES) for each in several]
     mttf_h = description.device.mttf.h
     chances = {count: failures_at_most(count, enclosure.devices, mttf_h, times * YEAR_H) for count in counts}
     subtitle = f"{devices_said(description)}, device MTTF {duration_said(description.device.mttf)}"

@@ -167,7 +167,7 @@ def _failures_and_rebuilds(description: Description) -> Iterator[Transition]:
 
 
 def _require_memoryless(description: Description) -> None:
-    """Refuse an enclosure whose future depends on more than its state."""
+    """Raise for an enclosure whose future depends on more than its state."""
     for key in needs_simulation(description):
         says = (
             f"{key}: a Markov chain knows only devices that fail at a constant rate, and rebuilds and repairs that end "
@@ -348,7 +348,7 @@ class MarkovModel:
         return values[where] if given_h.ndim else float(values[0])
 
     def _require_countable(self, horizon_h: float) -> None:
-        """Refuse times within which more happens than can be counted: they are too long, or what happens too quick."""
+        """Raise for times within which more events happen than can be counted."""
         if float(self.chain.exits_per_h.max()) * horizon_h <= MOST_EVENTS:
             return
         years, repair = horizon_h / YEAR_H, self.description.repair

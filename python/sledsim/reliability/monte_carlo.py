@@ -13,8 +13,8 @@ from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
 from sledsim.runs.threads import MOST_THREADS
-from sledsim.show.arguments import require_number
-from sledsim.show.faults import convert_error, is_one_of, make_error, require_whole
+from sledsim.show.arguments import require_integer, require_number
+from sledsim.show.faults import convert_error, is_one_of, make_error
 from sledsim.show.progress import reporting
 from sledsim.show.tables import Table, number
 
@@ -27,11 +27,11 @@ Method = Literal["auto", "plain", "biased"]
 #: Called several times a second with the lifetimes of a simulation so far, and their number at most.
 LifetimesCallback = Callable[[int, int], object]
 
-#: Lifetimes where nothing is said: plain ones, and forced ones, which cost more and tell more.
+#: Lifetimes if not given: plain ones, and forced ones, which cost more and tell more.
 LIFETIMES, FORCED_LIFETIMES = 200_000, 20_000
 #: Fewest lifetimes of a simulation.
 LEAST_LIFETIMES = 1_000
-#: Lifetimes at most where a precision is asked for and their number is not given.
+#: Lifetimes at most where a precision is requested and their number is not given.
 MOST_LIFETIMES = 100_000_000
 #: The finest precision.
 LEAST_PRECISION = 1e-6
@@ -60,7 +60,7 @@ class MonteCarloLoss(TypedDict):
 
 
 class MonteCarlo(Shown):
-    """What simulated lifetimes say of an enclosure; :func:`simulate` makes it.
+    """The result of simulated lifetimes of an enclosure, see :func:`simulate`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class MonteCarlo(Shown):
     seed
         Chose the random numbers.
     complete
-        Whether everything asked for was simulated; false after an interruption.
+        True if everything requested was simulated; false after an interruption.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ def simulate(
     errors.
 
     Rare losses are reached by importance sampling: failures are forced into the times at which they hurt, in a
-    simulation of its own for each time asked for, weak devices and bad batches are made more frequent, and every loss
+    simulation of its own for each time requested, weak devices and bad batches are made more frequent, and every loss
     counts with its likelihood ratio. Tips are not
     forced: forcing may miss losses that begin with devices lost by their tips.
 
@@ -189,7 +189,7 @@ def simulate(
     years
         Times by which losses are counted, in years of 8,760 h.
     lifetimes
-        Lifetimes of each simulation, at least 1,000. Where nothing is said, 200,000 plain or 20,000 forced ones, and
+        Lifetimes of each simulation, at least 1,000. If not given, 200,000 plain or 20,000 forced ones, and
         with a ``precision`` at most 100 million; fewer where that would be more than can be simulated
         (docs/reference/scenario.md).
     precision
@@ -203,9 +203,9 @@ def simulate(
     seed
         Chooses the random numbers, from 0.
     threads
-        How many to use; as many as there are cores where nothing is said.
+        How many to use; as many as there are cores if not given.
     to_loss
-        Whether plain lifetimes are followed to the loss, which gives the MTTF. With repairs that may take very long.
+        True if plain lifetimes are followed to the loss, which gives the MTTF. With repairs that may take very long.
     progress
         A function called with lifetimes so far and in all, or true for a progress bar on a terminal.
 
@@ -234,11 +234,11 @@ def simulate(
     if method == "biased" and to_loss:
         says = "to_loss: lifetimes that are forced end with the time asked for; use plain or auto"
         raise make_error(ReliabilityError, "conflict", says, path="method")
-    require_whole(ReliabilityError, "seed", seed, 0)
+    seed = require_integer(ReliabilityError, "seed", seed, 0)
     if lifetimes is not None:
-        require_whole(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
+        lifetimes = require_integer(ReliabilityError, "lifetimes", lifetimes, LEAST_LIFETIMES)
     if threads is not None:
-        require_whole(ReliabilityError, "threads", threads, 1, MOST_THREADS)
+        threads = require_integer(ReliabilityError, "threads", threads, 1, MOST_THREADS)
     if precision is not None:
         precision = require_number(ReliabilityError, "precision", precision, least=LEAST_PRECISION, most=1)
     bar = reporting(progress, what="lifetimes")
@@ -309,7 +309,7 @@ class _Runs:
         return {key: {"value": None, "low": 0.0, "high": high} for key, high in most.items()}
 
     def forced(self, horizon_h: float, *, lifetimes: int, precision: float | None) -> None:
-        """Force losses by one horizon; what plain sampling said of repairs stays."""
+        """Force losses by one horizon; results of repairs from plain sampling are kept."""
         outcome = self._run([horizon_h], lifetimes, precision, forced=True, to_loss=False)
         known = self.found.get(horizon_h)
         if known is None:
@@ -320,7 +320,7 @@ class _Runs:
         self.found[horizon_h] = known | at | {"method": "biased", "lifetimes": outcome["lifetimes"]}
 
     def knows(self, horizon_h: float, precision: float | None) -> bool:
-        """Tell whether enough is known of losses by a horizon."""
+        """Return true if enough is known of losses by a horizon."""
         at = self.found.get(horizon_h)
         if at is None or at["observed"] < ENOUGH_LOSSES:
             return False
@@ -360,9 +360,9 @@ class _Runs:
     ) -> dict[str, Any]:
         experiment = self._experiment(horizons_h, lifetimes, precision, forced=forced, to_loss=to_loss)
         report = self.progress
-        told = None if report is None else lambda done: report(done, lifetimes)
+        progress = None if report is None else lambda done: report(done, lifetimes)
         try:
-            outcome = _core.enclosure_lifetimes(self.enclosure, experiment, progress=told)
+            outcome = _core.enclosure_lifetimes(self.enclosure, experiment, progress=progress)
         except _core.ScenarioError as error:
             raise convert_error(ReliabilityError, error) from None
         self.lifetimes += outcome["lifetimes"]

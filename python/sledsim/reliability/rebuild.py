@@ -1,4 +1,4 @@
-"""How long a rebuild takes: given, or from the device that is rebuilt."""
+"""The time of a rebuild: given, or computed from the device."""
 
 from functools import lru_cache
 from pathlib import Path

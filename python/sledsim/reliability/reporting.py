@@ -1,4 +1,4 @@
-"""What is said of an enclosure: by chains where they can say it, by simulated lifetimes where not, or where asked."""
+"""Reports on an enclosure: from its Markov chain if that suffices, else from simulated lifetimes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ FOLLOWED_FAILURES = 32
 
 
 class SimulatedReport(Shown):
-    """What simulated lifetimes say of an enclosure, beside what the chains do where they can; :func:`report` makes it.
+    """The result of simulated lifetimes, and of the chain if there is one; see :func:`report`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SimulatedReport(Shown):
 
     @property
     def mttf_years(self) -> float | None:
-        """Mean time to loss of data in years, by the chains where they can say it; ``None`` where nobody does."""
+        """Mean time to loss of data in years, by the chains where they can say it; ``None`` if unknown."""
         if self.chain:
             return self.chain.mttf_years
         found = self.simulated.mttf_h
@@ -61,7 +61,7 @@ class SimulatedReport(Shown):
 
     @property
     def design(self) -> "PricedDesign | None":
-        """What it costs, by the chains, where prices are known."""
+        """The costs from the chain, if the prices are known."""
         return self.chain.design if self.chain else None
 
     @property
@@ -135,16 +135,16 @@ def report(
     seed: int = 1,
     progress: LifetimesCallback | bool | None = None,
 ) -> ReliabilityReport | SimulatedReport:
-    """Report on an enclosure: by its chain, and by simulated lifetimes where a chain cannot say it or where asked.
+    """Report on an enclosure from its Markov chain, and from simulated lifetimes if a chain does not suffice.
 
     Parameters
     ----------
     source, years, set, name
         As for :func:`sledsim.reliability.analyse`.
     simulated
-        Whether to simulate where a chain is enough, too.
+        True to simulate where a chain is enough, too.
     lifetimes, precision, seed, progress
-        As for :func:`sledsim.reliability.simulate`. Where nobody repairs and there are at most 32 spares and parity
+        As for :func:`sledsim.reliability.simulate`. Without repairs and there are at most 32 spares and parity
         devices, lifetimes are followed to the loss, which gives the MTTF.
 
     Examples
@@ -179,6 +179,6 @@ def report(
 
 
 def _ends_soon(description: "Description") -> bool:
-    """Tell whether few failures lose data, since nobody repairs."""
+    """Return true if few failures lose data, as there are no repairs."""
     enclosure = description.enclosure
     return description.repair.strategy == "none" and enclosure.spares + enclosure.parity <= FOLLOWED_FAILURES

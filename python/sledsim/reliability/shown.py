@@ -1,4 +1,4 @@
-"""What is computed of enclosures, as tables, JSON and pictures."""
+"""Results of enclosures as tables, JSON and charts."""
 
 from sledsim.show.shown import Shown as AnyShown
 
@@ -11,7 +11,7 @@ class Shown(AnyShown):
     Attributes
     ----------
     complete : bool
-        Whether everything asked for is there; false where a simulation was interrupted.
+        True if everything requested is there; false where a simulation was interrupted.
     """
 
     complete: bool = True

@@ -96,14 +96,14 @@ def stationary(chain: Chain) -> "NDArray[np.float64]":
 
 
 class Transient:
-    """What a chain does up to a horizon: probabilities of its states, and mean counts.
+    """The transient of a chain up to a horizon: probabilities of its states, and mean counts.
 
     Parameters
     ----------
     chain
         The chain.
     horizon_h
-        Longest time that may be asked for, in hours, finite.
+        Longest time that may be requested, in hours, finite.
     """
 
     def __init__(self, chain: Chain, horizon_h: float) -> None:

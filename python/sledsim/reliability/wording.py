@@ -32,7 +32,7 @@ def years_text(years: float) -> str:
 
 
 def devices_said(description: Description) -> str:
-    """Say what an enclosure is made of: ``19 + 1 devices, 5 dedicated spares``."""
+    """Return the devices of an enclosure in words: ``19 + 1 devices, 5 dedicated spares``."""
     enclosure = description.enclosure
     spares = counted(enclosure.spares, f"{enclosure.sparing} spare" if enclosure.spares else "spare")
     fail = " that fail" if enclosure.spares and enclosure.spares_fail and enclosure.sparing == "dedicated" else ""
@@ -45,7 +45,7 @@ def money(amount: float) -> str:
 
 
 def needed_said(description: Description) -> str:
-    """Say how many devices there are without spares: ``19 + 1 devices``, ``4 devices without redundancy``."""
+    """Return the number of devices without spares in words: ``19 + 1 devices``, ``4 devices without redundancy``."""
     enclosure = description.enclosure
     if not enclosure.parity:
         return f"{counted(enclosure.data, 'device')} without redundancy"
@@ -81,7 +81,7 @@ def enclosure_table(description: Description, name: str | None, mttf: str | None
 
 
 def _life_rows(device: EnclosureDevice) -> list[list[str]]:
-    """Say what of a device goes beyond a constant rate of failures."""
+    """Return table rows of the failures of a device that have no constant rate."""
     rows = []
     if device.lifetime and device.lifetime.kind != "exponential":
         life = device.lifetime
@@ -101,7 +101,7 @@ def _life_rows(device: EnclosureDevice) -> list[list[str]]:
 
 
 def rebuild_said(description: Description) -> str:
-    """Say how long a rebuild takes, and what decides that."""
+    """Return how long a rebuild takes, and why."""
     rebuild = description.rebuild
     if rebuild.time is not None:
         return duration_said(rebuild.time)
@@ -120,7 +120,7 @@ def hours_said(hours: float) -> str:
 
 
 def repair_said(description: Description) -> str:
-    """Say when an enclosure is repaired: ``preventive, 1 week``."""
+    """Return the repair strategy in words: ``preventive, 1 week``."""
     repair = description.repair
     first = repair.mandatory if repair.strategy == "mandatory" else repair.preventive
     if repair.strategy == "none" or first is None:
@@ -132,7 +132,7 @@ def repair_said(description: Description) -> str:
 
 
 def said_of(description: Description) -> str:
-    """Say in one line what an enclosure is and how it is maintained."""
+    """Return one line on an enclosure and its maintenance."""
     repair = repair_said(description)
     return f"{devices_said(description)}; {'no repair' if repair == 'none' else 'repair ' + repair}"
 

@@ -1,4 +1,4 @@
-"""Pages to be read from disk: charts as files and as definitions, and the style that pages share."""
+"""Pages in files: charts as files and definitions, and the templates of pages."""
 
 from sledsim._loading import attach
 

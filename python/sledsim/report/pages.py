@@ -1,4 +1,4 @@
-"""What fills the templates of pages."""
+"""The environment of the page templates."""
 
 from functools import cache
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Runs: a scenario simulated, what came of it, and several side by side."""
+"""Runs of scenarios, their results and comparisons."""
 
 from sledsim._loading import attach
 

@@ -22,6 +22,7 @@ from sledsim.runs.threads import Pool as Pool
 from sledsim.runs.threads import in_threads as in_threads
 from sledsim.runs.threads import threads_of as threads_of
 from sledsim.runs.timeline import Timeline as Timeline
+from sledsim.runs.trace_comparison import TraceComparison as TraceComparison
 from sledsim.show.style import state_colours as state_colours
 
 __all__: list[str]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sledsim.runs.assumptions import replay_assumptions
 from sledsim.runs.labels import workload_of_run
 from sledsim.runs.phases import phases_of
 from sledsim.runs.summary_tables import ENDS, measured_notes, recorded_rows
@@ -13,7 +14,7 @@ __all__ = ["brief_table", "headline"]
 
 #: A mean that is known to this share of itself, at 95 %, is known well enough for a table of four digits to be read.
 LONG_ENOUGH = 0.05
-#: So many phases are told, those that take longest; the others stand in the full tables.
+#: Number of phases in the table, the longest first; the full tables have all.
 MOST_PHASES = 3
 COLUMNS = ("mean_ms", "p50_ms", "p99_ms", "max_ms")
 
@@ -110,7 +111,7 @@ def _counted_requests(summary: Mapping[str, Any]) -> str:
 
 
 def _length(summary: Mapping[str, Any]) -> str:
-    """Say whether a run was long enough for its mean, or that the system cannot keep up with its load."""
+    """Return true if a run was long enough for its mean, or that the system cannot keep up with its load."""
     response, overload = summary["response"], summary["overload"]
     if overload:
         return str(overload["note"])
@@ -123,7 +124,7 @@ def _length(summary: Mapping[str, Any]) -> str:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    """Say what a reader has to know beside the figures."""
+    """Return what a reader has to know beside the figures."""
     requests, run = summary["requests"], summary["run"]
     counts = (
         ("failed", "request", "failed"),
@@ -138,7 +139,10 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     notes += measured_notes(summary)
     response = summary["response"]
     if not summary["overload"] and response and not response["ci95_note"] and _length(summary) != "long enough":
-        notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; a longer run would tell")
+        ended = "the trace is too short for that" if summary.get("replay") else "a longer run would tell"
+        notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; {ended}")
+    if summary.get("replay"):
+        notes.append(f"assumed: {replay_assumptions(summary)}")
     return notes
 
 

@@ -1,4 +1,4 @@
-"""What is drawn of a run."""
+"""Charts of a run."""
 
 from typing import TYPE_CHECKING
 

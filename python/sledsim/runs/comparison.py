@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sledsim._core import SledsimError
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import metric_rows
+from sledsim.runs.trace_comparison import TraceComparison, compare_on_trace
 from sledsim.scenario.reading import ScenarioLike, Sets
 from sledsim.show.arguments import require_several
 from sledsim.show.faults import make_error
@@ -35,7 +36,7 @@ class Comparison(OneTable, Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether every run came to its end."""
+        """True if every run came to its end."""
         return all(result.complete for result in self.results.values())
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -101,27 +102,57 @@ class Comparison(OneTable, Shown):
         return len(self.results)
 
 
+@overload
 def compare(
     runs: Iterable[Result | ScenarioLike] | Mapping[str, Result | ScenarioLike],
     *,
     overrides: Sets = (),
     progress: ProgressCallback | bool | None = None,
-) -> Comparison:
-    """Put several runs side by side.
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    runs: Any,
+    *,
+    devices: Iterable[str] | str,
+    schedulers: Iterable[str] | str | None = None,
+    overrides: Sets = (),
+    progress: ProgressCallback | bool | None = None,
+    **workload: Any,
+) -> TraceComparison: ...
+
+
+def compare(
+    runs: Any,
+    *,
+    devices: Iterable[str] | str | None = None,
+    schedulers: Iterable[str] | str | None = None,
+    overrides: Sets = (),
+    progress: ProgressCallback | bool | None = None,
+    **workload: Any,
+) -> Comparison | TraceComparison:
+    """Compare several runs, or devices and schedulers on one trace.
 
     Parameters
     ----------
     runs
         Results, or scenarios to run; a dictionary names them, otherwise each goes by its title, its file or
         its device and scheduler.
+        With `devices`, a trace, as for :func:`sledsim.replay`.
+    devices, schedulers
+        Names or files of devices, and names of schedulers (``fcfs`` if not given): the trace is replayed on every
+        combination.
     overrides
         Values that replace those of every scenario.
     progress
         As for :func:`sledsim.run`.
+    **workload
+        Keys of a replay, such as ``fit="scale"``.
 
     Returns
     -------
-    Comparison
+    Comparison or TraceComparison
         The runs; those after one that was interrupted are left out.
 
     Examples
@@ -131,7 +162,14 @@ def compare(
     >>> comparison = compare(runs, overrides={"run.requests": 1000})
     >>> comparison["g3"].response.mean_ms < comparison["g1"].response.mean_ms
     True
+    >>> found = compare("my-trace.gz", devices=["g2", "g3"], schedulers=["fcfs", "sptf"])  # doctest: +SKIP
     """
+    if devices is not None:
+        return compare_on_trace(runs, devices, schedulers, overrides=overrides, progress=progress, **workload)
+    if schedulers is not None or workload:
+        option = "schedulers" if schedulers is not None else next(iter(workload))
+        says = " needs a trace and devices: give devices, or leave it out"
+        raise make_error(SledsimError, "conflict", says, path=option)
     named: Iterable[tuple[str | None, Result | ScenarioLike]]
     if isinstance(runs, Mapping):
         named = runs.items()

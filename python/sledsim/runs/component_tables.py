@@ -1,4 +1,4 @@
-"""What each component of a system did, as tables for people."""
+"""The activity of each component of a system as tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -24,7 +24,7 @@ BATCHES = 30
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and where it lies with a confidence, of 95 % where nobody asked for another.
+    """A mean, and where it lies with a confidence, 95 % by default.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def batched_interval(
 
 
 def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]) -> Interval:
-    """Return what is estimated from means of paired values, with its 95 % confidence interval by the jackknife.
+    """Return the estimate from means of paired values, with its 95 % confidence interval by the jackknife.
 
     For a ratio of means, such as what one system takes of another's time: Student's t on pseudo-values, each of which
     comes from leaving one replication out (A. M. Law, *Simulation Modeling and Analysis*, section 9.5.2).

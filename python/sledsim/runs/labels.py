@@ -1,4 +1,4 @@
-"""What to call runs."""
+"""Labels of runs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +7,6 @@ from typing import Any
 from sledsim.show.naming import label_of
 
 __all__ = ["label_of_run", "workload_of_run"]
-
-#: What a replay did with addresses, by the fit that was asked for.
-FITS = {"error": "as recorded", "wrap": "wrapped", "scale": "scaled"}
 
 
 def label_of_run(summary: Mapping[str, Any]) -> str:
@@ -36,8 +33,7 @@ def workload_of_run(summary: Mapping[str, Any]) -> str:
     """
     workload = summary["scenario"]["workload"]
     if workload["kind"] == "trace":
-        fit = workload["fit"]
-        return f"trace {Path(workload['path']).name}, {FITS[fit]} (fit {fit})"
+        return f"trace {Path(workload['path']).name}"
     if summary["stand_in"]:
         return f"{label_of(summary['stand_in'])} (stand-in)"
     arrival = workload.get("arrival")

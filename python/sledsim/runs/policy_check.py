@@ -91,7 +91,7 @@ BLOCKS = 8
 
 @dataclass(frozen=True)
 class Role:
-    """What a policy decides.
+    """The role of a policy.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Role:
     systems
         Components that ask one; the first is tried most.
     waits
-        Whether requests wait for it, so that one may starve.
+        True if requests wait for it, so that one may starve.
     apart_ns
         How long one burst of requests comes after another, ns: some of a burst still wait then, or none any more.
     alone_ns
@@ -134,7 +134,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one of the tests.
+    """The result of one test.
 
     Parameters
     ----------
@@ -149,12 +149,12 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether it did."""
+        """True if the test passed."""
         return not self.fault
 
 
 class PolicyCheck(OneTable, Plain):
-    """What came of the contract tests of a policy.
+    """The results of the contract tests of a policy.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class PolicyCheck(OneTable, Plain):
 
     @property
     def passed(self) -> bool:
-        """Whether it keeps to the contract, as far as this is tried."""
+        """True if it keeps to the contract, as far as this is tried."""
         return all(verdict.passed for verdict in self.verdicts)
 
     def table(self) -> Table:
@@ -191,11 +191,11 @@ class PolicyCheck(OneTable, Plain):
 
 
 class _BrokenError(Exception):
-    """A rule that is not kept."""
+    """A violated rule."""
 
 
 def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = None) -> PolicyCheck:
-    """Try a contract on a policy: the tests that those built in pass.
+    """Run the contract tests of built-in policies on a policy.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def check_policy(policy: "str | type | Mapping[str, Any]", role: str | None = No
 
 
 def _role_of(policy: "str | type | Mapping[str, Any]") -> str:
-    """Tell what a policy decides from what it is made from, or from its name."""
+    """Return the role of a policy from its class, description or name."""
     named = policy.get("python", policy.get("name")) if isinstance(policy, Mapping) else policy
     if not isinstance(named, str | type | None):
         raise make_error(
@@ -285,7 +285,7 @@ def _fault(test: Callable[[], None]) -> str:
 
 
 def _scattered(capacity_blocks: int, count: int) -> "np.ndarray[Any, np.dtype[np.uint64]]":
-    """Return places all over a device, the same ones each time; some twice."""
+    """Return positions distributed over a device, the same on each call; some occur twice."""
     if capacity_blocks <= BLOCKS:
         raise _BrokenError(f"it has {capacity_blocks} blocks: requests of up to {BLOCKS} are tried")
     import numpy as np
@@ -303,7 +303,7 @@ class Asking(Policy):
 
 
 class Twice(Replacement):
-    """Another policy, whose choices are asked for once more than they count."""
+    """Wraps a policy and calls it twice for each choice."""
 
     of: dict[str, Any]
 
@@ -315,28 +315,28 @@ class Twice(Replacement):
         self.other: Any = found.make()
 
     def started(self, slots: int) -> None:
-        """Tell the other."""
+        """Forward the call."""
         self.other.started(slots)
 
     def admits(self, key: int) -> bool:
-        """Ask the other."""
+        """Forward the call."""
         return bool(self.other.admits(key))
 
     def victim(self, key: int, after: int | None) -> int:
-        """Ask the other twice."""
+        """Call the other policy twice."""
         self.other.victim(key, after)
         return int(self.other.victim(key, after))
 
     def admitted(self, slot: int, key: int, evicted: int | None) -> None:
-        """Tell the other."""
+        """Forward the call."""
         self.other.admitted(slot, key, evicted)
 
     def hit(self, slot: int, key: int) -> None:
-        """Tell the other."""
+        """Forward the call."""
         self.other.hit(slot, key)
 
     def removed(self, slot: int, key: int) -> None:
-        """Tell the other."""
+        """Forward the call."""
         self.other.removed(slot, key)
 
 
@@ -361,7 +361,7 @@ def _fill(session: Session, role: Role) -> None:
 
 
 def _served(session: Session) -> Iterator[int]:
-    """Yield the numbers of requests as they come back, and see to it that each does once."""
+    """Yield the numbers of completed requests; raise unless each completes once."""
     seen: set[int] = set()
     count = session.under_way
     for done in session.drain():
@@ -399,7 +399,7 @@ def _first_difference(found: list[Back], expected: list[Back], what: str) -> Non
 
 
 def _decides_the_same(system: Mapping[str, Any], role: Role) -> None:
-    """Two in turns: what one remembers must not be the other's."""
+    """Two instances in turns must not share state."""
     first, second, alone = (_opened(system) for _ in range(3))
     for session in (first, second, alone):
         _fill(session, role)

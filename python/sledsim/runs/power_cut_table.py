@@ -1,4 +1,4 @@
-"""What each power cut of a run did, as a table for people."""
+"""The power cuts of a run as a table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -95,7 +95,7 @@ def replay_scenario(
 
 
 def require_effect(resolved: Resolved) -> None:
-    """Refuse keys of a replay that nothing would come of: times of a trace without any, a number where none is kept.
+    """Raise for keys of a replay that nothing would come of: times of a trace without any, a number where none is kept.
 
     Parameters
     ----------

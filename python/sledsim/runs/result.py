@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import RunError, RunOutput
 from sledsim.runs.brief_table import brief_table
+from sledsim.runs.confidence import Interval
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
@@ -46,9 +47,9 @@ class Result(Section, Shown):
     output
         The core's account of the run, for histograms and the log.
     logged
-        Whether the run kept a row per request.
+        True if the run kept a row per request.
     timed
-        Whether the run kept what its mechanisms did along time.
+        True if the run kept what its mechanisms did along time.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Result(Section, Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end; false when it was interrupted."""
+        """True if the run came to its end; false when it was interrupted."""
         return bool(self["run"]["complete"])
 
     def tables(self) -> "list[Table]":
@@ -116,6 +117,26 @@ class Result(Section, Shown):
         _one_of("quantity", quantity, QUANTITIES)
         _one_of("op", op, OPERATIONS)
         return (self._histograms or self._output).histogram(quantity, op)
+
+    def response_difference(self, other: "Result") -> Interval | None:
+        """Return the mean response time minus that of another run of the same requests, ms, with its 95 % interval.
+
+        Requests are paired by their order of completion, by batch means.
+
+        Parameters
+        ----------
+        other
+            A run with as many measured requests, in this process.
+
+        Returns
+        -------
+        Interval or None
+            ``None`` if the runs are too short for an interval, or differ in the number of requests.
+        """
+        if self["requests"]["measured"] != other["requests"]["measured"]:
+            return None
+        mean, low, high = self._output.response_difference(other._output)
+        return None if low is None or high is None else Interval(mean, low, high)
 
     @property
     def log(self) -> "dict[str, NDArray[np.generic]]":

@@ -40,15 +40,15 @@ def run(
     overrides
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log
-        Whether to keep a row per request, for :attr:`Result.log` and what is made from it.
+        True to keep a row per request, for :attr:`Result.log` and what is made from it.
     timeline
-        Whether to keep what each mechanism did from when to when, for :attr:`Result.timeline`: true, or a pair of
+        True to keep what each mechanism did from when to when, for :attr:`Result.timeline`: true, or a pair of
         times in seconds from the start of the run. More than 200,000 spans are added up in slots of time, see
         :class:`~sledsim.runs.Timeline`.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
     check
-        Whether the simulator checks its own rules on the way: that requests fit whom they are sent to and complete
+        True if the simulator checks its own rules on the way: that requests fit whom they are sent to and complete
         once, that events come in their order, that schedulers give back what they were given, that the books of
         arrays and caches agree. It takes time and changes no result.
 

@@ -25,16 +25,16 @@ __all__ = ["Served", "serve"]
 MOST_DILATION = 1000.0
 #: What counts of a scenario's ``run``.
 COUNTS = ("run.warmup_requests", "run.warmup_s")
-#: What is said of requests where there were none.
+#: The text if there were no requests.
 NOTHING = "nothing was read or written"
 
 
 @dataclass(frozen=True)
 class Served(Tabled, Plain):
-    """What programs asked of a system that was served, and whether the answers came when they should."""
+    """The requests of programs to a served system, and how punctual the answers were."""
 
     result: Result
-    """What the system did, as of a run with these requests."""
+    """The result of a run with these requests."""
     reads: int
     """Reads that were answered."""
     writes: int
@@ -47,9 +47,9 @@ class Served(Tabled, Plain):
     median_error_us: float | None
     """How far answers left from when they should, the median: µs of the machine's clock."""
     p99_error_us: float | None
-    """What 99 % of them are below, µs."""
+    """The 99th percentile, µs."""
     trusted: bool | None
-    """Whether 99 % were on time, so that what a program took can be trusted."""
+    """True if 99 % were on time, so that what a program took can be trusted."""
 
     def table(self) -> Table:
         """Return how the answers were delivered."""
@@ -105,13 +105,13 @@ def serve(
     tcp
         Or a port of TCP on this machine alone, or an address and a port, such as ``127.0.0.1:10809``.
     remote
-        Whether the address may be one that other machines reach: whoever does can read and write the device.
+        True if the address may be one that other machines reach: whoever does can read and write the device.
     image
         A file for the data, with holes where nothing was written. It is made if it is not there or empty; else it has
         to be as long as the device, as one of an earlier time is, and no other server may have it. In memory where it
         is left out.
     drop
-        Whether to remove that file at the end.
+        True to remove that file at the end.
     dilation
         How many times slower than the machine's the device's clock runs, 1 to 1000: errors of the machine, some tens of
         microseconds, then count for so much less.
@@ -119,7 +119,7 @@ def serve(
         A trace in CSV of all requests, with when each was asked, due and answered, ns of the device's clock. What was
         in the file is gone.
     once
-        Whether to end when the last client has gone.
+        True to end when the last client has gone.
     ready
         Told the address, the size in bytes, and how early answers leave after 1 ms (ns), once programs can connect.
 
@@ -175,7 +175,7 @@ def serve(
 
 
 def _of_the_system(sets: Sets) -> list[str]:
-    """Return settings; refuse those of what programs are asked for in the scenario's place."""
+    """Return settings; refuse those of what programs are requested in the scenario's place."""
     settings = set_list(sets)
     for setting in settings:
         path = setting.partition("=")[0].strip()
@@ -187,7 +187,7 @@ def _of_the_system(sets: Sets) -> list[str]:
 
 
 def _require_apart(files: "dict[str, str | Path | None]", system: object, inputs: "list[Path]") -> None:
-    """Refuse to write a file that is something else: the scenario, one that it names, or another that is written."""
+    """Raise if an output file is also the scenario, a file of the scenario or another output."""
     read: list[tuple[str, str | Path]] = [("system", each) for each in inputs]
     if isinstance(system, Path) or (isinstance(system, str) and is_document(system)):
         read.append(("system", system))

@@ -44,11 +44,11 @@ class Session(_core.Session):
     overrides
         Values that replace those given: ``["device.settle_constants=0"]`` or a dictionary.
     log
-        Whether to keep a row per request for ``session.result().log``.
+        True to keep a row per request for ``session.result().log``.
     timeline
-        Whether to keep what each mechanism did for ``session.result().timeline``, as in :func:`sledsim.run`.
+        True to keep what each mechanism did for ``session.result().timeline``, as in :func:`sledsim.run`.
     check
-        Whether the simulator checks its own rules on the way.
+        True if the simulator checks its own rules on the way.
 
     Raises
     ------
@@ -140,11 +140,11 @@ class Session(_core.Session):
         blocks
             Blocks of each request, or of all.
         read
-            Whether each of them, or all, are read; written otherwise.
+            True if each of them, or all, are read; written otherwise.
         fua
-            Whether each of them, or all, are writes with forced unit access, which come back when the medium has them.
+            True if each of them, or all, are writes with forced unit access, which come back when the medium has them.
         flush
-            Whether each of them, or all, are flushes, whose block, number of blocks and ``read`` mean nothing.
+            True if each of them, or all, are flushes, whose block, number of blocks and ``read`` mean nothing.
         at_ns
             When each arrives, in rising order; one number for all, now if none is given.
         until_ns

@@ -79,7 +79,7 @@ def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None
 
 
 def require_metric(key: str) -> None:
-    """Refuse the name of a metric that is not compared.
+    """Raise for the name of a metric that is not compared.
 
     Parameters
     ----------

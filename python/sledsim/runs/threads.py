@@ -1,4 +1,4 @@
-"""Pieces of work shared out among threads, the outcomes as they come."""
+"""Functions run on threads, with their results in order of completion."""
 
 import os
 import threading
@@ -9,7 +9,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, overload
 
 from sledsim import _core
-from sledsim.show.faults import make_error, most_of, require_whole
+from sledsim.show.arguments import require_integer
+from sledsim.show.faults import make_error, most_of
 
 __all__ = ["Pool", "in_threads", "processors", "threads_of"]
 
@@ -20,12 +21,12 @@ Found = TypeVar("Found")
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads_of(given: int | None, path: str = "threads") -> int:
-    """Return how many threads are to share out work: as many as there are processors where nothing is said.
+    """Return the number of threads; the number of processors if not given.
 
     Parameters
     ----------
@@ -41,12 +42,12 @@ def threads_of(given: int | None, path: str = "threads") -> int:
     """
     if given is None:
         return processors()
-    require_whole(_core.SledsimError, path, given, 1, MOST_THREADS)
+    require_integer(_core.SledsimError, path, given, 1, MOST_THREADS)
     return given
 
 
 class Pool:
-    """Threads that take up calls in the order in which they are handed in.
+    """A pool of threads that runs calls in order of submission.
 
     They are daemons: what they are at does not keep the program from ending.
 
@@ -62,7 +63,7 @@ class Pool:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
 
     def submit(self, call: Callable[[], Found]) -> "Future[Found]":
-        """Have a function called; what it returns or raises stands in the outcome.
+        """Submit a call; the future has its result or exception.
 
         Raises
         ------
@@ -76,7 +77,7 @@ class Pool:
         return future
 
     def _begin(self) -> None:
-        """Begin one more thread, or leave it at those that there are."""
+        """Start one more thread, unless the system cannot."""
         thread = threading.Thread(target=self._work, daemon=True, name="sledsim")
         try:
             thread.start()
@@ -89,12 +90,12 @@ class Pool:
             self._threads.append(thread)
 
     def stop(self, *, join: bool = False) -> None:
-        """Begin no further call: those that wait are cancelled.
+        """Start no further call, and cancel those that wait.
 
         Parameters
         ----------
         join
-            Whether to wait for those that have been begun.
+            True to wait for those that have been begun.
         """
         with suppress(Empty):
             while True:
@@ -140,7 +141,7 @@ def in_threads(
 ) -> "Generator[tuple[int, Future[Found]] | None]":
     """Apply a function to items at the same time, and yield the outcomes as they come.
 
-    Once nobody asks for more, as after Ctrl-C, no further item is begun. The threads are daemons: what they are at then
+    Once no more is requested, as after Ctrl-C, no further item is begun. The threads are daemons: what they are at then
     does not keep the program from ending.
 
     Parameters
@@ -154,9 +155,9 @@ def in_threads(
     tick_s
         How often to yield ``None`` while there is no outcome, s; never if not given.
     join
-        Whether to wait at the end for what has been begun.
+        True to wait at the end for what has been begun.
     over
-        Set once nobody asks for more, before it is waited for: what takes long may look at it, and end.
+        Set once no more is requested, before it is waited for: what takes long may look at it, and end.
 
     Yields
     ------

@@ -26,7 +26,7 @@ Stretch = bool | tuple[float, float]
 
 
 class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
-    """What each mechanism of a run did, a NumPy column per quantity.
+    """The activity of each mechanism of a run, a NumPy column per quantity.
 
     The columns are ``mechanism`` (number of the sled, from 0), ``start_s``, ``end_s``, ``state`` and ``power_w``. The
     spans of a mechanism follow each other without gaps; those of one mechanism come after those of another. Where they
@@ -109,7 +109,7 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
     Parameters
     ----------
     timeline
-        Whether to keep one, or which part.
+        True to keep one, or which part.
     """
     if timeline is False:
         return None
@@ -132,7 +132,7 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
 
 
 def require_powers(scenario: "Resolved") -> None:
-    """Refuse to keep a timeline where the powers of a device are not known.
+    """Raise if a timeline is requested of a device whose power values are unknown.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _mean_power_w(courses: "list[_Course]", edges: "Floats") -> "Floats":
 
 
 class _Course:
-    """What one mechanism did."""
+    """The activity of one mechanism."""
 
     def __init__(self, timeline: "Timeline", number: int) -> None:
         chosen = timeline["mechanism"] == number

@@ -26,9 +26,9 @@ class LeftOut:
     reason
         Why it is not carried over.
     changes_results
-        Whether results would be different with it; otherwise it has no effect on what is simulated.
+        True if results would be different with it; otherwise it has no effect on what is simulated.
     decides
-        Whether it decides results of a scenario: a run has to accept that it is missing (``accept_missing``).
+        True if it decides results of a scenario: a run has to accept that it is missing (``accept_missing``).
     """
 
     file: str
@@ -42,7 +42,7 @@ class LeftOut:
 
 @dataclass(frozen=True, repr=False)
 class DiskSimImport:
-    """What a parameter file describes; see :func:`import_disksim`.
+    """The device or system of a parameter file, see :func:`import_disksim`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class DiskSimImport:
     device_file
         Text of a device file: every value with its unit, file and line.
     scenario_file
-        Text of a scenario with the device in it; ``None`` unless it was asked for.
+        Text of a scenario with the device in it; ``None`` unless it was requested.
     notes
         Every parameter that is not carried over.
     listing
@@ -69,7 +69,7 @@ class DiskSimImport:
 
     @property
     def lost(self) -> tuple[LeftOut, ...]:
-        """What is not carried over and changes results."""
+        """Parameters that are not imported and would change results."""
         return tuple(note for note in self.notes if note.changes_results)
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     device
         Name of the device, where the file has several.
     scenario
-        Whether to read the workload, the scheduler and the length of the run too.
+        True to read the workload, the scheduler and the length of the run too.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class Explanation(OneTable, Plain):
 
 
 def explain(scenario: ScenarioLike, *, overrides: Sets = ()) -> Explanation:
-    """Say what the system of a scenario is made of, without running it.
+    """Describe the system of a scenario without running it.
 
     Parameters
     ----------

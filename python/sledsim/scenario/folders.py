@@ -67,7 +67,7 @@ def _documents(folder: Path) -> list[Path]:
 
 
 def _checked(folder: Path, named_by: str) -> Path:
-    """Refuse a folder that is none, or has nothing for the catalogue."""
+    """Raise for a path that is no folder, or a folder without catalogue entries."""
     name = f"catalogue {folder} ({named_by})"
     if not folder.is_dir():
         if folder.exists():

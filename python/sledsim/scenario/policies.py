@@ -62,7 +62,7 @@ class Policy(Plugin):
     """
 
     positioning: ClassVar[bool] = True
-    """Whether it uses :attr:`Pending.positioning_ns`, which are expensive to compute."""
+    """True if it uses :attr:`Pending.positioning_ns`, which are expensive to compute."""
 
     def pick(self, now_ns: int, pending: Pending) -> int:
         """Return the row of the request to dispatch: from 0, in the order of arrival.
@@ -228,7 +228,7 @@ class CopyChoice(Plugin):
     """
 
     positioning: ClassVar[bool] = True
-    """Whether it uses :attr:`Copies.positioning_ns`, which are expensive to compute."""
+    """True if it uses :attr:`Copies.positioning_ns`, which are expensive to compute."""
 
     def pick(self, now_ns: int, request: Request, copies: Copies) -> int:
         """Return the row of the copy that serves a read: from 0, in the order of their numbers.

@@ -71,7 +71,7 @@ class Loaded:
     parameters
         All parameters, as a scenario has them.
     positioning
-        Whether it uses positioning times.
+        True if it uses positioning times.
     make
         Makes an instance.
     limit_s
@@ -261,7 +261,7 @@ def _read(path: Path, name: str) -> tuple[ModuleType, str]:
 
 @contextmanager
 def _on_path(folders: list[Path]) -> Iterator[None]:
-    """Let modules be imported from folders."""
+    """Import modules from these folders, too."""
     added = [str(folder.absolute()) for folder in folders if str(folder.absolute()) not in sys.path]
     sys.path[:0] = added
     try:

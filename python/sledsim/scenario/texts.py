@@ -85,7 +85,7 @@ def text_of(source: Path | str, what: str) -> Text:
 
 
 def require_text(*texts: object) -> None:
-    """Refuse what is no text, and what UTF-8 cannot hold: halves of characters.
+    """Raise for a value that is no text, or that UTF-8 cannot encode.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def require_text(*texts: object) -> None:
 
 
 def no_text(given: str) -> str | None:
-    """Say why UTF-8 can't hold a text; ``None`` where it can.
+    """Return why UTF-8 can't hold a text; ``None`` where it can.
 
     Parameters
     ----------
     given
-        The text. Bytes of a command line that are none are halves of characters in it.
+        The text. Bytes of a command line that are none are lone surrogates in it.
     """
     try:
         given.encode()
@@ -119,7 +119,7 @@ def no_text(given: str) -> str | None:
 
 
 def no_name(given: str) -> str | None:
-    """Say why no file can have a name; ``None`` where one can, which may be of bytes that are no text.
+    """Return why no file can have a name; ``None`` where one can, which may be of bytes that are no text.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _unread(name: Path | str, says: str) -> ScenarioError:
 
 
 def _detected(text: str, name: str, what: str) -> tuple[str, str]:
-    """Tell TOML, YAML and JSON apart by their first line that says something."""
+    """Return the notation, TOML, YAML or JSON, from the first line with content."""
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith("#")), None)
     if first is None:

@@ -1,4 +1,4 @@
-"""What shows things, whatever they are: tables, charts' style and files, frames, progress, names."""
+"""Output: tables, charts, files, frames, progress and labels."""
 
 from sledsim._loading import attach
 

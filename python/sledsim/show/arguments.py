@@ -1,4 +1,4 @@
-"""What people pass to functions: checked, and refused by the name of the argument."""
+"""Checks of arguments: each returns the value, or raises an error that names the argument."""
 
 import math
 import os
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import brief, make_error, require_whole
+from sledsim.show.faults import MOST, Sentence, brief, make_error
 
 __all__ = [
     "require_flag",
+    "require_integer",
     "require_kind",
     "require_number",
     "require_path",
     "require_several",
     "require_word",
-    "whole_number",
 ]
 
 Kind = TypeVar("Kind")
@@ -34,20 +34,20 @@ def _refuse(
 
 
 def require_kind(error: type[SledsimError], path: str, value: object, kind: type[Kind], expected: str) -> Kind:
-    """Return what is of a type, and refuse what is not.
+    """Return a value of a type, and raise for any other value.
 
     Parameters
     ----------
     error
-        The error to raise.
+        The type of the error.
     path
-        What it is.
+        The argument.
     value
-        What was given.
+        Its value.
     kind
         The type.
     expected
-        What was expected, in words.
+        The expected value, in words.
     """
     if not isinstance(value, kind):
         raise _refuse(error, path, value, expected, kind="wrong-type")
@@ -55,30 +55,30 @@ def require_kind(error: type[SledsimError], path: str, value: object, kind: type
 
 
 def require_flag(error: type[SledsimError], path: str, value: object) -> bool:
-    """Return what is true or false, and refuse what is neither; arguments as for :func:`require_kind`."""
+    """Return a boolean, and raise for any other value; arguments as for :func:`require_kind`."""
     return require_kind(error, path, value, bool, "true or false")
 
 
 def require_path(error: type[SledsimError], path: str, value: object) -> Path:
-    """Return the path of a file, and refuse what is none; arguments as for :func:`require_kind`."""
+    """Return a path, and raise for any other value; arguments as for :func:`require_kind`."""
     if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
         return Path(value)
     raise _refuse(error, path, value, "the path of a file", kind="wrong-type")
 
 
 def require_word(error: type[SledsimError], path: str, value: object, known: Iterable[str]) -> str:
-    """Return one of some words, and refuse everything else.
+    """Return one of the known words, and raise for any other value.
 
     Parameters
     ----------
     error
-        The error to raise.
+        The type of the error.
     path
-        What it is.
+        The argument.
     value
-        What was given.
+        Its value.
     known
-        The words.
+        The known words.
     """
     words = list(known)
     if not isinstance(value, str):
@@ -89,48 +89,58 @@ def require_word(error: type[SledsimError], path: str, value: object, known: Ite
 
 
 def require_several(error: type[SledsimError], path: str, value: object, expected: str) -> list[Any]:
-    """Return what several things were given, such as numbers; a text is none of them.
+    """Return the elements of an iterable as a list, and raise for a text or any other value.
 
     Parameters
     ----------
     error
-        The error to raise.
+        The type of the error.
     path
-        What they are.
+        The argument.
     value
-        What was given.
+        Its value.
     expected
-        What was expected, in words.
+        The expected value, in words.
     """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise _refuse(error, path, value, expected, kind="wrong-type")
     try:
         return list(value)
     except TypeError:
-        # An array without dimensions says that it can be gone through, and can't.
+        # An array without dimensions has `__iter__`, which raises.
         raise _refuse(error, path, value, expected, kind="wrong-type") from None
 
 
-def whole_number(error: type[SledsimError], path: str, value: object, least: int, most: int) -> int:
-    """Return a whole number within bounds, one of NumPy's too, and refuse everything else.
+def require_integer(error: type[SledsimError], path: str, value: object, least: int = 0, most: int = MOST) -> int:
+    """Return an integer within bounds, NumPy's types included, and raise for any other value.
 
     Parameters
     ----------
     error
-        The error to raise.
+        The type of the error.
     path
-        What it is.
+        The argument.
     value
-        What was given.
+        Its value.
     least, most
-        Its bounds.
+        Its bounds, inclusive.
     """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        # An array of several says that it is one, too.
+        # An array with several elements has `__index__` too.
         with suppress(TypeError):
-            value = index(value)
-    require_whole(error, path, value, least, most)
-    return int(value)  # type: ignore[call-overload, no-any-return]
+            number = index(value)
+            if least <= number <= most:
+                return number
+            value, is_number = number, True
+    shown, is_whole = brief(value)
+    bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
+    says: Sentence = [(path,), f" = {shown} is not a whole number {bounds}"]
+    allowed: dict[str, object] = {"least": least, "whole": True}
+    if most != MOST:
+        allowed["most"] = most
+    kind = "out-of-range" if is_number else "wrong-type"
+    raise make_error(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
 
 
 def require_number(
@@ -143,25 +153,25 @@ def require_number(
     most: float,
     unit: str = "",
 ) -> float:
-    """Return a number within bounds, one of NumPy's too, and refuse everything else.
+    """Return a number within bounds, NumPy's types included, and raise for any other value.
 
     Parameters
     ----------
     error
-        The error to raise.
+        The type of the error.
     path
-        What it is.
+        The argument.
     value
-        What was given.
+        Its value.
     least, above
-        Its bound below, which it may be or not.
+        The lower bound: inclusive, or exclusive.
     most
-        Its bound above.
+        The upper bound, inclusive.
     unit
-        The unit that it is in.
+        The unit.
     """
     try:
-        # A text is a number to `float`, and an array of one too.
+        # `float` takes texts and arrays with one element, too.
         is_none = isinstance(value, str | bytes | bool) or hasattr(value, "__len__")
         number = math.nan if is_none else float(value)  # type: ignore[arg-type]
     except OverflowError:

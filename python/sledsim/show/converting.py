@@ -1,4 +1,4 @@
-"""vl-convert, which makes pictures of charts, in a process of its own.
+"""vl-convert, which renders charts, in a separate process.
 
 The browser's engine in it ends the process where it can't get what it wants, most of all address space, of which it
 reserves gigabytes.

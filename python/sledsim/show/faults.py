@@ -1,4 +1,4 @@
-"""Faults: what is wrong, as data, in the words of whoever reads of it."""
+"""Errors as data: faults with kind, location, value and message, and checks of files to write."""
 
 import json
 import os
@@ -31,7 +31,6 @@ __all__ = [
     "require_apart",
     "require_place",
     "require_plain",
-    "require_whole",
     "require_writable",
     "suggested_settings",
     "unknown_kind",
@@ -43,50 +42,50 @@ Error = TypeVar("Error", bound=_core.SledsimError)
 
 #: Longest text in which an error shows what was given.
 LONGEST = 60
-#: The greatest number that the core counts with.
+#: The greatest integer of the core.
 MOST = (1 << 63) - 1
 
-#: How a reader gives a key: by its path, with a value if there is one to give.
+#: Formats a key, given its path and its value or ``None``: as an argument, or as an option of the command line.
 Words = Callable[[str, Any], str]
-#: What is said of a fault: a text, or parts of it; tuples hold keys, which each reader has an own way to give.
+#: A message: a text, or parts of it. A part ``(key,)`` is a key, formatted by :data:`Words`.
 Sentence = str | Sequence[str | tuple[str]]
 
 
 class CanFail:
-    """What ``faults`` says of why it failed, as data; there are none where it did not."""
+    """A result that may have failed: ``faults`` has the reasons, and is empty if it did not fail."""
 
     __slots__ = ()
     faults: tuple[_core.Fault, ...]
 
     @property
     def error(self) -> str | None:
-        """Why it failed, in words; ``None`` where it did not."""
+        """The messages of the faults; ``None`` if there are none."""
         return "\n".join(map(str, self.faults)) or None
 
 
 def brief(value: object) -> tuple[str, bool]:
-    """Return what was given as errors have room for it, and whether that is all of it.
+    """Return the text of a value, shortened for an error, and true if it is not shortened.
 
     Parameters
     ----------
     value
-        Whatever was given.
+        Any value.
     """
     try:
         shown = repr(value)
     except (ValueError, RecursionError):
-        # A number of thousands of digits, or lists within lists without an end.
+        # An integer of thousands of digits, or a list that contains itself.
         return f"a {type(value).__name__} that can't be shown", False
     return (shown, True) if len(shown) <= LONGEST else (f"{shown[: LONGEST - 3]}...", False)
 
 
 def is_one_of(value: object, known: Container[str]) -> bool:
-    """Tell whether something, which may be no text at all, is one of some words.
+    """Return true if a value is a text and one of the known words.
 
     Parameters
     ----------
     value
-        Whatever was given.
+        Any value.
     known
         The words.
     """
@@ -94,12 +93,12 @@ def is_one_of(value: object, known: Container[str]) -> bool:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether there is such a file or folder; a name that no file can have is of none.
+    """Return true if a file or folder exists; false for a name that no file can have.
 
     Parameters
     ----------
     path
-        Its path.
+        The path.
     """
     try:
         return path.exists()
@@ -108,7 +107,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_file_name(path: Path) -> bool:
-    """Tell whether a word can only mean a file or folder, there or not: it has an ending, or a folder before it.
+    """Return true if a word has a suffix or a folder, so that it can only be a path.
 
     Parameters
     ----------
@@ -119,12 +118,12 @@ def is_file_name(path: Path) -> bool:
 
 
 def is_same_file(one: Path | str, other: Path | str) -> bool:
-    """Tell whether two names are of one file, which need not be there; a device, a pipe or a folder is none.
+    """Return true if two paths are of the same plain file, which need not exist.
 
     Parameters
     ----------
     one, other
-        Their paths.
+        The paths.
     """
     try:
         return Path(one).samefile(other) and Path(one).is_file()
@@ -138,18 +137,18 @@ def is_same_file(one: Path | str, other: Path | str) -> bool:
 def require_apart(
     error: type[_core.SledsimError], output: str, path: Path | str, others: Iterable[tuple[str, Path | str]]
 ) -> None:
-    """Refuse a file to be written that is something else, too: it would be lost.
+    """Raise if a file to be written is also given for another purpose, and would be overwritten.
 
     Parameters
     ----------
     error
-        The type of what is raised.
+        The type of the error.
     output
-        The argument that names it.
+        The argument with the file to be written.
     path
         The file.
     others
-        What else there is, by what names it: other arguments.
+        The other arguments, each with its file.
     """
     for other, taken in others:
         if is_same_file(path, taken):
@@ -158,45 +157,18 @@ def require_apart(
 
 
 def most_of(limit: str) -> int:
-    """Return how much a limit allows.
+    """Return the greatest value that a limit allows.
 
     Parameters
     ----------
     limit
-        Its name, as docs/reference/scenario.md has it.
+        The name of the limit, as in docs/reference/scenario.md.
     """
     return next(most for name, most, *_ in _core.limits() if name == limit)
 
 
-def require_whole(error: type[_core.SledsimError], path: str, value: object, least: int = 0, most: int = MOST) -> None:
-    """Refuse what is no whole number within bounds.
-
-    Parameters
-    ----------
-    error
-        The error to raise.
-    path
-        What it is.
-    value
-        The number.
-    least, most
-        Its bounds.
-    """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and isinstance(value, int) and least <= value <= most:
-        return
-    shown, is_whole = brief(value)
-    bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
-    says: Sentence = [(path,), f" = {shown} is not a whole number {bounds}"]
-    allowed: dict[str, object] = {"least": least, "whole": True}
-    if most != MOST:
-        allowed["most"] = most
-    kind = "out-of-range" if is_number else "wrong-type"
-    raise make_error(error, kind, says, path=path, value=value if is_whole else shown, allowed=allowed)
-
-
 def _held(text: str) -> str:
-    """Return a text as UTF-8 can hold it: halves of characters as escapes."""
+    """Return a text with lone surrogates as escapes, so that UTF-8 can encode it."""
     return text.encode(errors="backslashreplace").decode()
 
 
@@ -214,27 +186,27 @@ def make_error(
     file: Path | str | None = None,
     line: int | None = None,
 ) -> Error:
-    """Make an error of one fault.
+    """Make an error with one fault.
 
     Parameters
     ----------
     error
-        Its type.
+        The type of the error.
     kind
-        In what way it is wrong, as :attr:`sledsim.Fault.kind` has it.
+        The kind of the fault, see :attr:`sledsim.scenario.Fault.kind`.
     says
-        The sentence; made of key, value and what is allowed where there is none. Parts ``(key,)`` of a list are keys,
-        which each reader has an own way to give: ``--sweep``. What begins with a colon goes on after ``path``.
+        The message. If empty, it is made from path, value and allowed values. Parts ``(key,)`` of a list are keys; the
+        command line shows them as options. A message that starts with a colon follows ``path``.
     path, value
-        The argument or key that is wrong, and what it is.
+        The wrong argument or key, and its value.
     known
-        The names there are: the sentence ends in the nearest of them, and in all.
+        The known names: the message ends with the nearest of them and with all.
     listed
-        What is said of those there are, where the list of all would fill the screen.
+        Replaces the list of all known names in the message, if that is too long.
     allowed, suggestion
-        What it may be, and what was perhaps meant.
+        The allowed values, and the value that was probably meant.
     file, line
-        Where it is to be put right; the sentence begins with it.
+        The location to correct; the message starts with it.
     """
     names = None if known is None else list(known)
     if isinstance(says, str) and path and says.startswith(":"):
@@ -259,18 +231,18 @@ def make_error(
 
 
 def missing_file(error: type[Error], path: Path, what: str = "no such file", named: str | None = None) -> Error:
-    """Make the error of a file that is not there, with the one whose name is most like it.
+    """Make the error of a missing file; it suggests the file with the most similar name.
 
     Parameters
     ----------
     error
-        Its type.
+        The type of the error.
     path
-        The file.
+        The missing file.
     what
-        What is not there.
+        The start of the message.
     named
-        What messages call it, if not by its path.
+        The name of the file in the message; the path if not given.
     """
     if not path.parent.is_dir():
         says = f"{what}, and no folder {path.parent}"
@@ -281,12 +253,12 @@ def missing_file(error: type[Error], path: Path, what: str = "no such file", nam
 
 
 def nearest_file(path: Path) -> str | None:
-    """Return the file whose name is most like that of one that is not there.
+    """Return the existing file whose name is most similar to that of a missing one, or ``None``.
 
     Parameters
     ----------
     path
-        The one that is not there.
+        The missing file.
     """
     if not path.parent.is_dir():
         return None
@@ -295,18 +267,18 @@ def nearest_file(path: Path) -> str | None:
 
 
 def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str = "file") -> Error:
-    """Make the error of a file of a kind that can't be written.
+    """Make the error of a file whose suffix names no known format.
 
     Parameters
     ----------
     error
-        Its type.
+        The type of the error.
     path
         The file.
     kinds
-        Endings that its name may have.
+        The known suffixes.
     what
-        What it is to be.
+        The noun of the message.
     """
     endings = list(kinds)
     says = f"unknown kind of {what} {path.suffix!r}; expected {', '.join(endings)}"
@@ -314,16 +286,16 @@ def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str
 
 
 def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterable[str]) -> None:
-    """Refuse a file of a kind that can't be written, or in a folder that is not there.
+    """Raise if a file has no known suffix, or cannot be written in its place.
 
     Parameters
     ----------
     error
-        The type of what is raised.
+        The type of the error.
     path
         The file.
     kinds
-        Endings that its name may have.
+        The known suffixes.
     """
     endings = list(kinds)
     if path.suffix.lower() not in endings:
@@ -332,12 +304,12 @@ def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterabl
 
 
 def require_place(error: type[_core.SledsimError], path: Path) -> None:
-    """Refuse a file to be written in a folder that is not there, or in the place of one.
+    """Raise if a file to be written is a folder, has no folder, or is protected or no plain file.
 
     Parameters
     ----------
     error
-        The type of what is raised.
+        The type of the error.
     path
         The file.
     """
@@ -350,12 +322,12 @@ def require_place(error: type[_core.SledsimError], path: Path) -> None:
 
 
 def require_plain(error: type[_core.SledsimError], path: Path) -> None:
-    """Refuse a file to be written that is protected, or is none, such as a pipe or a device: it would be replaced.
+    """Raise if a file to be written is write-protected or no plain file: it would be replaced.
 
     Parameters
     ----------
     error
-        The type of what is raised.
+        The type of the error.
     path
         The file, or a link to it.
     """
@@ -368,29 +340,29 @@ def require_plain(error: type[_core.SledsimError], path: Path) -> None:
 
 
 def convert_error(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:
-    """Return an error as one of another type, with all that it knows.
+    """Return an error of another type with the same faults.
 
     Parameters
     ----------
     kind
         The other type.
     error
-        What is wrong.
+        The error.
     within
-        The key that it comes from.
+        The key to which the paths of the faults are relative.
     """
     return _core.error_of(kind, [fault.about(within) if within else fault for fault in error.faults])
 
 
 def facts_of(fault: _core.Fault) -> dict[str, Any]:
-    """Return what a fault holds, as JSON can hold it."""
+    """Return the fields of a fault as plain values."""
     _, (held,) = fault.__reduce__()
     facts: dict[str, Any] = json.loads(held)
     return facts
 
 
 def fault_of(facts: Mapping[str, Any]) -> _core.Fault:
-    """Return the fault of which :func:`facts_of` says so."""
+    """Return the fault with these fields; the inverse of :func:`facts_of`."""
     return _core.Fault._of(json.dumps(facts))
 
 
@@ -404,47 +376,47 @@ def with_facts(fault: _core.Fault, **facts: object) -> _core.Fault:
 
 @contextmanager
 def by_arguments(arguments: Mapping[str, str]) -> Iterator[None]:
-    """Tell what is wrong in a scenario that a function makes as wrong with the arguments that it is made of.
+    """Convert faults of a scenario that a function builds: they name the function's arguments.
 
-    What a setting or a file of the caller's says is wrong there.
+    Faults of a file or an override of the caller stay unchanged.
 
     Parameters
     ----------
     arguments
-        The argument that stands at a path, with all below it; ``""`` where keys of a table are arguments themselves.
-        The path ``""`` is of all others.
+        The argument for each path and the paths below it; ``""`` if the keys of a table are arguments themselves. The
+        path ``""`` stands for all others.
     """
     try:
         yield
     except _core.SledsimError as error:
-        told = [_of_argument(fault, arguments) for fault in error.faults]
-        if tuple(told) == error.faults:
+        converted = [_of_argument(fault, arguments) for fault in error.faults]
+        if tuple(converted) == error.faults:
             raise
-        raise with_faults(error, told) from error.__cause__
+        raise with_faults(error, converted) from error.__cause__
 
 
-def with_faults(error: Error, told: Sequence[_core.Fault]) -> Error:
-    """Return an error of the same type with other faults; a run's result stays with it.
+def with_faults(error: Error, faults: Sequence[_core.Fault]) -> Error:
+    """Return an error of the same type with other faults; the result of a failed run is kept.
 
     Parameters
     ----------
     error
-        What is wrong.
-    told
-        The same, told otherwise.
+        The error.
+    faults
+        The new faults.
     """
-    again = _core.error_of(type(error), list(told))
-    if isinstance(error, _core.RunError) and isinstance(again, _core.RunError):
-        again.result = error.result
-    return again
+    converted = _core.error_of(type(error), list(faults))
+    if isinstance(error, _core.RunError) and isinstance(converted, _core.RunError):
+        converted.result = error.result
+    return converted
 
 
-#: What messages call a scenario that is in no file.
+#: The name of a scenario without a file in messages.
 UNNAMED = "scenario"
 
 
 def _of_argument(fault: _core.Fault, arguments: Mapping[str, str]) -> _core.Fault:
-    """Return a fault of a scenario as one of the arguments that it is made of."""
+    """Return a fault of a scenario with the argument that caused it as its path."""
     if fault.setting is not None:
         return fault
     facts = facts_of(fault)
@@ -456,11 +428,11 @@ def _of_argument(fault: _core.Fault, arguments: Mapping[str, str]) -> _core.Faul
                 return [*filter(None, name.split(".")), *path[depth:]] or path[-1:]
         return path
 
-    def said(word: dict[str, Any]) -> dict[str, Any]:
+    def converted(word: dict[str, Any]) -> dict[str, Any]:
         return {kind: each if kind == "text" else [argument(each[0]), each[1]] for kind, each in word.items()}
 
     location = facts["location"]
-    changes: dict[str, Any] = {"message": [said(word) for word in facts["message"]]}
+    changes: dict[str, Any] = {"message": [converted(word) for word in facts["message"]]}
     if location["used_by"] == UNNAMED:
         changes["used_by"] = None
     path = argument(location["path"])
@@ -470,34 +442,34 @@ def _of_argument(fault: _core.Fault, arguments: Mapping[str, str]) -> _core.Faul
 
 
 def format_error(error: _core.SledsimError, words: Words) -> str:
-    """Return what an error says, in the words of a reader.
+    """Return the messages of an error.
 
     Parameters
     ----------
     error
-        What is wrong.
+        The error.
     words
-        How the reader gives a key.
+        Formats the keys.
     """
     return "\n".join(fault.text(words) for fault in error.faults) or str(error)
 
 
 def suggested_settings(error: _core.SledsimError) -> list[tuple[str, Any]]:
-    """Return the settings that an error offers, each of which would do: key and value.
+    """Return the settings that an error suggests as alternatives: key and value.
 
     Parameters
     ----------
     error
-        What is wrong.
+        The error.
     """
-    offered: list[tuple[str, Any]] = []
+    suggested: list[tuple[str, Any]] = []
 
-    def noted(path: str, value: Any) -> str:
-        # What was set, and is wrong, is told in the same way; a key without a value is left to the reader.
-        if value is not None and path not in {"set", "overrides"}:
-            offered.append((path, value))
+    def collect(path: str, value: Any) -> str:
+        # A wrong override passes here too. A key without a value is no suggestion.
+        if value is not None and path != "overrides":
+            suggested.append((path, value))
         return ""
 
     for fault in error.faults:
-        fault.text(noted)
-    return offered
+        fault.text(collect)
+    return suggested

@@ -44,8 +44,8 @@ def terminal_width(stream: TextIO | None) -> int | None:
     """
     if stream is None or not stream.isatty():
         return None
-    asked = os.environ.get("COLUMNS", "")
-    return int(asked) if asked.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _columns(table: "Table", width: int | None) -> list[Line]:
         sizes = _sizes(table, beside, natural, width)
         sentences = [i for i in beside[1:] if table.is_left(i) and natural[i] > SENTENCE]
         if sizes is not None:
-            # Two columns are a name and what is said of it: folded as far as may be.
+            # Two columns are a name and a description: folded as far as possible.
             share = dict(zip(beside, sizes, strict=True))
             sentences = [i for i in sentences if natural[i] > MOST_LINES * share[i] and len(beside) > 2]
             if not sentences:
@@ -151,7 +151,7 @@ def _columns(table: "Table", width: int | None) -> list[Line]:
 def _parts(
     table: "Table", beside: Sequence[int], below: Sequence[int], natural: Sequence[int], width: int
 ) -> list[Line]:
-    """Put the columns below each other in parts, each with the names of the rows; or each row by itself."""
+    """Split the table into parts with fewer columns, each with the names of the rows; or into single rows."""
     names, others = list(beside[: table.names]), _together(table, beside[table.names :])
     parts, part = [], list[int]()
     for columns in others:
@@ -186,7 +186,7 @@ def _together(table: "Table", columns: Sequence[int]) -> list[list[int]]:
 
 
 def _stacked(table: "Table", width: int) -> list[Line]:
-    """Put each row by itself: its name, and its values on the lines below."""
+    """Return each row as its name and its values on the lines below."""
     names = table.names
     head = GAP.join(table.headers[:names])
     lines = [Line("head", part) for part in folded(head, width)] if head else []

@@ -175,7 +175,7 @@ class Framed(ABC):
 
 
 def require_utf8(error: type[SledsimError], path: Path, named: Path | None = None) -> None:
-    """Refuse a path that DuckDB can't be told: one with bytes that are no text.
+    """Raise for a path that DuckDB can't be told: one with bytes that are no text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What to call a device, and how many there are of something."""
+"""Labels of devices, and counts with nouns."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ QUIET_S = 2.0
 
 
 def reporting(progress: Any, label: str = "simulating", what: str = "requests") -> AbstractContextManager[Any]:
-    """Return what yields the function that hears of progress, or none.
+    """Return a context manager that yields the progress function, or ``None``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class ProgressBar:
         Parameters
         ----------
         share
-            How much is done, from 0 to 1; ``None`` where nobody knows.
+            How much is done, from 0 to 1; ``None`` if unknown.
         state
             The words.
         """

@@ -22,7 +22,7 @@ PPI = 144
 
 
 def require_libraries(path: Path) -> None:
-    """Refuse to draw, before anything is run for it, where a library for that is missing.
+    """Raise if a library for drawing is missing, before anything is run.
 
     Parameters
     ----------

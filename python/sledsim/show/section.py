@@ -17,7 +17,7 @@ class Section(Mapping[str, Any]):
     Parameters
     ----------
     values
-        The values; those that are dictionaries become sections when asked for.
+        The values; dictionaries become sections on access.
     name
         Where they stand, for messages.
     """

@@ -1,4 +1,4 @@
-"""Signals that come while a library is at work which tells them as errors of its own."""
+"""Signals during calls of a library that replaces their exceptions by its own."""
 
 import signal
 import threading
@@ -14,7 +14,7 @@ def signals_heard() -> Iterator[None]:
     """Raise what Ctrl-C raises, also where it comes while DuckDB is at work.
 
     DuckDB stops then, too, but what its caller gets is a ``RuntimeError`` of its own, which nothing but its words tells
-    from others. So what the handler raised is kept meanwhile. Only the main thread hears signals.
+    from others. So what the handler raised is kept meanwhile. Only the main thread receives signals.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

@@ -102,7 +102,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def is_left(self, column: int) -> bool:
-        """Tell whether a column is flush left."""
+        """Return true if a column is flush left."""
         return column == 0 or column in self.left
 
     def lines(self, width: int | None = None) -> list[Line]:

@@ -10,8 +10,8 @@ from sledsim._core import SledsimError
 from sledsim.runs.result import Result
 from sledsim.runs.session import Session
 from sledsim.scenario.reading import ScenarioLike, Sets, set_list
-from sledsim.show.arguments import require_kind, require_path
-from sledsim.show.faults import brief, make_error, require_whole
+from sledsim.show.arguments import require_integer, require_kind, require_path
+from sledsim.show.faults import brief, make_error
 from sledsim.show.frames import need
 from sledsim.sqlite.statements import Statement, Statements
 
@@ -77,7 +77,7 @@ def connect(
     """
     need("apsw", "sqlite")
     if cache_kib is not None:
-        require_whole(SledsimError, "cache_kib", cache_kib, 1, MOST_CACHE_KIB)
+        cache_kib = require_integer(SledsimError, "cache_kib", cache_kib, 1, MOST_CACHE_KIB)
     if isinstance(system, Session):
         if set_list(overrides):
             says = ": a session has its system already; set its values where it is made"
@@ -132,7 +132,7 @@ class Connection:
             raise make_error(
                 SledsimError, "unreadable", f": cannot be opened: {path}", path="path", value=str(path)
             ) from None
-        # What is mapped into memory is read past the door.
+        # Memory-mapped pages would be read without the file functions.
         self.sqlite.execute("pragma mmap_size=0").fetchall()
         if cache_kib is not None:
             self.sqlite.execute(f"pragma cache_size={-cache_kib}").fetchall()
@@ -162,13 +162,13 @@ class Connection:
         self._charges.statement = self._since
 
     def _settle(self, again: Statement | None = None) -> None:
-        """Charge what was asked for since a statement ended: to it where it ends again, else to what is under way."""
+        """Charge what was requested since a statement ended: to it where it ends again, else to what is under way."""
         payer = again or next(reversed(self._under_way.values()), self._statements[0])
         payer.add(self._since)
         self._since = self._charges.begun("")
 
     def execute(self, sql: str, values: Any = ()) -> "apsw.Cursor":
-        """Run one or several statements; rows come as they are asked for.
+        """Run one or several statements; rows come as they are requested.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Connection:
     def statements(self) -> Statements:
         """What each statement took, in the order in which they began; the first is none, it has what belongs to none.
 
-        Where the rows of several are asked for in turns, accesses count for the one that began last.
+        Where the rows of several are requested in turns, accesses count for the one that began last.
         """
         is_between = self._charges.statement is self._since
         self._settle()

@@ -20,7 +20,7 @@ _extents: WeakKeyDictionary[Session, Extents] = WeakKeyDictionary()
 
 
 class Charges:
-    """What asks a session for accesses, one after the other, and writes down for whom.
+    """Submits accesses to a session, one after the other, and records the statement of each.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Charges:
         self.statement = self.begun("")
 
     def begun(self, sql: str) -> Statement:
-        """Return a statement that has asked for nothing yet.
+        """Return a statement that has requested nothing yet.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class Charges:
         return Statement(sql, energy_j=0.0 if self._knows_energy else None)
 
     def access(self, file: str, offset: int, size: int, *, read: bool) -> None:
-        """Let the system serve some bytes of a file, and time pass until it has.
+        """Access some bytes of a file, and advance the time until the access is complete.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class Charges:
         size
             How many.
         read
-            Whether they are read; written otherwise.
+            True if they are read; written otherwise.
         """
         if not size:
             return
@@ -76,7 +76,7 @@ class Charges:
             raise apsw.IOError(f"{file}: the system says {failed}")
 
     def sync(self) -> None:
-        """Let the system flush: what it has said to be written outlives a power cut then."""
+        """Flush the system, so that completed writes survive a power cut."""
         with self.extents.turn:
             statement = self.statement
             failed = self._serve(FLUSH, [(0, 0)])
@@ -85,7 +85,7 @@ class Charges:
             raise apsw.IOError(f"flush: the system says {failed}")
 
     def _serve(self, op: int, pieces: list[tuple[int, int]]) -> str | None:
-        """Let time pass until the system has served an access, and charge who pays; say how it failed, if it did."""
+        """Advance the time until an access is complete, and charge it to its statement; return its failure, if any."""
         session, statement = self.session, self.statement
         began_ns = session.now_ns
         try:
@@ -104,7 +104,7 @@ class Charges:
 
 
 class Files(apsw.VFS):
-    """SQLite's door to files, under a name of its own.
+    """The virtual file system (VFS) of SQLite.
 
     Parameters
     ----------

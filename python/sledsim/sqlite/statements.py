@@ -1,4 +1,4 @@
-"""What statements asked of the system that a database lies on."""
+"""The accesses of statements to the system below a database."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ SHOWN_CHARACTERS = 48
 
 @dataclass
 class Statement:
-    """A statement, and what it asked of the system."""
+    """A statement and its accesses to the system."""
 
     sql: str
     """Its text; empty for what belongs to none: opening and closing."""
@@ -26,16 +26,16 @@ class Statement:
     writes: int = 0
     """Requests to write."""
     syncs: int = 0
-    """How often SQLite asked for what had been written to be durable."""
+    """Number of syncs."""
     read_bytes: int = 0
-    """Bytes asked for."""
+    """Bytes requested."""
     written_bytes: int = 0
     """Bytes handed over."""
     energy_j: float | None = 0.0
     """Joules spent on its requests; nothing where the device's powers are not known."""
 
     def add(self, other: "Statement") -> None:
-        """Count what another asked for as this one's.
+        """Count what another requested as this one's.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Statements(OneTable, Plain, Sequence[Statement]):
 
     @property
     def time_ns(self) -> int:
-        """What all of them waited for the system together, ns."""
+        """Total time that the statements waited for the system, ns."""
         return sum(each.time_ns for each in self)
 
     def table(self) -> Table:

@@ -48,7 +48,7 @@ def sweep_chart(
     facet
         The axis with a panel for each value; the next one otherwise.
     log_scale
-        Whether the metric's axis is logarithmic.
+        True if the metric's axis is logarithmic.
     """
     x, colour, facet = _roles(results, x, colour, facet)
     rows = _rows(results, metric, x, colour, facet)
@@ -117,7 +117,7 @@ def _varied(results: Results) -> list[str]:
 
 
 def _follows(results: Results, name: str, others: Sequence[str | None]) -> bool:
-    """Tell whether other axes leave an axis no choice."""
+    """Return true if other axes leave an axis no choice."""
     drawn = [other for other in others if other is not None]
     seen: dict[tuple[str, ...], str] = {}
     places = ((common_values(values, drawn), values.get(name, "")) for values in results.points.values())

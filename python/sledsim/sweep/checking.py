@@ -177,7 +177,7 @@ def _table_of(path: str) -> str:
 
 
 def _hangs(fault: Fault, path: str) -> bool:
-    """Tell whether what is wrong may be so because nothing is set at a path."""
+    """Return true if what is wrong may be so because nothing is set at a path."""
     keys = [key.removeprefix("scenario.") for key in fault.keys]
     return any(_meet(own_path(path), own_path(key)) or _meet(path, key) for key in keys)
 
@@ -207,7 +207,7 @@ def _below(path: str, axis: str) -> list[str] | None:
 
 
 def _meet(axis: str, key: str) -> bool:
-    """Tell whether one of two paths leads to the other."""
+    """Return true if one of two paths leads to the other."""
     return f"{axis}.".startswith(f"{key}.") or f"{key}.".startswith(f"{axis}.")
 
 

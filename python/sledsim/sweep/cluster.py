@@ -87,7 +87,7 @@ class Package:
     runs
         The runs.
     is_suspect
-        Whether workers have died with it: nothing else is at work beside it then, so that it is known who is to blame.
+        True if workers have died with it: nothing else is at work beside it then, so that it is known who is to blame.
     """
 
     runs: list[tuple[Task, Prepared]]
@@ -162,7 +162,7 @@ class Cluster:
             raise self._wrong("unreadable", says) from None
 
     def _wrong(self, kind: str, *says: str | tuple[str]) -> ClusterError:
-        """Return what is wrong with the cluster."""
+        """Return an error of the cluster."""
         parts = [("cluster",), f" {self._address}: ", *says]
         return make_error(ClusterError, kind, parts, path="cluster", value=self._address)
 
@@ -229,7 +229,7 @@ class Cluster:
                 yield from self._not_done(package, answer)
 
     def _has_room(self, package: Package | None = None) -> bool:
-        """Tell whether the workers could take another package before the ones that they have are done."""
+        """Return true if the workers could take another package before the ones that they have are done."""
         if time.monotonic() - self._counted_at > RECOUNT_S and self._client.status == "running":
             self._recount()
         if (package and package.is_suspect) or any(each.is_suspect for each in self._under_way.values()):
@@ -278,7 +278,7 @@ class Cluster:
             yield Finished(task, prepared, not_run(Fault("unsupported", says)))
 
     def _check_reach(self) -> None:
-        """Refuse to wait for a scheduler that has been out of reach for long."""
+        """Raise if the scheduler has been unreachable for long."""
         if self._client.status == "running":
             self._lost_at = None
             if time.monotonic() - self._seen_at > WORKERLESS_S:
@@ -292,7 +292,7 @@ class Cluster:
 
 
 def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:
-    """Take runs for a package; those that need no worker are finished at once."""
+    """Return the next package of runs; runs that need no worker are finished at once."""
     runs: list[tuple[Task, Prepared]] = []
     finished: list[Finished] = []
     while len(runs) < size and len(finished) < MOST_RUNS:

@@ -73,7 +73,7 @@ class Evaluation:
     cluster
         As for :func:`sledsim.sweep.run`.
     retry_failed
-        Whether to try again what failed before.
+        True to try again what failed before.
 
     Examples
     --------

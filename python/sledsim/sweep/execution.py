@@ -40,7 +40,7 @@ KEY_DIGITS = 32
 DONE, FAILED = "done", "failed"
 
 
-class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody asked for it
+class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody requested it
     """The sweep ends before this run is over."""
 
 

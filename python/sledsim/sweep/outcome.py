@@ -55,7 +55,7 @@ class Trial(CanFail):
 
     @property
     def feasible(self) -> bool:
-        """Whether the design can be run and keeps every constraint."""
+        """True if the design can be run and keeps every constraint."""
         return self.error is None and all(each <= 0 for each in self.excess)
 
 
@@ -72,7 +72,7 @@ class SearchOutcome(OneTable, Shown):
     store
         Where the runs are.
     complete
-        Whether the search came to its end; false when it was interrupted.
+        True if the search came to its end; false when it was interrupted.
     """
 
     search: Search
@@ -160,7 +160,7 @@ class SearchOutcome(OneTable, Shown):
 
 
 def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Tell whether one is as good in everything and better in something; less is better."""
+    """Return true if one is as good in everything and better in something; less is better."""
     return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 

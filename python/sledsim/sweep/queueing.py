@@ -59,7 +59,7 @@ class Queue:
             return next(self._tasks, None)
 
     def claim(self, key: str) -> bool:
-        """Tell whether a run has to be done; whoever asks first does it.
+        """Return true if a run has to be done; whoever asks first does it.
 
         Parameters
         ----------

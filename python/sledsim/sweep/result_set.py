@@ -35,7 +35,7 @@ __all__ = [
     "without_interval",
 ]
 
-#: What tables show unless something else is asked for, as far as it was measured.
+#: What tables show unless something else is requested, as far as it was measured.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
 
 LABELS = {key: label for label, key in METRICS}
@@ -341,7 +341,7 @@ class Results(OneTable, Plain):
             LOG.warning("%s: INCOMPLETE: %d of %d runs of %s are missing", self.store.path, self.missing, runs, name)
 
     def is_numeric(self, parameter: str) -> bool:
-        """Tell whether all values of an axis are numbers.
+        """Return true if all values of an axis are numbers.
 
         Parameters
         ----------
@@ -421,7 +421,7 @@ class Results(OneTable, Plain):
         facet
             The axis with a panel for each value.
         log_scale
-            Whether the metric's axis is logarithmic.
+            True if the metric's axis is logarithmic.
         """
         from sledsim.sweep.chart import sweep_chart
 
@@ -444,7 +444,7 @@ def results(store: str | Path | Store, sweep: str | None = None) -> Results:
 
 
 def require_axis(known: Sequence[str], given: str, what: str) -> None:
-    """Refuse the name of an axis that the sweep does not have.
+    """Raise for the name of an axis that the sweep does not have.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def run(
         Where to run instead: ``"local"``, processes on this machine, or the address of a Dask scheduler,
         ``"tcp://host:8786"``. Needs the extra ``cluster``.
     retry_failed
-        Whether to try again what failed.
+        True to try again what failed.
     progress
         A function called about twice a second, or true for a progress bar on a terminal.
 
@@ -209,7 +209,7 @@ def record(
     Returns
     -------
     bool
-        Whether all were done.
+        True if all were done.
     """
     try:
         for finished in workers.work(tasks):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
-from sledsim.show.arguments import require_kind, require_path
-from sledsim.show.faults import brief, convert_error, is_there, make_error, missing_file, require_plain, require_whole
+from sledsim.show.arguments import require_integer, require_kind, require_path
+from sledsim.show.faults import brief, convert_error, is_there, make_error, missing_file, require_plain
 from sledsim.show.frames import COPY_OPTIONS, connected, copy_atomically, quoted_path, require_utf8
 from sledsim.show.naming import counted
 from sledsim.show.section import Section
@@ -277,7 +277,7 @@ class Trace:
             and ``outcome``, as measured. A flush has no bytes, and is no read. Of a CSV or Parquet trace with a column
             of what requests took, such as ``response_us``, also ``response_ns``.
         """
-        require_whole(TraceError, "records", records, 1)
+        records = require_integer(TraceError, "records", records, 1)
         reader = self._reader()
         while True:
             batch = reader.read(records)
@@ -296,7 +296,7 @@ class Trace:
         records
             How many.
         """
-        require_whole(TraceError, "records", records)
+        records = require_integer(TraceError, "records", records)
         return self._reader().read(records)
 
     def info(self) -> Section:
@@ -364,7 +364,7 @@ class Trace:
         return count
 
     def _require_data(self, chosen: str, path: Path) -> None:
-        """Refuse to write what consists of flushes alone in a format that has none."""
+        """Raise if a trace of flushes alone is written in a format without flushes."""
         is_empty = True
         for batch in self:
             if not batch["flush"].all():
@@ -649,9 +649,9 @@ def reading_options(
         if word is not None and not isinstance(word, str):
             raise make_error(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
     require_other(format)
-    require_whole(TraceError, "skip_bad", skip_bad)
+    skip_bad = require_integer(TraceError, "skip_bad", skip_bad)
     if sector_bytes is not None:
-        require_whole(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)
+        sector_bytes = require_integer(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)
     given: object = columns
     words_alone = isinstance(given, Mapping) and all(isinstance(word, str) for pair in given.items() for word in pair)
     if given is not None and not words_alone:
@@ -685,7 +685,7 @@ def require_other(format_name: str | None) -> None:
 
 
 def require_file(path: Path) -> None:
-    """Refuse a trace that is not there, or is no file.
+    """Raise for a trace that is not there, or is no file.
 
     Parameters
     ----------

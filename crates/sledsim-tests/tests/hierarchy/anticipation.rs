@@ -1,4 +1,4 @@
-//! Anticipatory waiting: who waits for whom and for how long, that nobody reads anything else for it, and what it is for.
+//! Anticipatory scheduling: the waits, data integrity, and the gain in throughput.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -18,7 +18,7 @@ fn device(name: &str) -> Box<dyn Mechanism> {
     scenario::device(&scenarios::device_spec(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs `requests` on a drive; what completed, in that order, and what was served at once.
+/// Runs `requests` on a drive. Returns completions in order and the groups that were served together.
 fn ran(
     mut drive: impl FnMut(Box<dyn Mechanism>) -> Drive,
     name: &str,
@@ -48,10 +48,10 @@ fn anticipating(scheduler: SchedulerSpec, wait_ms: f64, requests: u32) -> impl F
     move |device| drive(device).with_anticipation(AnticipationSpec { wait_ms, requests })
 }
 
-/// A program has read twice, another's request waits, and the program asks for its third piece 0.3 ms after it has the second.
-/// A device whose every request takes the same time shows who waits for whom, to the nanosecond.
+/// A program has read twice, another program's request waits, and the first program sends its third read 0.3 ms after the second. On a
+/// device with constant service times, the waits are exact.
 #[test]
-fn others_wait_for_a_program_that_reads_on() {
+fn anticipation_waits_for_the_next_sequential_read() {
     let alone = device("simpledisk-constant").serve(Time::ZERO, &Request::read(0, 8));
     let access_ns = alone.free - alone.start;
     let asks = Time::from_ns(2 * access_ns + 300_000);
@@ -85,9 +85,9 @@ fn conflict(one: &Request, other: &Request) -> bool {
 proptest! {
     #![proptest_config(cases(12))]
 
-    /// First come, first served but for reads that go on: none of these passes a write of its blocks that waits longer.
+    /// FCFS except for anticipated reads, which do not pass older writes of their blocks.
     #[test]
-    fn a_read_passes_no_older_write_of_its_blocks(
+    fn an_anticipated_read_does_not_pass_an_older_write(
         mix in any_mix(), wait_ms in 0.0..2.0_f64, most in 1_u32..9, merge in proptest::option::of(any_merge()),
     ) {
         let all = requests(&mix, device("g2").as_ref());
@@ -104,9 +104,9 @@ proptest! {
         }
     }
 
-    /// Under every policy everything is served, and where nothing goes on nothing changes.
+    /// Every policy serves all requests, and without sequential reads nothing changes.
     #[test]
-    fn who_does_not_read_on_is_not_waited_for(mut mix in any_mix(), policy in any_policy(), wait_ms in 0.0..9.0_f64) {
+    fn anticipation_does_not_wait_for_programs_that_stop_reading(mut mix in any_mix(), policy in any_policy(), wait_ms in 0.0..9.0_f64) {
         let (heard, _) = ran(anticipating(policy, wait_ms, 4), "g2", &requests(&mix, device("g2").as_ref()));
         prop_assert_eq!(heard.len() as u64, mix.count);
         mix.read_fraction = 0.0;
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// Two programs that read on, each from its own end of the device, and think for a moment between two pieces.
+/// Two programs that read sequentially from both ends of the device, with think times.
 fn two_programs(system: &Value) -> Value {
     let program = |start: f64| {
         json!({
@@ -134,7 +134,7 @@ fn two_programs(system: &Value) -> Value {
 }
 
 #[test]
-fn programs_that_read_on_get_more_done() {
+fn anticipation_raises_sequential_throughput() {
     let drive = json!({"device": "g2", "scheduler": "sptf"});
     let mut waits = drive.clone();
     waits["anticipation"] = json!({"wait_ms": 0.4});
@@ -145,7 +145,7 @@ fn programs_that_read_on_get_more_done() {
 }
 
 #[test]
-fn what_is_no_wait_is_refused() {
+fn invalid_waits_are_rejected() {
     for (keys, word) in [
         (json!({"wait_ms": -1.0}), "anticipation.wait_ms"),
         (json!({"wait_ms": 1.0, "requests": 0}), "anticipation.requests"),

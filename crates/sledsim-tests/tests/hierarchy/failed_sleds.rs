@@ -33,7 +33,7 @@ fn operate(ground: &mut Ground, operations: u64, most_blocks: u64) {
 
 /// Room, by closed form: all sleds, one, or all but one.
 #[test]
-fn redundancy_among_sleds_costs_room() {
+fn redundancy_among_sleds_reduces_capacity() {
     let blocks = |sleds: u32, layout: &str| {
         ground(&json!({"sleds": sleds, "sled_layout": layout, "stripe_blocks": 8}), 1).capacity_blocks()
     };
@@ -47,7 +47,7 @@ fn redundancy_among_sleds_costs_room() {
 
 /// Whatever fails, what is read is what was written, or is said to be lost; with redundancy nothing is.
 #[test]
-fn what_sleds_hold_twice_outlives_one_of_them() {
+fn mirrored_sleds_survive_the_failure_of_one() {
     for (layout, sleds, failed, loses) in [
         ("split", 2, vec![], false),
         ("split", 2, vec![1], true),
@@ -68,7 +68,7 @@ fn what_sleds_hold_twice_outlives_one_of_them() {
 
 /// Tips fail beyond spare ones and code: what they held is lost, and said to be; other sleds make up for it.
 #[test]
-fn what_failed_tips_held_is_lost_or_comes_from_other_sleds() {
+fn data_of_failed_tips_is_lost_or_read_from_other_sleds() {
     for (keys, loses) in [
         (json!({"failed_tips": 4, "spare_tips": 32}), false),
         (json!({"failed_tips": 1, "parity_tips": 1, "active_tips": 40, "tips": 160}), false),
@@ -99,7 +99,7 @@ fn report(keys: &Value) -> Value {
 
 /// Of single blocks at random, as many are lost as blocks are: a run says so, and with what tips.
 #[test]
-fn a_run_tells_what_was_lost() {
+fn reports_count_lost_blocks() {
     let count = |found: &Value, name: &str| {
         let counts = found["components"][0]["counts"].as_array().expect("counts").clone();
         counts.iter().find(|count| count["name"] == name).unwrap_or_else(|| panic!("{name}"))["value"].as_f64()
@@ -120,7 +120,7 @@ fn whole_blocks(_: &Value) -> f64 {
 }
 
 #[test]
-fn sleds_that_are_not_there_are_refused() {
+fn unknown_sleds_are_rejected() {
     for (keys, word) in [
         (json!({"sleds": 2, "failed_sleds": [2]}), "system.device.failed_sleds.0"),
         (json!({"sleds": 2, "sled_layout": "parity"}), "system.device.sled_layout"),

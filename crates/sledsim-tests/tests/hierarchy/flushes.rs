@@ -1,5 +1,4 @@
-//! Flushes: what one has promised, and what a write that has to last has, is there after a power cut, on every system; a flush
-//! waits for what it promises and for nothing else.
+//! Flushes: on every system, flushed data and durable writes survive power cuts, and a flush waits for nothing else.
 
 use rayon::prelude::*;
 use serde_json::{json, Value};
@@ -20,7 +19,7 @@ const BLOCKS: u64 = 72;
 
 const LOAD: Load = Load { span_blocks: BLOCKS, most_blocks: 6, writes: 0.7, gap_ns: 150_000, outstanding: 0 };
 
-/// A disk that reports writes when its buffer has them, with blocks as small as all here are.
+/// A disk that acknowledges writes once they are in its buffer, with small blocks.
 fn disk(_blocks: u64) -> Value {
     let DeviceSpec::Disk(mut parameters) = device_spec("atlas10k") else { panic!("a disk") };
     parameters.block_bytes = kinds::BLOCK as u32;
@@ -28,14 +27,14 @@ fn disk(_blocks: u64) -> Value {
     json!({"kind": "drive", "device": device, "scheduler": {"name": "sptf"}})
 }
 
-/// A volatile cache whose lines stay dirty until they have to leave or somebody flushes, over what `below` makes.
+/// A volatile cache over `below`, whose lines stay dirty until eviction or a flush.
 fn cached(blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
     let mut cache = kinds::over("ram-cache", blocks, below);
     cache["flush"]["idle_ms"] = Value::Null;
     cache
 }
 
-/// No member fails: that is another loss.
+/// Without failures of members, which lose data in another way.
 fn without_faults(system: &mut Value) {
     match system {
         Value::Object(keys) => {
@@ -47,7 +46,7 @@ fn without_faults(system: &mut Value) {
     }
 }
 
-/// Every kind, and every kind over every kind, over disks that buffer writes and over volatile caches.
+/// Every kind, and every kind over every kind, over disks with write buffers and over volatile caches.
 fn systems() -> Vec<(String, Value)> {
     let leaf = |name: &'static str, blocks| match name {
         "disk" => disk(blocks),
@@ -83,8 +82,8 @@ fn built(system: &Value, mut between: impl FnMut(&mut System, ComponentId) -> Co
     assemble(&spec, 1, &mut |system, id, _| between(system, id)).unwrap_or_else(|error| panic!("{error}\n{system:#}"))
 }
 
-/// Cuts power of so many systems while a host writes and flushes, of each once: copies without a journal may differ afterwards in
-/// what was not promised. Stops at the first thing found wrong; says what, and how many blocks were found right.
+/// Cuts the power of each system once while a host writes and flushes, because copies without a journal may differ afterwards. Stops
+/// at the first error. Returns it and the number of correct blocks.
 fn cut(system: &System, cuts: u64) -> (Option<String>, u64) {
     let mut stream = Stream::new(11, "cuts");
     let mut checked = 0;
@@ -106,7 +105,7 @@ fn cut(system: &System, cuts: u64) -> (Option<String>, u64) {
 }
 
 #[test]
-fn what_was_promised_is_there_after_a_power_cut() {
+fn flushed_and_durable_writes_survive_a_power_cut() {
     systems().par_iter().for_each(|(name, document)| {
         let (wrong, checked) = cut(&built(document, |_, id| id), size(5, 300));
         assert_eq!(wrong, None, "{name}");
@@ -114,7 +113,7 @@ fn what_was_promised_is_there_after_a_power_cut() {
     });
 }
 
-/// A bug at every drive, or at every cache: wherever it is and something is lost by it, it is found.
+/// A bug at every drive or every cache is detected wherever it loses data.
 fn found(bug: Bug, kind: &str) -> Vec<String> {
     // Arrays over arrays over disks take a hundred accesses for a write, and so many cuts to hit the right moment.
     let of_kind = systems().into_iter().filter(|(name, _)| name.ends_with(kind) && name.matches("over").count() < 2);
@@ -135,18 +134,18 @@ fn found(bug: Bug, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_flush_that_lies_is_found_wherever_it_is() {
+fn flushes_that_complete_early_are_detected_in_every_system() {
     assert_eq!(found(Bug::LyingFlush, "disk"), Vec::<String>::new(), "nothing was found wrong");
     assert_eq!(found(Bug::LyingFlush, "cache"), Vec::<String>::new(), "nothing was found wrong");
 }
 
 #[test]
-fn a_write_that_need_not_last_is_found_wherever_it_is() {
+fn ignored_durable_flags_are_detected_in_every_system() {
     assert_eq!(found(Bug::ForgetDurable, "disk"), Vec::<String>::new(), "nothing was found wrong");
     assert_eq!(found(Bug::ForgetDurable, "cache"), Vec::<String>::new(), "nothing was found wrong");
 }
 
-/// Submits requests at their arrivals, and says when each came back, ns.
+/// Submits requests at their arrivals. Returns their completion times, ns.
 fn ends(system: &mut System, requests: &[Request]) -> Vec<u64> {
     let mut ends = vec![0; requests.len()];
     let mut hear = |completion: &sledsim::engine::Completion| {
@@ -174,7 +173,7 @@ fn write(lbn: u64, blocks: u32) -> Request {
 }
 
 #[test]
-fn where_nothing_can_be_lost_a_flush_ends_as_it_comes() {
+fn flushes_take_no_time_without_volatile_data() {
     for kind in kinds::all() {
         let mut document = kinds::over(&kind, BLOCKS, &kinds::drive);
         without_faults(&mut document);
@@ -188,7 +187,7 @@ fn where_nothing_can_be_lost_a_flush_ends_as_it_comes() {
 }
 
 #[test]
-fn a_disk_ends_a_flush_when_the_medium_has_what_it_reported() {
+fn a_disk_flush_ends_when_reported_writes_are_on_the_medium() {
     let flushed = |requests: &[Request]| ends(&mut built(&disk(0), |_, id| id), requests);
     // The write ends before the medium has it, the same write that has to last after that.
     let reported = flushed(&[write(1_000_000, 8)])[0];
@@ -210,9 +209,9 @@ fn a_disk_ends_a_flush_when_the_medium_has_what_it_reported() {
     assert_eq!(alone, reported, "nothing was written");
 }
 
-/// Drives of 0.1 ms; four runs of dirty blocks, two of which are written at once.
+/// Drives with accesses of 0.1 ms; four runs of dirty blocks, two of which are written concurrently.
 #[test]
-fn a_cache_writes_what_is_dirty_and_no_more() {
+fn a_cache_flush_writes_exactly_the_dirty_blocks() {
     let mut cache = cached(BLOCKS, &kinds::drive);
     (cache["access_us"], cache["flush"]["high_water"]) = (json!(0.0), json!(1.0));
     let mut requests: Vec<Request> = (0..4).map(|number| at(number, write(number * 12, 2))).collect();
@@ -225,9 +224,9 @@ fn a_cache_writes_what_is_dirty_and_no_more() {
     assert_eq!(ends[4..], [10 + 400_000, 50_000, 1_000_000 + 100_000]);
 }
 
-/// A host that writes the same blocks over and over does not keep a flush from ending.
+/// Repeated writes of the same blocks do not delay a flush forever.
 #[test]
-fn a_flush_ends_though_its_blocks_are_written_again() {
+fn a_flush_ends_even_if_its_blocks_are_rewritten() {
     let mut requests: Vec<Request> = (0..2000).map(|number| at(number * 10_000, write(number % 3, 2))).collect();
     requests.insert(500, at(4_995_000, Request::flush()));
     let ends = ends(&mut built(&cached(BLOCKS, &kinds::drive), |_, id| id), &requests);

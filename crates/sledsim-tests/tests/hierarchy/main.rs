@@ -1,4 +1,4 @@
-//! Components made of components: times by closed forms, and that what is read is what was written.
+//! Components over other components: closed forms of times, and data integrity.
 
 mod anticipation;
 mod arrays;

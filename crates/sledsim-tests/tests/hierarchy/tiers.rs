@@ -1,5 +1,4 @@
-//! Tiers: where extents are first put and when they move; that what is read is what was written through moves, power cuts and
-//! failures; and what follows from the keys alone.
+//! Tiers: first placement and moves of extents, data integrity through moves, power cuts and failures, and rejected keys.
 
 use serde_json::{json, Value};
 use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
@@ -19,12 +18,12 @@ use sledsim_testing::tiers::size;
 const BLOCK: u32 = 64;
 /// Blocks of an extent.
 const EXTENT: u64 = 5;
-/// Extents that the fast and the slow drive have room for.
+/// Number of extents that fit on the fast and on the slow drive.
 const FAST: u64 = 8;
 const SLOW: u64 = 25;
-/// Blocks of both but one extent.
+/// Capacity of the tiers, blocks: that of both drives without one extent.
 const BLOCKS: u64 = (FAST + SLOW - 1) * EXTENT;
-/// Every access of the fast and of the slow drive, ns.
+/// Time of each access of the fast and of the slow drive, ns.
 const T_NS: [u64; 2] = [20_000, 100_000];
 
 fn constant(system: &mut System, blocks: u64, access_ns: u64) -> ComponentId {
@@ -43,7 +42,7 @@ fn spec(migration: TierMigrationSpec) -> TiersSpec {
     TiersSpec { extent_bytes: EXTENT * u64::from(BLOCK), placement: TierPlacementSpec::default(), migration }
 }
 
-/// Tiers with what `over` puts over each drive. Neither is a whole number of extents.
+/// Tiers over the components that `over` returns for each drive. The drives are not whole numbers of extents.
 fn over(spec: &TiersSpec, mut over: impl FnMut(&mut System, usize, ComponentId) -> ComponentId) -> System {
     let mut system = System::default();
     let children = [FAST * EXTENT + 1, SLOW * EXTENT + 3].into_iter().zip(T_NS).enumerate();
@@ -64,7 +63,7 @@ fn plain(spec: &TiersSpec) -> Ground {
     Ground::new(system, 1)
 }
 
-/// Something that the tiers counted, or requests that took a way.
+/// A counter of the tiers, or the number of requests of a path.
 fn count(ground: &Ground, name: &str) -> u64 {
     let system = &ground.system;
     let details = system.component(system.root()).details(system.now()).expect("counts");
@@ -88,7 +87,7 @@ fn assert_right(ground: &Ground, what: &str) {
 const STILL: TierMigrationSpec = TierMigrationSpec { mb_per_s: 0.0, ..LIVELY };
 
 #[test]
-fn an_extent_is_put_where_its_first_request_belongs() {
+fn the_first_request_places_an_extent() {
     let small = u64::from(BLOCK) * 2;
     let placement = TierPlacementSpec {
         metadata: true,
@@ -117,9 +116,9 @@ fn an_extent_is_put_where_its_first_request_belongs() {
     assert_right(&ground, "placed");
 }
 
-/// Whichever an extent belongs to, every one finds a place, and holds what was written there.
+/// Every extent gets a place, on either tier, and returns written data.
 #[test]
-fn what_has_no_room_where_it_belongs_goes_to_the_other() {
+fn a_full_tier_places_extents_on_the_other() {
     for (small_bytes, path) in [(None, "slow"), (Some(1 << 20), "fast")] {
         let placement = TierPlacementSpec { small_bytes, ..TierPlacementSpec::default() };
         let mut ground = plain(&TiersSpec { placement, ..spec(STILL) });
@@ -134,9 +133,9 @@ fn what_has_no_room_where_it_belongs_goes_to_the_other() {
     }
 }
 
-/// Requests that fit the fast drive and belong there take what they take there alone.
+/// Requests of pinned extents take the time of the fast drive alone.
 #[test]
-fn with_everything_pinned_it_is_the_fast_drive() {
+fn pinned_extents_perform_as_the_fast_drive_alone() {
     let pinned = vec![BlockRangeSpec { first_block: 0, bytes: FAST * EXTENT * u64::from(BLOCK) }];
     let placement = TierPlacementSpec { pinned, ..TierPlacementSpec::default() };
     let mut tiers = plain(&TiersSpec { placement, ..spec(LIVELY) });
@@ -153,9 +152,9 @@ fn with_everything_pinned_it_is_the_fast_drive() {
     assert_right(&tiers, "pinned");
 }
 
-/// As many hot extents as the fast drive has room for move there, and the rest does not; they leave it for others.
+/// Hot extents move to the fast drive as far as they fit, and make way for hotter ones.
 #[test]
-fn what_is_hot_goes_up_and_what_is_cold_comes_down() {
+fn hot_extents_move_up_and_cold_extents_move_down() {
     let mut ground = plain(&spec(TierMigrationSpec { half_life_s: 0.01, ..LIVELY }));
     for extent in 0..SLOW {
         submit(&mut ground, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
@@ -177,9 +176,9 @@ fn what_is_hot_goes_up_and_what_is_cold_comes_down() {
     assert_right(&ground, "moved");
 }
 
-/// At any instant no more has been moved or cleared than the time until then has room for; and as much as that, where more waits.
+/// At any time the moved and cleared bytes are at most those of the bandwidth, and exactly these while moves wait.
 #[test]
-fn moves_keep_to_their_bandwidth() {
+fn moves_stay_within_their_bandwidth() {
     for mb_per_s in [0.002, 0.02, 0.2, 0.0] {
         let mut ground = plain(&spec(TierMigrationSpec { mb_per_s, factor: 1.0, ..LIVELY }));
         let load = Load { span_blocks: BLOCKS, most_blocks: 8, writes: 0.5, gap_ns: 200_000, outstanding: 4 };
@@ -206,7 +205,7 @@ fn moves_keep_to_their_bandwidth() {
 
 const LOAD: Load = Load { span_blocks: BLOCKS, most_blocks: 12, writes: 0.6, gap_ns: 60_000, outstanding: 8 };
 
-/// Keys at random, all of which move much.
+/// Random parameters that lead to many moves.
 fn any_spec(seed: u64) -> TiersSpec {
     let mut stream = Stream::new(seed, "tiers");
     let small_bytes = stream.chance(0.5).then(|| (1 + stream.below(6)) * u64::from(BLOCK));
@@ -224,7 +223,7 @@ fn any_spec(seed: u64) -> TiersSpec {
 }
 
 #[test]
-fn what_is_read_through_moves_is_what_was_written() {
+fn data_is_intact_through_moves() {
     let mut sums = [0; 4];
     let seeds = size(6, 50);
     for seed in 0..seeds {
@@ -242,9 +241,9 @@ fn what_is_read_through_moves_is_what_was_written() {
     assert!(sums.iter().all(|&sum| sum > 20 * seeds), "{sums:?}");
 }
 
-/// However often power fails in the midst of it.
+/// With power cuts during moves.
 #[test]
-fn nothing_acknowledged_is_lost_in_power_cuts() {
+fn power_cuts_lose_no_acknowledged_write() {
     let mut moved = 0;
     for seed in 0..size(6, 30) {
         let mut ground = Ground::new(over(&any_spec(seed), |_, _, id| id), seed);
@@ -260,9 +259,9 @@ fn nothing_acknowledged_is_lost_in_power_cuts() {
     assert!(moved > 100, "{moved}");
 }
 
-/// What is on the child that fails is lost and says so, and nothing else is.
+/// Requests of blocks on a failed child fail, and no others.
 #[test]
-fn what_a_failed_child_holds_is_told_and_nothing_wrong_is_read() {
+fn a_failed_child_fails_requests_without_wrong_data() {
     for seed in 0..10 {
         let failing = (seed % 2) as usize;
         let system = over(&any_spec(seed), |system, tier, drive| {
@@ -284,9 +283,9 @@ fn what_a_failed_child_holds_is_told_and_nothing_wrong_is_read() {
     }
 }
 
-/// Where the fast drive loses writes, what moves there is wrong.
+/// Extents have wrong data after they have moved to a drive that loses writes.
 #[test]
-fn writes_lost_where_extents_move_are_found() {
+fn writes_lost_during_moves_are_detected() {
     for (migration, finds) in [(STILL, false), (LIVELY, true)] {
         let system = over(&spec(migration), |system, tier, drive| match tier {
             0 => Planted::over(system, drive, Bug::LoseWrites { every: 20 }),
@@ -307,7 +306,7 @@ fn tiers(keys: &Value) -> Value {
 }
 
 #[test]
-fn a_scenario_says_what_goes_where_and_its_report_what_did() {
+fn scenarios_define_placement_and_reports_count_moves() {
     let keys = json!({"placement": {"small_bytes": "1 MiB"}, "migration": {"mb_per_s": 3}});
     let scenario = scenarios::resolved(&tiers(&keys));
     let report = scenarios::run(&scenario).report;
@@ -318,7 +317,7 @@ fn a_scenario_says_what_goes_where_and_its_report_what_did() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_both_sides() {
+fn contradicting_sizes_are_rejected_with_both_keys() {
     let pinned = |first_block: u64, bytes: &str| json!({"placement": {"pinned": [{"first_block": first_block, "bytes": bytes}]}});
     for (keys, problem) in [
         (json!({"extent_bytes": 1000}), "system.extent_bytes = 1000 is no multiple of the 512 B blocks"),

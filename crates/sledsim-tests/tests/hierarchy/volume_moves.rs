@@ -1,5 +1,4 @@
-//! Volumes that are moved while requests go on: how long it takes, that what is read is what was written through moves, power
-//! cuts and failures of where they go, and what is said of them.
+//! Moves of volumes during requests: their time, data integrity through power cuts and failures, and their reports.
 
 use serde_json::json;
 use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
@@ -18,7 +17,7 @@ use sledsim_testing::tiers::size;
 
 /// Size of a block.
 const BLOCK: u32 = 64;
-/// Every access of every drive, ns.
+/// Time of each access of a drive, ns.
 const T_NS: u64 = 100_000;
 /// Blocks of each of three drives.
 const DRIVE_BLOCKS: u64 = 120;
@@ -40,7 +39,7 @@ fn step(volume: &str, to: u32, at_s: f64, chunk_blocks: u64, mb_per_s: Option<f6
     MoveSpec { volume: volume.into(), to, at_s, chunk_bytes: chunk_blocks * u64::from(BLOCK), mb_per_s }
 }
 
-/// Volumes of 50, 40 and 60 blocks on three drives, with what `over` puts over each.
+/// Volumes of 50, 40 and 60 blocks on three drives, each under the component that `over` returns.
 fn over(moves: Vec<MoveSpec>, mut over: impl FnMut(&mut System, usize, ComponentId) -> ComponentId) -> System {
     let mut system = System::default();
     let members: Vec<ComponentId> = (0..3)
@@ -63,7 +62,7 @@ fn system(moves: Vec<MoveSpec>) -> System {
     over(moves, |_, _, id| id)
 }
 
-/// Something that the volumes counted, if they did.
+/// A counter of the volumes.
 fn counted(system: &System, name: &str) -> Option<f64> {
     let details = system.component(system.root()).details(system.now()).expect("counts");
     details.counts.iter().find(|count| count.name == name).map(|count| count.value)
@@ -73,9 +72,9 @@ fn count(ground: &Ground, name: &str) -> u64 {
     counted(&ground.system, name).unwrap_or_else(|| panic!("no {name}")) as u64
 }
 
-/// Each chunk is read and then written, and takes at least as long as its bytes have at that rate.
+/// Each chunk is read and then written, and takes at least the time of its bytes at the given rate.
 #[test]
-fn a_move_with_nothing_else_to_do_takes_as_long_as_chunks_and_their_rate_say() {
+fn an_undisturbed_move_takes_the_time_of_its_chunks_at_the_given_rate() {
     let bytes = |blocks: u64| (blocks * u64::from(BLOCK)) as f64;
     for (chunk, period_ns) in [(7, 0), (7, 150_000), (7, 450_000), (20, 1_000_000), (50, 5_000_000), (1000, 1)] {
         let mb_per_s = (period_ns > 0).then(|| bytes(chunk) * 1e3 / period_ns as f64);
@@ -104,7 +103,7 @@ fn a_move_with_nothing_else_to_do_takes_as_long_as_chunks_and_their_rate_say() {
 
 const LOAD: Load = Load { span_blocks: 150, most_blocks: 30, writes: 0.6, gap_ns: 90_000, outstanding: 8 };
 
-/// So many moves at random, each of which finds room when those before it are over.
+/// `count` random moves, each of which finds space after those before it.
 fn any_moves(count: usize, seed: u64) -> Vec<MoveSpec> {
     let mut stream = Stream::new(seed, "moves");
     let member = |id| Child { id: ComponentId(id), capacity_blocks: DRIVE_BLOCKS, block_bytes: BLOCK };
@@ -128,7 +127,7 @@ fn assert_right(ground: &Ground, what: &str) {
 }
 
 #[test]
-fn what_is_read_through_moves_is_what_was_written() {
+fn data_is_intact_through_moves() {
     let mut sums = [0; 3];
     let seeds = size(5, 50);
     for seed in 0..seeds {
@@ -144,9 +143,9 @@ fn what_is_read_through_moves_is_what_was_written() {
     assert!(sums.iter().all(|&sum| sum > 100 * seeds), "{sums:?}");
 }
 
-/// However often power fails in the midst of it: nothing that was acknowledged is lost, and all moves are made in the end.
+/// Power cuts during moves lose no acknowledged write, and all moves are completed in the end.
 #[test]
-fn moves_outlive_power_cuts() {
+fn moves_continue_after_power_cuts() {
     for seed in 0..size(5, 20) {
         let mut ground = Ground::new(system(any_moves(10, seed)), seed);
         for cut in 0..40 {
@@ -160,7 +159,7 @@ fn moves_outlive_power_cuts() {
     }
 }
 
-/// One member fails.
+/// Volumes over three members of which one fails.
 fn failing(which: usize, moves: Vec<MoveSpec>) -> System {
     over(moves, |system, number, drive| {
         if number != which {
@@ -172,9 +171,9 @@ fn failing(which: usize, moves: Vec<MoveSpec>) -> System {
     })
 }
 
-/// The volume stays where it is, with everything in it, and may go elsewhere.
+/// The volume keeps its place and data, and can be moved elsewhere.
 #[test]
-fn a_move_to_a_member_that_fails_costs_nothing() {
+fn a_move_to_a_failed_member_loses_no_data() {
     for seed in 0..20 {
         // Of 6,400 bytes in a second 3,200 take half a second: it fails in the midst of it.
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("a", 2, 0.3, 10, None)];
@@ -191,7 +190,7 @@ fn a_move_to_a_member_that_fails_costs_nothing() {
 }
 
 #[test]
-fn a_move_from_a_member_that_fails_ends_and_nothing_wrong_is_read() {
+fn a_move_from_a_failed_member_ends_without_wrong_data() {
     for seed in 0..20 {
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("b", 2, 0.3, 10, None)];
         let mut ground = Ground::new(failing(0, moves), seed);
@@ -203,9 +202,9 @@ fn a_move_from_a_member_that_fails_ends_and_nothing_wrong_is_read() {
     }
 }
 
-/// Where a drive loses writes, the volume is wrong once it has moved there.
+/// A volume has wrong data after it has moved to a drive that loses writes.
 #[test]
-fn writes_lost_at_the_new_place_are_found() {
+fn writes_lost_at_the_new_place_are_detected() {
     let lossy = |moves| {
         over(moves, |system, number, drive| match number {
             1 => Planted::over(system, drive, Bug::LoseWrites { every: 20 }),
@@ -222,7 +221,7 @@ fn writes_lost_at_the_new_place_are_found() {
 }
 
 #[test]
-fn a_scenario_says_which_volumes_move_and_its_report_how() {
+fn scenarios_define_moves_and_reports_count_them() {
     let document = json!({
         "workload": scenarios::poisson(30.0),
         "run": {"time_s": 20},

@@ -1,4 +1,4 @@
-//! Break-even times against closed forms, and against the energies that they compare.
+//! Break-even times against closed forms and energies.
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{ladder, MemsParameters};
@@ -55,7 +55,7 @@ fn the_second_generation_breaks_even_after_a_millisecond() {
 
 /// Lin et al. 2002, section 5.1: 2 s and 6 J to spin up, 1 W idle, "as much energy as leaving it idle for 6 seconds".
 #[test]
-fn a_disk_idles_six_seconds_for_the_energy_of_a_spin_up() {
+fn a_disk_spin_up_takes_the_energy_of_six_idle_seconds() {
     let found = break_even(vec![mode(1.0, 0, 0.0), mode(0.0, 2000, 3.0)]);
     assert!(close(found[1].wake_j, 6.0));
     assert!(close(found[1].equal_idle_s.expect("it takes power"), 6.0));
@@ -64,7 +64,7 @@ fn a_disk_idles_six_seconds_for_the_energy_of_a_spin_up() {
 
 /// Tips on while idle raise what stopping saves: 64 or 1280 tips of 1 mW during 10 of every 90 bits.
 #[test]
-fn idle_tips_bring_the_break_even_nearer() {
+fn idle_tips_shorten_the_break_even_time() {
     let found = device(r#"{"name": "g2", "idle_tips": "last-access"}"#).break_even().expect("a ladder");
     assert_eq!(found.iter().map(|each| each.idle_tips).collect::<Vec<_>>(), [64, 1280]);
     for each in found {
@@ -75,7 +75,7 @@ fn idle_tips_bring_the_break_even_nearer() {
 }
 
 #[test]
-fn what_saves_no_power_never_breaks_even() {
+fn modes_that_save_no_power_never_break_even() {
     let parameters = mems(r#"{"name": "g2", "inactive_mw": 100}"#);
     let found = ladder(&parameters, 0).expect("equal powers make a ladder").break_even();
     assert_eq!((found[1].idle_s, found[1].fixed_span_s, found[1].best), (None, None, None));
@@ -86,7 +86,7 @@ fn what_saves_no_power_never_breaks_even() {
 }
 
 #[test]
-fn a_device_without_powers_has_none_to_compare() {
+fn devices_without_power_have_no_break_even() {
     assert_eq!(device(r#""atlas10k""#).break_even(), Ok(Vec::new()));
 }
 

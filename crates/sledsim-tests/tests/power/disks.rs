@@ -1,4 +1,4 @@
-//! The power of drives: idle periods worked out by hand, a twin that draws nothing, and scenarios.
+//! The power of drives: hand-calculated idle periods, comparison with a drive without power parameters, and scenarios.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -28,7 +28,7 @@ fn catalogued(name: &str) -> DiskParameters {
     }
 }
 
-/// The mobile drive, which does nothing on its own account.
+/// The mobile drive without background work.
 fn plain_travelstar() -> DiskParameters {
     DiskParameters { read_ahead: ReadAhead::None, fast_write: FastWrite::None, ..catalogued("travelstar") }
 }
@@ -41,13 +41,13 @@ fn close(ours_j: f64, by_hand_j: f64) -> bool {
     (ours_j - by_hand_j).abs() <= ROUNDING_J
 }
 
-/// What was booked between two readings.
+/// The difference of two readings.
 fn between(before: &EnergyLedger, after: &EnergyLedger) -> EnergyLedger {
     after - before
 }
 
 #[test]
-fn the_idle_periods_of_the_mobile_drive_take_what_they_take_by_hand() {
+fn mobile_drive_idle_energy_matches_hand_calculation() {
     // An idle period, s; time in each mode, s; time of the return, ms. Powers are 2.0, 1.3, 0.85 and 0.2 W, and 2.2 W.
     for (idle_s, modes_s, wake_ms, by_hand_j) in [
         (0.5, [0.5, 0.0, 0.0, 0.0], 0.0, 1.0),
@@ -83,7 +83,7 @@ fn the_idle_periods_of_the_mobile_drive_take_what_they_take_by_hand() {
 }
 
 #[test]
-fn a_policy_takes_the_drive_where_it_says() {
+fn a_policy_selects_the_modes_of_the_drive() {
     let served = |policy: &SpinDownSpec, idle_s: f64| {
         let mut drive = device(&plain_travelstar(), Some(policy));
         let rests = drive.serve(Time::ZERO, &request(Op::Read, 1000, 8)).end;
@@ -113,7 +113,7 @@ fn a_policy_takes_the_drive_where_it_says() {
 }
 
 #[test]
-fn table_4_of_schlosser_2000_adds_up_and_tells_the_power_of_a_return() {
+fn table_4_of_schlosser_2000_gives_the_power_of_a_return() {
     // Active, performance idle, returns, fast idle, low-power idle, spin-ups, standby; the total.
     let andrew = [14.026, 13.025, 0.880, 2.400, 2.722, 0.0, 0.0];
     let postmark = [1378.162, 1003.969, 0.0, 0.0, 0.0, 0.0, 0.0];
@@ -143,7 +143,7 @@ fn table_4_of_schlosser_2000_adds_up_and_tells_the_power_of_a_return() {
 }
 
 #[test]
-fn work_takes_the_power_of_its_operation() {
+fn reads_and_writes_have_their_own_power() {
     let joules = |parameters: &DiskParameters, op: Op| -> (Service, f64) {
         let mut drive = device(parameters, Some(&SpinDownSpec::Never {}));
         let service = drive.serve(Time::ZERO, &request(op, 5_000_000, 300));
@@ -170,7 +170,7 @@ fn work_takes_the_power_of_its_operation() {
 }
 
 #[test]
-fn no_drive_rests_while_it_works_on_its_own_account() {
+fn background_work_keeps_a_drive_active() {
     for op in [Op::Read, Op::Write] {
         let mut drive = device(&catalogued("travelstar"), Some(&SpinDownSpec::Immediate {}));
         let done = drive.serve(Time::ZERO, &request(op, 5_000_000, 64)).end;
@@ -183,7 +183,7 @@ fn no_drive_rests_while_it_works_on_its_own_account() {
     }
 }
 
-/// When a drive that does not know its powers last did anything, at `now`.
+/// Time of the last activity of a drive without power parameters, at `now`.
 fn last_worked(twin: &DiskDevice, served: Time, now: Time) -> Time {
     let worked_ns = |at: Time| {
         let ledger = twin.ledger(at);
@@ -202,7 +202,7 @@ fn last_worked(twin: &DiskDevice, served: Time, now: Time) -> Time {
     Time::from_ns(after_ns)
 }
 
-/// A drive with powers does what one without them does that hears of each request once the other has returned.
+/// A drive with power parameters behaves like one without them that gets each request after the return to the ready mode.
 fn check_twin(parameters: &DiskParameters, policy: Option<&SpinDownSpec>) {
     let mut drive = device(parameters, policy);
     let mut twin = device(&DiskParameters { power: None, ..parameters.clone() }, None);
@@ -243,14 +243,14 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn a_drive_serves_like_its_twin_once_it_is_ready(design in disk_design(), power in power(), drawn in 0_usize..1000) {
+    fn power_does_not_change_service_times_of_a_ready_drive(design in disk_design(), power in power(), drawn in 0_usize..1000) {
         let power = serde_json::from_value(power).expect("powers");
         let policies = policies();
         check_twin(&DiskParameters { power: Some(power), ..design }, policies[drawn % policies.len()].as_ref());
     }
 }
 
-/// A document of reads that arrive every so often, one at a time.
+/// A scenario of single reads at regular intervals.
 fn reads_every(interval_ms: f64, system: &Value) -> Value {
     json!({
         "workload": {"arrival": {"kind": "constant", "rate_per_s": 1e3 / interval_ms}, "read_fraction": 1.0},
@@ -286,7 +286,7 @@ fn a_scenario_reports_the_energy_of_a_drive() {
 }
 
 #[test]
-fn a_drive_without_powers_has_no_energy_and_no_policy() {
+fn drives_without_power_have_no_energy_and_no_policy() {
     let report = scenarios::run(&scenarios::resolved(&reads_every(50.0, &json!({"device": "atlas10k"})))).report;
     assert!(report.energy.is_none());
     let document = reads_every(50.0, &json!({"device": "atlas10k", "spin_down": "immediate"}));
@@ -301,7 +301,7 @@ fn a_drive_without_powers_has_no_energy_and_no_policy() {
 }
 
 #[test]
-fn modes_that_contradict_each_other_are_refused_by_key() {
+fn contradicting_modes_are_rejected_by_key() {
     let mode = |name: &str, power_w: f64, more: Value| {
         let mut mode = json!({"name": name, "power_w": power_w});
         mode.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());

@@ -1,5 +1,4 @@
-//! Peak power, entries and the timeline, held to what they are by definition: every run of a device is told again from its
-//! spans, one by one.
+//! Peak power, entries and the timeline against their definitions, which are evaluated from the spans of each run.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ const ALL: TimelineSpec = TimelineSpec { from: Time::ZERO, to: Time::MAX, spans:
 /// Energies are sums of products that are rounded in another order: some 1e-16 each, over a million spans at most.
 const ROUNDING: f64 = 1e-10;
 
-/// A run with a timeline, which reports what it reports without one.
+/// A run with a timeline, whose report equals that without one.
 fn run_keeping(document: &Value, timeline: TimelineSpec) -> RunOutput {
     let scenario = resolved(document);
     let run = |timeline| {
@@ -90,7 +89,7 @@ fn peak_w(windows: &[f64], length_ns: u64) -> f64 {
     }
 }
 
-/// What a run calls an activity of its mechanisms, if they have it.
+/// The name of an activity in the report of a run.
 fn name_of(output: &RunOutput, activity: Activity) -> Option<&str> {
     output.activities.iter().find(|(_, known)| *known == activity).map(|(name, _)| name.as_str())
 }
@@ -116,12 +115,12 @@ fn told(output: &RunOutput, state: &StateEnergy) -> (u64, f64, u64) {
     (time_ns, energy_j, entered)
 }
 
-/// Whether two energies or powers are the same but for rounding.
+/// Returns true if two energies or powers are equal except for rounding.
 fn same(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= ROUNDING * expected.abs()
 }
 
-/// Holds what a run reports of energy to its spans.
+/// Checks the energy report of a run against its spans.
 fn check(output: &RunOutput, what: &str) {
     let energy = energy(output);
     let (from, to) = window(output);
@@ -150,7 +149,7 @@ fn check(output: &RunOutput, what: &str) {
     assert!(energy.hindsight_j <= energy.total_j, "{what}");
 }
 
-/// A workload with idle spells of all lengths.
+/// A workload with idle periods of all lengths.
 fn spells(rate_per_s: f64) -> Value {
     json!({
         "arrival": {"kind": "on-off", "burst_ms": 20.0, "idle_ms": 60.0, "rate_per_s": 4.0 * rate_per_s},
@@ -167,7 +166,7 @@ fn powered() -> Vec<String> {
 }
 
 #[test]
-fn every_run_is_what_its_spans_say() {
+fn energy_matches_the_sum_of_spans() {
     let policies = [
         Value::Null,
         json!("immediate"),
@@ -200,7 +199,7 @@ fn every_run_is_what_its_spans_say() {
 }
 
 #[test]
-fn strategies_and_settings_of_a_sled_change_nothing_in_that() {
+fn energy_matches_the_sum_of_spans_with_sled_settings() {
     let systems = [
         json!({"device": {"name": "g2", "idle_tips": "last-access"}}),
         json!({"device": {"name": "g2", "idle_tips": "last-access"}, "spin_down": "offline"}),
@@ -221,9 +220,9 @@ fn strategies_and_settings_of_a_sled_change_nothing_in_that() {
     }
 }
 
-/// The power of several sleds is that of all together, millisecond by millisecond, however their lists are emptied meanwhile.
+/// The power of several sleds is added millisecond by millisecond.
 #[test]
-fn sleds_draw_power_together() {
+fn peak_power_is_that_of_all_sleds_together() {
     // So many sleds take longest.
     let designs = [("striped", 3), ("split", 2), ("striped", 16)];
     for (layout, sleds) in designs.into_iter().take(size(1, 3)) {
@@ -245,9 +244,9 @@ fn sleds_draw_power_together() {
     }
 }
 
-/// One request to a stopped sled, by hand: from the phases of its service and the powers of the device.
+/// One request to a stopped sled, calculated from the phases of its service and the powers of the device.
 #[test]
-fn one_request_by_hand() {
+fn energy_of_one_request_matches_hand_calculation() {
     let output = run_keeping(
         &json!({
             "workload": {"arrival": {"kind": "constant", "rate_per_s": 4000.0}, "size_bytes": {"kind": "fixed", "value": 4096.0}},
@@ -286,7 +285,7 @@ fn one_request_by_hand() {
 }
 
 #[test]
-fn a_timeline_keeps_a_stretch_and_says_where_it_stopped() {
+fn a_timeline_covers_the_requested_interval() {
     let document = json!({
         "workload": spells(300.0),
         "system": {"device": {"name": "g2", "sleds": 3, "sled_layout": "striped"}, "spin_down": "immediate"},
@@ -337,9 +336,9 @@ fn in_slots(spans: &[Span], slot_ns: u64) -> BTreeMap<(u64, usize), (u64, f64)> 
     found
 }
 
-/// Nothing is kept that was not asked for, and a device of unknown powers has nothing to tell.
+/// Without a request no timeline is recorded, nor for a device without power parameters.
 #[test]
-fn a_timeline_is_kept_on_demand() {
+fn timelines_are_recorded_on_request() {
     let of = |device: &str, timeline| {
         let document = json!({"workload": spells(20.0), "system": {"device": device}, "run": {"requests": 50}});
         let keep = Keep { log: false, timeline, check: true };
@@ -350,7 +349,7 @@ fn a_timeline_is_kept_on_demand() {
     assert!(of(&unpowered, Some(TimelineSpec::default())).expect("asked for").spans.is_empty());
 }
 
-/// At `now`, in the middle of whatever goes on, the ledger is what the spans until then say.
+/// Checks that the ledger at `now`, at any time in a service, equals the sum of the spans until then.
 fn check_instant(device: &dyn Mechanism, now: Time) {
     let account = device.powered().expect("known power").energy_account(now);
     let ledger = device.ledger(now);
@@ -399,7 +398,7 @@ proptest! {
     #![proptest_config(cases(96))]
 
     #[test]
-    fn a_service_is_clipped_exactly_where_it_is_looked_at(design in mems_design(), seed in 0..u64::MAX) {
+    fn services_are_clipped_at_the_reading_time(design in mems_design(), seed in 0..u64::MAX) {
         check_instants(&mut MemsDevice::new(&design).unwrap(), seed);
     }
 }

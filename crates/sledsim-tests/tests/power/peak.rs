@@ -19,7 +19,7 @@ fn peak_and_mean_w(sleds: u32, warmup_s: f64, time_s: f64) -> [f64; 2] {
 
 /// A meter that took the rest of the service for idle time would miss its power, and run ahead of the run's end.
 #[test]
-fn a_window_that_begins_in_a_service_sees_the_rest_of_it() {
+fn a_window_that_begins_in_a_service_counts_its_rest() {
     for sleds in [1, 2] {
         for (warmup_s, time_s) in [(0.005, 0.0123), (0.005, 0.05), (0.0301, 0.04), (0.1, 0.3)] {
             let [peak_w, mean_w] = peak_and_mean_w(sleds, warmup_s, time_s);

@@ -1,4 +1,4 @@
-//! What every spin-down policy keeps to in single idle periods, over random ladders of idle modes.
+//! Invariants of spin-down policies in single idle periods, over random ladders of idle modes.
 
 use proptest::prelude::*;
 use sledsim::power::{Ladder, Mode, SpinDown, SpinDownSpec};
@@ -8,7 +8,7 @@ use sledsim_testing::tiers::cases;
 /// Joules are sums of a few products.
 const TOLERANCE: f64 = 1e-12;
 
-/// Ladders of 1 to 6 modes whose powers fall and whose times rise; some modes come by themselves never.
+/// Ladders of 1 to 6 modes of falling power and rising timeouts, some without a timeout.
 fn ladder() -> impl Strategy<Value = Ladder> {
     let mode = (0.0..2.0_f64, prop_oneof![3 => (0..2_000_000_000_u64).prop_map(Some), 1 => Just(None)], wake());
     prop::collection::vec(mode, 1..=MODES).prop_map(|drafts| {
@@ -33,7 +33,7 @@ fn ladder() -> impl Strategy<Value = Ladder> {
     })
 }
 
-/// Time and power of a return: perhaps none, perhaps less power than in the mode itself.
+/// Time and power of a return: possibly zero, or less power than in the mode itself.
 fn wake() -> impl Strategy<Value = (u64, f64)> {
     (prop_oneof![Just(0), 0..3_000_000_000_u64], 0.0..8.0_f64)
 }
@@ -58,13 +58,13 @@ fn idle_times() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(idle_ns, 1..40)
 }
 
-/// Joules above what the lowest mode takes of a return; one that draws less costs nothing.
+/// Energy of a return above that of the lowest mode, J; at least 0.
 fn return_j(ladder: &Ladder, mode: &Mode) -> f64 {
     let lowest_w = ladder.modes().last().expect("a mode").power_w;
     ((mode.wake_w - lowest_w) * mode.wake_ns as f64 * 1e-9).max(0.0)
 }
 
-/// Joules above what the lowest mode takes of an idle period: so long in each mode, and the return from one.
+/// Energy of an idle period and its return above that of the lowest mode, J.
 fn excess_j(ladder: &Ladder, spent_ns: &[u64; MODES], left: Option<usize>) -> f64 {
     let modes = ladder.modes();
     let in_modes: f64 = modes.iter().zip(spent_ns).map(|(mode, &ns)| mode.power_w * ns as f64 * 1e-9).sum();
@@ -72,7 +72,7 @@ fn excess_j(ladder: &Ladder, spent_ns: &[u64; MODES], left: Option<usize>) -> f6
     in_modes - least_j + left.map_or(0.0, |mode| return_j(ladder, &modes[mode]))
 }
 
-/// The least that an idle period can take above the lowest mode: one mode throughout, as going down on the way only costs.
+/// The smallest energy of an idle period above that of the lowest mode, J: that of a single mode, because changes of mode cost energy.
 fn least_j(ladder: &Ladder, idle_ns: u64) -> f64 {
     let whole = |mode: usize| {
         let mut spent_ns = [0; MODES];
@@ -108,7 +108,7 @@ fn check_period(policy: &SpinDown, idle_ns: u64) {
     assert!((policy.waste_j(idle_ns) - excess_j(ladder, &open_ns, None)).abs() <= rounding_j);
 }
 
-/// The first part of a period is part of the whole, and so is its regret.
+/// Checks the times and the regret of the first part of a period against those of the whole.
 fn check_part(policy: &SpinDown, part_ns: u64, whole_ns: u64) {
     let ladder = policy.ladder();
     let (part, whole) = (policy.part_ns(part_ns, whole_ns), policy.spent_ns(whole_ns));
@@ -209,7 +209,7 @@ fn expert_j(ladder: &Ladder, timeout_ns: f64, idle_ns: f64) -> f64 {
     energy_j + return_j(ladder, left)
 }
 
-/// The share algorithm as it is printed, each expert a policy of its own.
+/// The share algorithm as published, with a policy for each expert.
 fn share(ladder: &Ladder, timeouts_ns: &[f64], weights: &mut [f64], idle_ns: u64, rate: f64, sharing: f64) {
     let lowest = ladder.modes().last().expect("a mode");
     let waited_ns = timeouts_ns.iter().copied().fold(0.0, f64::max).min(idle_ns as f64);
@@ -241,9 +241,9 @@ fn sled() -> Ladder {
 proptest! {
     #![proptest_config(cases(512))]
 
-    /// Whoever tells times from outside need not tell them in order.
+    /// Timeouts that are set from outside need not be in order.
     #[test]
-    fn a_mode_that_would_come_later_than_one_below_it_is_passed_over(
+    fn modes_with_a_longer_timeout_than_a_lower_mode_are_skipped(
         ladder in ladder(),
         told_ns in prop::collection::vec(prop_oneof![4 => 0..100_u64, 1 => Just(u64::MAX)], MODES),
         idle_ns in 0..150_u64,
@@ -267,7 +267,7 @@ fn the_break_even_of_a_sled_is_half_a_millisecond() {
 }
 
 #[test]
-fn with_constant_idle_times_the_adaptive_policy_comes_to_the_right_side() {
+fn the_adaptive_policy_converges_for_constant_idle_times() {
     const BREAK_EVEN_NS: f64 = 5e5;
     for factor in [0.05, 0.3, 0.7, 0.9, 1.1, 1.5, 3.0, 9.0, 30.0, 1000.0] {
         let idle_ns = (factor * BREAK_EVEN_NS) as u64;
@@ -285,7 +285,7 @@ fn with_constant_idle_times_the_adaptive_policy_comes_to_the_right_side() {
 }
 
 #[test]
-fn shared_weight_brings_back_experts_that_had_fallen_far_behind() {
+fn shared_weight_restores_experts_with_small_weights() {
     let settle = |sharing: f64| {
         let defaults = SpinDownSpec::Adaptive { experts: 12, longest_ms: None, learning_rate: 4.0, sharing };
         let mut policy = SpinDown::new(Some(&defaults), sled());
@@ -305,7 +305,7 @@ fn shared_weight_brings_back_experts_that_had_fallen_far_behind() {
 }
 
 #[test]
-fn immediate_takes_at_most_the_return_more_and_the_break_even_timeout_twice_the_best() {
+fn policies_stay_within_their_competitive_bounds() {
     let break_even = SpinDownSpec::Timeout { after_ms: 0.5 };
     for idle_ns in (0..5_000_000).step_by(7_919) {
         let policy = SpinDown::new(Some(&break_even), sled());

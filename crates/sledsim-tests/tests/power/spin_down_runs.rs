@@ -1,5 +1,4 @@
-//! Whole runs under every spin-down policy, with and without delayed start-up: energies add up, hindsight bounds them, and
-//! requests wait for others exactly as told.
+//! Runs with every spin-down policy, with and without delayed start-up: sums of energies, the bound of hindsight, and waits.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -37,7 +36,7 @@ fn sled() -> Value {
     json!({"name": "g2", "inactive_after_ms": 4.0})
 }
 
-/// What holds of the energy of every run on so many mechanisms.
+/// Checks the energy report of a run of `mechanisms` mechanisms.
 fn check_energy(report: &Report, mechanisms: u64) {
     let energy = report.energy.as_ref().expect("powers are known");
     let parts = [energy.seek_j, energy.rotation_j, energy.servo_j, energy.data_j];
@@ -77,8 +76,8 @@ fn outcome(output: &RunOutput) -> Value {
     report
 }
 
-/// With hindsight there is nothing to regret. A window that begins within an idle period is judged by itself: for what
-/// remains of the period another choice may be best than for the whole, by no more than a return.
+/// With hindsight the regret is 0. In a window that begins within an idle period it can be up to the energy of a return, because the
+/// optimum for the rest of the period may differ from that for the whole.
 fn check_bound(report: &Report, name: &str, mechanisms: u64) {
     const RETURN_J: f64 = 25e-6;
     let energy = report.energy.as_ref().expect("known powers");
@@ -114,7 +113,7 @@ fn every_policy_accounts_for_every_run() {
 }
 
 #[test]
-fn a_window_that_begins_in_an_idle_period_sees_what_became_of_it() {
+fn a_window_that_begins_in_an_idle_period_counts_its_rest() {
     // Requests 1 ms and 20 ms after the one before: offline stays ready for some and stops for others.
     for rate_per_s in [30.0, 300.0, 1000.0] {
         for warmup_s in [0.1, 0.2, 0.31, 0.4321, 0.5, 0.777, 0.9] {
@@ -129,7 +128,7 @@ fn a_window_that_begins_in_an_idle_period_sees_what_became_of_it() {
 }
 
 #[test]
-fn a_run_that_ends_within_a_start_up_regrets_only_what_it_has_spent() {
+fn a_run_that_ends_during_a_start_up_counts_only_its_past() {
     let slow = json!({"name": "g2", "startup_ms": 400.0, "inactive_after_ms": 30.0});
     for device in [slow, json!("travelstar")] {
         for name in POLICIES {
@@ -142,7 +141,7 @@ fn a_run_that_ends_within_a_start_up_regrets_only_what_it_has_spent() {
 }
 
 #[test]
-fn never_and_the_device_without_a_timeout_are_the_same_and_so_are_equal_timeouts() {
+fn policies_with_equal_timeouts_give_equal_runs() {
     let limits = json!({"requests": 2000});
     let of = |device: &Value, name: &str| outcome(&run(&resolved(&document(device, "fcfs", name, 400.0, &limits))));
     let timeout = |value: Value| json!({"name": "g2", "inactive_after_ms": value});
@@ -152,7 +151,7 @@ fn never_and_the_device_without_a_timeout_are_the_same_and_so_are_equal_timeouts
 }
 
 #[test]
-fn offline_takes_least_of_all_policies() {
+fn offline_has_the_least_energy() {
     // The same span for all. Offline's start-ups delay fewer requests than those of other policies that stop, and more than
     // those of a device that stays ready: idle periods differ a little, which is far less than what is saved.
     let (sled, drive) = (sled(), json!("travelstar"));
@@ -194,7 +193,7 @@ fn positioning_includes_the_start_up_under_every_policy() {
     }
 }
 
-/// Every start-up came as soon as so many requests were ready, or the oldest had waited so long; and not before.
+/// Checks that each start-up began when enough requests were waiting or the oldest had waited long enough, and not before.
 fn check_delays(output: &RunOutput, requests: usize, wait_ns: u64) {
     let overhead_ns = output.recorder.overhead_ns();
     let mut served = entries(output).to_vec();
@@ -213,7 +212,7 @@ fn check_delays(output: &RunOutput, requests: usize, wait_ns: u64) {
 }
 
 #[test]
-fn requests_wait_for_others_as_told() {
+fn delayed_start_up_waits_for_more_requests() {
     for name in POLICIES {
         for scheduler in ["fcfs", "sptf", "clook"] {
             for (requests, wait_ms) in [(2, 1.0), (3, 7.5), (50, 4.0), (1, 9.0), (6, 0.0), (1_000_000, 30.0)] {
@@ -263,7 +262,7 @@ proptest! {
     #![proptest_config(cases(96))]
 
     #[test]
-    fn a_delay_for_one_request_or_for_no_time_is_none(
+    fn a_delay_for_one_request_or_zero_time_has_no_effect(
         name in prop::sample::select(&POLICIES[..]),
         scheduler in prop::sample::select(&["fcfs", "sptf", "look"][..]),
         overhead_ms in prop_oneof![Just(0.0), 0.0..0.5_f64],
@@ -283,7 +282,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_lost_and_hindsight_bounds_every_run(
+    fn all_requests_complete_and_hindsight_is_a_lower_bound(
         name in prop::sample::select(&POLICIES[..]),
         (rate_per_s, sleds) in (5.0..2500.0_f64, 1..4_u64),
         (requests, wait_ms) in (1..40_u32, 0.0..40.0_f64),
@@ -301,9 +300,9 @@ proptest! {
     }
 }
 
-/// A start-up that draws less than a stopped sled is no gain that a better choice could have had more of.
+/// A start-up that draws less than a stopped sled counts as 0 J.
 #[test]
-fn hindsight_is_an_energy_where_a_start_up_draws_less_than_rest() {
+fn hindsight_energy_is_never_negative() {
     let device = json!({"name": "g3", "startup_ms": 1000.0, "startup_mw": 0.0, "inactive_after_ms": 4.0});
     for name in POLICIES {
         for rate_per_s in [0.3, 3.0, 30.0, 300.0] {
@@ -319,7 +318,7 @@ fn hindsight_is_an_energy_where_a_start_up_draws_less_than_rest() {
 }
 
 #[test]
-fn settings_that_make_no_sense_say_so() {
+fn invalid_settings_are_rejected() {
     let scenario = |system: Value| json!({"workload": scenarios::poisson(100.0), "system": system});
     let refused = |system: Value| {
         let document = scenario(system);

@@ -1,4 +1,4 @@
-//! Where chains and Monte Carlo both apply, intervals hold the chain's value as often as they claim.
+//! The coverage of Monte Carlo intervals for enclosures with an exact Markov chain.
 
 use sledsim::reliability::{Enclosure, Estimate, Experiment, Outcome, Rebuild, Sparing};
 use sledsim_testing::tiers::size;

@@ -1,4 +1,4 @@
-//! Markov chains of enclosures with exponential times, written down a second time from their description: what is exact.
+//! Markov chains of enclosures with exponential times, implemented independently, as exact references.
 
 use sledsim::reliability::{Enclosure, Sparing};
 
@@ -8,7 +8,7 @@ pub struct Chain {
     rates: Vec<Vec<f64>>,
     /// Rate of visits in each state, per h.
     visits: Vec<f64>,
-    /// Devices that a visit puts in, by state.
+    /// Number of devices that a visit replaces, by state.
     missing: Vec<f64>,
     /// The state of a new enclosure.
     first: usize,

@@ -1,4 +1,4 @@
-//! What chains cannot say, where it has a closed form.
+//! Closed forms of enclosures that Markov chains cannot describe.
 
 use sledsim::reliability::{
     Batches, DeviceLife, Enclosure, Estimate, Experiment, InfantMortality, LatentErrors, Law, Lifetime, Rebuild,
@@ -40,7 +40,7 @@ fn living(enclosure: Enclosure, change: impl Fn(&mut DeviceLife)) -> Enclosure {
 }
 
 #[test]
-fn without_spares_and_repair_losses_are_binomial_whatever_the_lifetimes() {
+fn losses_without_spares_and_repair_are_binomial() {
     let laws = [
         Lifetime::Weibull { shape: 0.7 },
         Lifetime::Lognormal { sigma: 1.2 },
@@ -101,7 +101,7 @@ fn weak_devices_and_bad_batches_mix_their_laws() {
 }
 
 #[test]
-fn fixed_times_of_rebuilds_and_visits_have_their_mttf() {
+fn mttf_with_fixed_rebuild_and_visit_times_matches_the_closed_form() {
     // A loss is a second failure within the time: 1 - exp(-r d) of the windows, each 1 / (n λ) after the last.
     let exact = |n: f64, mttf_h: f64, time_h: f64| {
         let rate = (n - 1.0) / mttf_h;
@@ -118,7 +118,7 @@ fn fixed_times_of_rebuilds_and_visits_have_their_mttf() {
 }
 
 #[test]
-fn of_two_fixed_visits_the_one_that_is_due_first_comes() {
+fn the_earlier_of_two_fixed_visits_takes_place() {
     // One spare, rebuilt at once. The visit is due 400 h after the first failure. A second one loses nothing; 250 h later,
     // or when the first visit is due, all is well again. A third one before that loses data.
     let base = with(raid(3, 1, 1), 10_000.0, 1e-9);
@@ -143,7 +143,7 @@ fn of_two_fixed_visits_the_one_that_is_due_first_comes() {
 }
 
 #[test]
-fn latent_errors_lose_data_where_redundancy_is_gone() {
+fn latent_errors_lose_data_without_redundancy() {
     let (n, lambda, every_h) = (5.0, 1.0 / 200_000.0, 100_000.0);
     let with_errors = |data, parity, scrub_h| {
         living(raid(data, parity, 0), |device| {
@@ -176,7 +176,7 @@ fn latent_errors_lose_data_where_redundancy_is_gone() {
 }
 
 #[test]
-fn devices_last_as_long_as_their_tips() {
+fn tip_failures_limit_device_lifetimes() {
     let (count, tip_h) = (100.0, 1e5);
     let with_tips = |spares, tolerated, remap_h| {
         living(raid(1, 0, 0), |device| {

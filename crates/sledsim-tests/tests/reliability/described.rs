@@ -15,7 +15,7 @@ pub const fn fixed(mean_h: f64) -> Delay {
     Delay { mean_h, distribution: DelayDistribution::Fixed }
 }
 
-/// Devices of 200,000 h, rebuilt in 15 minutes, as in Hong et al. 2006, section 3.2.1; nobody comes.
+/// Devices of 200,000 h, rebuilt in 15 minutes, as in Hong et al. 2006, section 3.2.1; without visits.
 pub fn raid(data: u32, parity: u32, spares: u32) -> Enclosure {
     Enclosure {
         data,

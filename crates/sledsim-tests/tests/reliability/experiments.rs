@@ -1,5 +1,4 @@
-//! Experiments: the same on any number of threads, stopped at any time, bounded where nothing is seen, and refused with a
-//! reason.
+//! Experiments: threads, interruption, bounds without observed losses, and rejected values.
 
 use std::num::NonZeroUsize;
 
@@ -17,7 +16,7 @@ fn on_threads(enclosure: &Enclosure, experiment: &Experiment, threads: usize) ->
 }
 
 #[test]
-fn a_seed_gives_the_same_on_any_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let enclosure = repaired(raid(19, 1, 2), Some(168.0), Some(168.0));
     let precise = Experiment { precision: Some(0.01), ..forced(&[YEAR_H], 100_000, 3) };
     let to_loss = Experiment { to_loss: true, ..plain(&[YEAR_H], 5500, 3) };
@@ -33,7 +32,7 @@ fn a_seed_gives_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn an_experiment_that_is_stopped_is_one_of_fewer_lives() {
+fn a_stopped_experiment_equals_one_with_fewer_lives() {
     let experiment = plain(&[YEAR_H, 3.0 * YEAR_H], 1_000_000_000, 1);
     let mut looks = 0;
     let stopped = simulate(&raid(19, 1, 5), &experiment, &mut |_| {
@@ -46,9 +45,9 @@ fn an_experiment_that_is_stopped_is_one_of_fewer_lives() {
     assert_eq!(whole, Outcome { interrupted: false, ..stopped });
 }
 
-/// Whenever it comes, also when a round of lives is over just then.
+/// At any time, including the end of a round of lives.
 #[test]
-fn a_no_is_heard_once_and_for_all() {
+fn keep_going_is_not_called_after_false() {
     let experiment = Experiment { precision: Some(1e-6), ..plain(&[YEAR_H], 1_000_000_000, 1) };
     for no in 1..size(5, 12) {
         let mut looks = 0;
@@ -61,9 +60,9 @@ fn a_no_is_heard_once_and_for_all() {
     }
 }
 
-/// Also with the last of the lives: who says it may have more to do.
+/// The caller may have further work to cancel.
 #[test]
-fn a_no_is_passed_on_when_all_is_over_anyway() {
+fn a_stop_after_the_last_life_is_reported() {
     // So much to draw that it is asked on the way; and whoever takes so long to answer is asked again by what comes next.
     let mut slow = raid(400, 1, 5);
     slow.device.tips = Some(Tips { count: 1000, mttf_h: YEAR_H, spares: 400, tolerated: 9, remap_h: 0.0 });
@@ -80,7 +79,7 @@ fn a_no_is_passed_on_when_all_is_over_anyway() {
 }
 
 #[test]
-fn a_life_that_hardly_ends_is_stopped_in_its_midst() {
+fn long_lives_can_be_stopped() {
     let lasting = with(repaired(raid(10, 4, 2), Some(24.0), Some(24.0)), 1e6, 0.1);
     let experiment = Experiment { to_loss: true, ..plain(&[], 1000, 1) };
     let stopped = simulate(&lasting, &experiment, &mut |_| false).expect("both are sound");
@@ -88,7 +87,7 @@ fn a_life_that_hardly_ends_is_stopped_in_its_midst() {
 }
 
 #[test]
-fn nothing_seen_is_an_upper_bound_and_never_0() {
+fn no_observed_loss_gives_an_upper_bound() {
     let safe = with(repaired(raid(10, 3, 1), Some(24.0), Some(24.0)), 1e8, 0.1);
     let seen = &outcome(&safe, &plain(&[YEAR_H], 10_000, 1)).horizons[0];
     assert_eq!((seen.observed, seen.loss.value, seen.loss.low), (0, None, 0.0));
@@ -99,7 +98,7 @@ fn nothing_seen_is_an_upper_bound_and_never_0() {
 }
 
 #[test]
-fn losses_beyond_the_smallest_numbers_are_bounded() {
+fn underflowing_loss_probabilities_give_an_upper_bound() {
     // More than 30 devices within a rebuild of an hour, each with 1e-12: no number is so small.
     let safe = with(repaired(raid(10, 40, 1), Some(1.0), Some(1.0)), 1e12, 1.0);
     let seen = outcome(&safe, &forced(&[1.0], 2000, 1)).horizons[0].loss;
@@ -108,7 +107,7 @@ fn losses_beyond_the_smallest_numbers_are_bounded() {
 }
 
 #[test]
-fn a_bad_batch_is_not_overlooked_however_rare() {
+fn rare_bad_batches_are_sampled() {
     // Good devices last for ever and those of a bad batch for hours, so that the loss is as likely as the bad batch.
     let mut enclosure = with(raid(4, 1, 0), 1e11, 1.0);
     enclosure.device.batches = Some(Batches { size: 5, share: 1e-7, mttf_h: 1.0 });
@@ -122,7 +121,7 @@ fn a_bad_batch_is_not_overlooked_however_rare() {
 }
 
 #[test]
-fn a_precision_ends_an_experiment_as_soon_as_it_is_reached() {
+fn experiments_end_at_the_required_precision() {
     let enclosure = raid(19, 1, 5);
     let reached = outcome(&enclosure, &Experiment { precision: Some(0.05), ..forced(&[YEAR_H], 1_000_000, 1) });
     assert!(reached.lifetimes < 1_000_000 && reached.horizons[0].loss.relative_half_width() <= 0.05);
@@ -132,7 +131,7 @@ fn a_precision_ends_an_experiment_as_soon_as_it_is_reached() {
 }
 
 #[test]
-fn a_number_of_threads_has_a_limit() {
+fn the_number_of_threads_is_limited() {
     let most = THREADS.most as usize;
     let experiment = plain(&[YEAR_H], 5000, 1);
     assert_eq!(on_threads(&raid(4, 1, 1), &experiment, most), on_threads(&raid(4, 1, 1), &experiment, 1));
@@ -142,14 +141,14 @@ fn a_number_of_threads_has_a_limit() {
     }
 }
 
-/// The field that is refused first.
+/// The first field that is rejected.
 fn refused(enclosure: &Enclosure, experiment: &Experiment) -> String {
     let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
     faults.into_iter().next().expect("something is wrong").location.path.to_string()
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     let sound = plain(&[YEAR_H], 1000, 1);
     let changed = |change: &dyn Fn(&mut Enclosure)| {
         let mut enclosure = raid(4, 1, 1);
@@ -185,7 +184,7 @@ fn values_out_of_range_are_refused_by_name() {
 }
 
 #[test]
-fn experiments_that_cannot_be_made_are_refused_by_name() {
+fn contradicting_options_are_rejected_by_name() {
     let refuses = |experiment: Experiment| refused(&raid(4, 1, 1), &experiment);
     let sound = plain(&[YEAR_H], 1000, 1);
     for horizons_h in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[2.0, 1.0], &[1.0, 1.0], &[f64::INFINITY]] {
@@ -200,14 +199,14 @@ fn experiments_that_cannot_be_made_are_refused_by_name() {
     assert_eq!(outcome(&many, &sound).lifetimes, 1000);
 }
 
-/// What is said of it first.
+/// The first error.
 fn said(enclosure: &Enclosure, experiment: &Experiment) -> String {
     let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
     faults.into_iter().next().expect("something is wrong").to_string()
 }
 
 #[test]
-fn more_lives_than_can_be_drawn_are_refused_before_any_is() {
+fn too_many_lives_are_rejected_before_the_run() {
     let tips = Tips { count: 1000, mttf_h: YEAR_H, spares: 50, tolerated: 9, remap_h: 0.0 };
     let mut tipped = raid(19, 2, 2);
     tipped.device.tips = Some(tips);

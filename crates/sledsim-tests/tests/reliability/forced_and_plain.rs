@@ -1,4 +1,4 @@
-//! Forced and plain lives agree where neither chains nor closed forms help: everything at once.
+//! Agreement of forced and plain lives for enclosures without a chain or a closed form.
 
 use sledsim::reliability::{
     Batches, Delay, DeviceLife, Enclosure, InfantMortality, LatentErrors, Lifetime, Rebuild, Repair, Sparing, Tips,
@@ -29,7 +29,7 @@ fn kept(device: DeviceLife, rebuild: Delay, visit: Delay) -> Enclosure {
 }
 
 #[test]
-fn for_devices_that_age() {
+fn forced_and_plain_lives_agree_for_ageing_devices() {
     let laws = [Lifetime::Weibull { shape: 0.6 }, Lifetime::Lognormal { sigma: 1.0 }, Lifetime::Weibull { shape: 2.0 }];
     for lifetime in laws.into_iter().take(size(1, 3)) {
         let enclosure = kept(life(lifetime), fixed(48.0), fixed(500.0));
@@ -42,7 +42,7 @@ fn for_devices_that_age() {
 }
 
 #[test]
-fn for_devices_that_are_weak_or_fail_inside() {
+fn forced_and_plain_lives_agree_for_weak_devices_and_tip_failures() {
     let weak = DeviceLife {
         infant_mortality: Some(InfantMortality { share: 0.05, mttf_h: 5000.0 }),
         batches: Some(Batches { size: 3, share: 0.05, mttf_h: 8000.0 }),
@@ -58,7 +58,7 @@ fn for_devices_that_are_weak_or_fail_inside() {
 }
 
 #[test]
-fn for_latent_errors_alone() {
+fn forced_and_plain_lives_agree_for_latent_errors() {
     let errors = LatentErrors { every_h: 200_000.0, scrub_h: Some(168.0) };
     let device = DeviceLife { latent_errors: Some(errors), ..life(Lifetime::Exponential) };
     assert_same("RAID-5", &kept(device.clone(), exponential(6.0), exponential(72.0)), YEAR_H);

@@ -1,4 +1,4 @@
-//! Monte Carlo lifetimes of enclosures against what is known exactly.
+//! Monte Carlo lifetimes of enclosures against exact results.
 
 mod against_chains;
 mod chain;

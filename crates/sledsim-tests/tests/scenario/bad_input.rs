@@ -233,8 +233,11 @@ fn settings_are_checked_as_keys_are() {
             .expect_err(setting)
             .to_string()
     };
-    assert_parts(&set("device.bit_nm"), &["set = \"device.bit_nm\": expected path=value, for example"]);
-    assert_parts(&set("devise.bit_nm=3"), &["set = \"devise.bit_nm=3\": unknown key devise: did you mean \"device\"?"]);
+    assert_parts(&set("device.bit_nm"), &["overrides = \"device.bit_nm\": expected path=value, for example"]);
+    assert_parts(
+        &set("devise.bit_nm=3"),
+        &["overrides = \"devise.bit_nm=3\": unknown key devise: did you mean \"device\"?"],
+    );
     assert_parts(&set("device..bit_nm=3"), &["is no dotted path of keys"]);
     assert_parts(&set("device.bitnm=3"), &["unknown key system.device.bitnm: did you mean \"bit_nm\"?"]);
     assert_parts(

@@ -313,7 +313,10 @@ fn readers_are_told_in_their_own_words() {
     );
     let setting = &faults(&document(), &["sead=1"])[0];
     assert_eq!(setting.location.setting.as_deref(), Some("sead=1"));
-    assert!(setting.text(&Keys).starts_with("set = \"sead=1\": unknown key sead: did you mean \"seed\"?"), "{setting}");
+    assert!(
+        setting.text(&Keys).starts_with("overrides = \"sead=1\": unknown key sead: did you mean \"seed\"?"),
+        "{setting}"
+    );
     assert!(setting.text(&Options).starts_with("--set sead=1: unknown key sead: did you mean \"seed\"?"));
 }
 

@@ -303,13 +303,13 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
     assert_eq!(
         buffer,
         format!(
-            "writes are acknowledged from a volatile buffer: a power cut takes up to {} of them",
+            "writes are acknowledged from a volatile buffer: a power cut loses up to {} of them",
             shown_bytes(bytes)
         )
     );
-    assert!(cache(json!({})).contains("volatile memory: a power cut takes up to 3 MiB of them"));
+    assert!(cache(json!({})).contains("volatile memory: a power cut loses up to 3 MiB of them"));
     assert!(cache(json!({"volatile": false})).contains("acknowledged from non-volatile memory"));
-    assert_eq!(cache(json!({"write": "through"})), "writes wait for what is below");
+    assert_eq!(cache(json!({"write": "through"})), "writes wait for the child");
     let mirror = array("mirror", 3, json!({"spares": 2, "rebuild": {"mb_per_s": 5}}));
     for text in ["wait for 3 members", "bears the failure of 2 members", "rebuilds on 2 spares at 5 MB/s at most"] {
         assert!(mirror.contains(text), "{mirror}");
@@ -320,7 +320,7 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
         assert!(raid.contains(text), "{raid}");
     }
     assert!(array("raid5", 3, json!({})).contains("bears the failure of 1 member;"));
-    assert!(array("stripe", 3, json!({})).contains("fails takes a part of everything"));
+    assert!(array("stripe", 3, json!({})).contains("failure of a member loses a part of all data"));
     let mcd = |shortcut: bool| notes(json!({"kind": "mcd", "mems": "g2", "disk": "atlas10k", "shortcut": shortcut}));
     assert!(mcd(true).contains("mems or 2 MiB of non-volatile buffer have them") && !mcd(false).contains("buffer"));
 }

@@ -29,4 +29,4 @@ pub use run::{run, run_with_cuts, EndReason, Observer, Outcome, Progress, RunLim
 pub use session::Session;
 pub use system::{InOrder, System};
 pub use traffic::{Overload, Traffic};
-pub use workload::{Next, Workload};
+pub use workload::{Next, Replayed, Workload};

@@ -18,6 +18,17 @@ pub enum Next {
     Ended,
 }
 
+/// The source of replayed requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// Name of the trace's format.
+    pub format: &'static str,
+    /// The evidence for the format: the number of first lines that fit it, or that it was given.
+    pub detected_by: String,
+    /// The replay mode in use.
+    pub mode: &'static str,
+}
+
 /// Produces arrivals and handles completions, so that closed loops, think times and dependent replay need no special case.
 pub trait Workload: Send {
     /// Returns when the next request arrives. After an answer other than [`Next::Busy`] the answer changes only with
@@ -43,6 +54,11 @@ pub trait Workload: Send {
 
     /// Fraction of the workload taken so far, from 0 to 1; `None` if unknown.
     fn fraction_taken(&self) -> Option<f64> {
+        None
+    }
+
+    /// Returns the source of replayed requests; `None` for other workloads.
+    fn replayed(&self) -> Option<Replayed> {
         None
     }
 

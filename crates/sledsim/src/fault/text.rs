@@ -90,7 +90,7 @@ impl Fault {
             .location
             .setting
             .as_ref()
-            .map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
+            .map(|setting| vocabulary.setting(&"overrides".into(), Some(&brief(setting).into())));
         let line = self.location.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
         let byte = self.location.byte.map(|byte| format!("byte {byte}"));
         let places = [setting.or_else(|| self.location.file.clone()), line, byte];

@@ -15,48 +15,48 @@ use crate::time::{s_to_ns, Time};
 /// Timer tag: the child fails.
 const FAILS: u64 = u64::MAX;
 
-/// Blocks that can't be read until they are written.
+/// Blocks that are unreadable until they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnreadableSpec {
-    /// The first of them.
+    /// First block.
     #[schemars(range(min = 0))]
     pub lbn: u64,
-    /// How many they are.
+    /// Number of blocks.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub blocks: u64,
 }
 
-/// What befalls a member.
+/// Faults of a member.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
-    /// When it fails; never when absent.
+    /// Time of failure; never if absent.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub fails_at_s: Option<f64>,
-    /// How long it takes to find out that it has failed, at each access.
+    /// Time until an access detects the failure.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
     pub detect_ms: f64,
-    /// Latent sector errors: blocks that can't be read.
+    /// Latent sector errors: unreadable blocks.
     #[serde(default)]
     pub unreadable: Vec<UnreadableSpec>,
-    /// Latent sector errors at random places besides: single blocks, so many in 1e9 bytes on average.
+    /// Further latent sector errors of single blocks at random addresses: mean number in 1e9 bytes.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub latent_per_gb: f64,
 }
 
-/// What befalls a member of an array.
+/// Faults of a numbered member of an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct MemberFaultSpec {
-    /// Its number, from 0; spares follow the members.
+    /// Number of the member, from 0; spares follow the members.
     #[schemars(range(min = 0))]
     pub member: u32,
-    /// What befalls it.
+    /// Its faults.
     #[serde(flatten)]
     pub fault: FaultSpec,
 }

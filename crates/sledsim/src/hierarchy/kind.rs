@@ -16,37 +16,40 @@ use crate::fault::Faults;
 use crate::plugin::{PluginSpec, Role};
 
 /// The note of a component whose acknowledged writes survive a power cut.
-pub(super) const SURVIVES_POWER_CUT: &str = "a power cut takes nothing that was acknowledged";
+pub(super) const SURVIVES_POWER_CUT: &str = "a power cut loses no acknowledged write";
 
 /// The children of components that have one.
 pub(super) const ONE_CHILD: ChildKeys =
     ChildKeys::Keyed(&[ChildKey { name: "child", description: "The component below it." }]);
 
-/// The children of components that have a MEMS device work for a disk.
+/// The children of components in which a MEMS device works for a disk.
 pub(super) const MEMS_AND_DISK: ChildKeys = ChildKeys::Keyed(&[
-    ChildKey { name: "mems", description: "The MEMS device, or what takes its place." },
-    ChildKey { name: "disk", description: "The disk, or what takes its place: all data end there." },
+    ChildKey { name: "mems", description: "The MEMS device, or another component in its place." },
+    ChildKey {
+        name: "disk",
+        description: "The disk, or another component in its place, where all data are stored in the end.",
+    },
 ]);
 
-/// A kind of component, as the list of kinds has it.
+/// An entry of the list of component kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct ComponentKind {
     /// The value of `kind` in scenarios.
     pub name: &'static str,
-    /// What such a component does, in a sentence.
+    /// A one-sentence description.
     pub description: &'static str,
-    /// Where a scenario states the components below it.
+    /// The keys of its children in a scenario.
     pub children: ChildKeys,
     /// The type of its parameters.
     pub parameters: ComponentParameters,
 }
 
-/// Where a scenario states the children of a component.
+/// The keys of the children of a component in a scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum ChildKeys {
-    /// One at each of these keys.
+    /// One child at each of these keys.
     Keyed(&'static [ChildKey]),
-    /// Any number of them, in the list `members`.
+    /// Any number of children, in the list `members`.
     Members,
 }
 
@@ -55,11 +58,11 @@ pub enum ChildKeys {
 pub struct ChildKey {
     /// The key.
     pub name: &'static str,
-    /// What the component is for.
+    /// A description of the child.
     pub description: &'static str,
 }
 
-/// The parameters of a kind of component: their schema, and how to read them.
+/// The schema and the reader of the parameters of a kind of component.
 #[derive(Clone, Copy)]
 pub struct ComponentParameters {
     schema: fn(&mut SchemaGenerator) -> Schema,
@@ -79,7 +82,7 @@ impl ComponentParameters {
         Self { schema: S::json_schema, read: |table| Ok(Box::new(serde_json::from_value::<S>(table)?)) }
     }
 
-    /// The parameters that `S` declares, completed by `complete` with what the kind itself decides.
+    /// The parameters that `S` declares. `complete` reads them and adds the parameters that follow from the kind.
     #[must_use]
     pub(super) const fn with<S: JsonSchema>(
         complete: fn(Value) -> Result<Box<dyn ComponentSpec>, serde_json::Error>,
@@ -102,22 +105,22 @@ impl ComponentParameters {
     }
 }
 
-/// The parameters of a component with others below it, of whichever kind.
+/// The parameters of a component over others, of any kind.
 pub trait ComponentSpec: SpecValue + Send + Sync {
-    /// Builds the component over its children, in the order in which the scenario states them, spares last.
+    /// Builds the component over its children, which are in the order of the scenario, spares last.
     ///
     /// # Errors
-    /// Parameters that do not fit each other or the children: names both sides.
+    /// Parameters that contradict each other or the children.
     fn build(&self, children: &[Child]) -> Result<Box<dyn Component>, Faults>;
 
-    /// What a reader of the scenario should know: where writes wait, what a power cut takes, how many failures it bears.
-    /// `members` are its children without spares.
+    /// Notes for a reader of the scenario, such as the effects of power cuts and failures. `members` is the number of children
+    /// without spares.
     fn notes(&self, members: u64) -> Vec<String> {
         let _ = members;
         Vec::new()
     }
 
-    /// Number of spares: children beside those of the scenario, built like the first of them.
+    /// Number of spares: further children, built like the first.
     fn spares(&self) -> u32 {
         0
     }
@@ -127,23 +130,23 @@ pub trait ComponentSpec: SpecValue + Send + Sync {
         &[]
     }
 
-    /// Names of the paths that requests take through it over so many children, where the scenario names them.
+    /// Names of the paths of requests through it over `children` children, if the scenario names them.
     fn path_names(&self, children: usize) -> Vec<String> {
         let _ = children;
         Vec::new()
     }
 
-    /// The key and the size, in bytes, of the largest copy that it makes on its own account between its children.
+    /// The key and the size, in bytes, of its largest copy between its children.
     fn largest_copy(&self) -> Option<(&'static str, u64)> {
         None
     }
 
-    /// The custom policy that it asks, and for what.
+    /// Its custom policy and the role of that.
     fn custom(&self) -> Option<(&PluginSpec, Role)> {
         None
     }
 
-    /// The same, to be changed.
+    /// Its custom policy and the role of that.
     fn custom_mut(&mut self) -> Option<(&mut PluginSpec, Role)> {
         None
     }
@@ -151,9 +154,9 @@ pub trait ComponentSpec: SpecValue + Send + Sync {
 
 dyn_clone::clone_trait_object!(ComponentSpec);
 
-/// What every type of parameters can do with its value; implemented for all that can be written and compared.
+/// Operations on parameters of unknown type, implemented for every serializable and comparable type.
 pub trait SpecValue: DynClone + fmt::Debug + Any {
-    /// The keys and values, as a scenario states them.
+    /// The keys and values as in a scenario.
     fn keys(&self) -> Value;
 
     /// Returns true if `other` is of the same type and equal.

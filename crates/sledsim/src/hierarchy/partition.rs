@@ -15,7 +15,7 @@ use crate::units::shown_bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionSpec {
-    /// Block of the child with which it begins.
+    /// Its first block on the child.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub first_block: u64,

@@ -16,7 +16,7 @@ use crate::time::Time;
 /// Concatenation.
 pub const CONCAT: ComponentKind = ComponentKind {
     name: "concat",
-    description: "Members one after the other in one space of blocks.",
+    description: "Members one after the other in one address space.",
     children: ChildKeys::Members,
     parameters: ComponentParameters::of::<ConcatSpec>(),
 };
@@ -24,7 +24,7 @@ pub const CONCAT: ComponentKind = ComponentKind {
 /// Striping.
 pub const STRIPE: ComponentKind = ComponentKind {
     name: "stripe",
-    description: "Stripe units that go round members.",
+    description: "Stripe units that are dealt to the members in turn.",
     children: ChildKeys::Members,
     parameters: ComponentParameters::of::<StripeSpec>(),
 };
@@ -34,7 +34,7 @@ pub const STRIPE: ComponentKind = ComponentKind {
 #[serde(deny_unknown_fields)]
 pub struct ConcatSpec {}
 
-/// Stripe units that go round members.
+/// Stripe units that are dealt to the members in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StripeSpec {
@@ -50,7 +50,7 @@ impl ComponentSpec for ConcatSpec {
     }
 
     fn notes(&self, _members: u64) -> Vec<String> {
-        vec!["a member that fails takes what it holds with it".into()]
+        vec!["the failure of a member loses its data".into()]
     }
 }
 
@@ -60,7 +60,7 @@ impl ComponentSpec for StripeSpec {
     }
 
     fn notes(&self, _members: u64) -> Vec<String> {
-        vec!["a member that fails takes a part of everything with it".into()]
+        vec!["the failure of a member loses a part of all data".into()]
     }
 }
 

@@ -98,14 +98,36 @@ impl BatchMeans {
     /// # Errors
     /// The sequence is too short, or its batches are correlated.
     pub fn interval95_ns(&self) -> Result<Interval, NoInterval> {
+        self.interval_of(self.mean_ns(), |merged| self.means_ns(merged))
+    }
+
+    /// Returns the two-sided 95 % confidence interval of the mean difference from another sequence, ns. Values at the same place
+    /// belong together, such as the response times of the same requests on two systems.
+    ///
+    /// # Errors
+    /// The sequences are too short, or the batches of their differences are correlated.
+    ///
+    /// # Panics
+    /// If the sequences differ in length.
+    pub fn difference95_ns(&self, other: &Self) -> Result<Interval, NoInterval> {
+        assert_eq!(self.count(), other.count(), "paired sequences have the same length");
+        self.interval_of(self.mean_ns() - other.mean_ns(), |merged| {
+            self.means_ns(merged).iter().zip(other.means_ns(merged)).map(|(own, other)| own - other).collect()
+        })
+    }
+
+    /// Returns the interval around `mean_ns` from the means of batches, which `means_ns` merges.
+    fn interval_of(&self, mean_ns: f64, means_ns: impl Fn(usize) -> Vec<f64>) -> Result<Interval, NoInterval> {
         let most_merged = self.sums.len() / MIN_BATCHES;
         let mut merged = to_usize(MIN_BATCH_VALUES.div_ceil(self.batch_values));
         let mut reason = NoInterval::TooFew { count: self.count() };
         while merged <= most_merged {
-            let means = self.means_ns(merged);
+            let means = means_ns(merged);
             let lag_1 = lag_1_autocorrelation(&means);
             if is_uncorrelated(&means, lag_1) {
-                return Ok(self.interval_of(&self.means_ns((2 * merged).min(most_merged))));
+                let means = means_ns((2 * merged).min(most_merged));
+                let variance = squared_deviations(&means, mean(&means)) / (means.len() as f64 - 1.0);
+                return Ok(mean_interval(means.len() as u64, mean_ns, variance, 0.95));
             }
             reason = NoInterval::Correlated { batch_values: self.batch_values * merged as u64, lag_1 };
             merged *= 2;
@@ -117,12 +139,6 @@ impl BatchMeans {
     fn means_ns(&self, merged: usize) -> Vec<f64> {
         let values = (self.batch_values * merged as u64) as f64;
         self.sums.chunks_exact(merged).map(|sums| sums.iter().sum::<u128>() as f64 / values).collect()
-    }
-
-    fn interval_of(&self, means_ns: &[f64]) -> Interval {
-        let batches = means_ns.len() as u64;
-        let variance = squared_deviations(means_ns, mean(means_ns)) / (batches as f64 - 1.0);
-        mean_interval(batches, self.mean_ns(), variance, 0.95)
     }
 }
 
@@ -189,6 +205,21 @@ mod tests {
         (0..100_000).for_each(|value| drifting.record(value));
         let reason = drifting.interval95_ns();
         assert!(matches!(reason, Err(NoInterval::Correlated { lag_1, .. }) if lag_1 > 0.5), "{reason:?}");
+    }
+
+    #[test]
+    fn paired_differences_have_the_interval_of_their_differences() {
+        let (mut own, mut other, mut differences) = <(BatchMeans, BatchMeans, BatchMeans)>::default();
+        for value in 0..10_000_u64 {
+            // Both sequences drift, their difference does not.
+            let difference = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+            own.record(value + difference);
+            other.record(value);
+            differences.record(difference);
+        }
+        assert!(own.interval95_ns().is_err());
+        let (found, expected) = (own.difference95_ns(&other).unwrap(), differences.interval95_ns().unwrap());
+        assert!((found.low - expected.low).abs() < 1e-6 && (found.high - expected.high).abs() < 1e-6);
     }
 
     #[test]

@@ -125,6 +125,12 @@ impl Recorder {
         &self.flushes
     }
 
+    /// Response times of reads and writes in order of completion.
+    #[must_use]
+    pub fn responses(&self) -> &BatchMeans {
+        &self.reads_and_writes[0]
+    }
+
     /// Response times that the trace states for the same requests.
     #[must_use]
     pub fn recorded(&self) -> &Recorded {

@@ -22,7 +22,7 @@ const fn to_u8(index: usize) -> u8 {
     index as u8
 }
 
-/// What a mechanism does: a state, or one of its idle modes.
+/// An activity of a mechanism: a state, or one of its idle modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Activity(u8);
 
@@ -190,6 +190,15 @@ pub(super) struct Run {
     pub(super) energy_w_ns: f64,
     /// How many.
     pub(super) windows: u64,
+}
+
+/// A window that has not ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenWindow {
+    /// Its energy so far, W·ns.
+    pub(super) energy_w_ns: f64,
+    /// Its length so far.
+    pub(super) ns: u64,
 }
 
 /// The energy account of one mechanism.
@@ -442,13 +451,14 @@ impl EnergyAccount {
     /// Returns the largest power over a millisecond, see [`Peak::power_w`].
     #[must_use]
     pub fn peak_w(&self) -> f64 {
-        let (rest_w_ns, rest_ns) = self.rest();
-        self.peak.power_w(rest_w_ns, rest_ns)
+        let OpenWindow { energy_w_ns, ns } = self.open_window();
+        self.peak.power_w(energy_w_ns, ns)
     }
 
-    /// Returns the energy of the present window so far, W·ns, and its length so far.
-    pub(super) fn rest(&self) -> (f64, u64) {
-        (self.energy_w_ns, WINDOW_NS - (self.window_end - self.at.max(self.start)))
+    /// Returns the present window up to the last interval.
+    pub(super) fn open_window(&self) -> OpenWindow {
+        let ns = WINDOW_NS - (self.window_end - self.at.max(self.start));
+        OpenWindow { energy_w_ns: self.energy_w_ns, ns }
     }
 
     /// Takes the past windows that were kept.

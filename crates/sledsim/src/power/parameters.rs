@@ -12,41 +12,41 @@ use crate::time::{ms_to_ns, s_to_ns};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdleModeParameters {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// Power in it; no more than in the mode above it.
+    /// Power, at most that of the mode above it.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
     pub power_w: f64,
-    /// Idle time, from the end of the last activity, beyond which the device is in it; never by itself when absent. The
-    /// first mode begins at once.
+    /// Idle time, from the end of the last activity, after which the device enters it without a policy; never if absent. The first
+    /// mode begins at once.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub after_s: Option<f64>,
-    /// Time to be ready again: a request waits so long; 0 of the first mode.
+    /// Time of the return to the ready mode, for which a request waits; 0 for the first mode.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
     pub wake_ms: f64,
-    /// Power during that time, no less than in the last mode; as in the first mode when absent.
+    /// Power during the return, at least that of the last mode; by default that of the first mode.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
     pub wake_w: Option<f64>,
 }
 
-/// What a device draws while it works, and the modes in which it rests.
+/// The power of a device at work, and its idle modes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerParameters {
-    /// Power while the mechanism works for a read.
+    /// Power during reads.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
     pub active_read_w: f64,
-    /// Power while the mechanism works for a write.
+    /// Power during writes.
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
     pub active_write_w: f64,
-    /// Power while it seeks; that of the operation when absent.
+    /// Power during seeks; by default that of the operation.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
     pub seek_w: Option<f64>,
-    /// Idle modes, from the one in which the device is ready down to the one that takes least.
+    /// Idle modes, from the ready mode to the one with the least power.
     #[schemars(length(min = 1, max = 6))]
     pub idle_modes: Vec<IdleModeParameters>,
 }

@@ -96,9 +96,9 @@ impl PeakOfSum {
         let mut sum = self.clone();
         let (mut rest_w_ns, mut rest_ns) = (0.0, 0);
         for (mechanism, mut account) in accounts.into_iter().enumerate() {
-            let rest = account.rest();
-            rest_w_ns += rest.0;
-            rest_ns = rest.1;
+            let window = account.open_window();
+            rest_w_ns += window.energy_w_ns;
+            rest_ns = window.ns;
             sum.take(mechanism, &mut account);
         }
         sum.add_up();

@@ -7,12 +7,12 @@ use super::{Ladder, Share};
 use crate::service::MODES;
 use crate::time::ms_to_ns;
 
-/// When a device without work stops to save power: enters the lowest of its idle modes.
+/// When an idle device enters the lowest of its idle modes to save power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 // Without parameters, too, the variants have braces: serde denies unknown fields only there.
 pub enum SpinDownSpec {
-    /// As soon as nothing is left to do (lin2002, section 5.1).
+    /// As soon as no request is left (lin2002, section 5.1).
     Immediate {},
     /// After a fixed idle time.
     Timeout {
@@ -22,29 +22,27 @@ pub enum SpinDownSpec {
     },
     /// Never: the device stays ready.
     Never {},
-    /// After an idle time that follows the idle periods so far: the share algorithm of Helmbold, Long & Sherrod (MobiCom
-    /// 1996).
+    /// After an idle time that adapts to past idle periods: the share algorithm of Helmbold, Long & Sherrod (MobiCom 1996).
     Adaptive {
-        /// Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one to the
-        /// next, up to the longest.
+        /// Number of experts with fixed timeouts. One has no timeout; the timeouts of the others double up to the longest.
         #[serde(default = "experts")]
         #[schemars(range(min = 2, max = 64))]
         experts: u32,
-        /// Longest timeout of an expert; twice the break-even time of the lowest mode when absent.
+        /// Longest timeout of an expert; by default twice the break-even time of the lowest mode.
         #[serde(default)]
         #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
         longest_ms: Option<f64>,
-        /// How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss).
+        /// Learning rate: the weight of an expert is multiplied by exp(-rate * loss).
         #[serde(default = "learning_rate")]
         #[schemars(range(min = 0.0, max = 1000.0))]
         learning_rate: f64,
-        /// Fraction of its weight that an expert with the greatest loss shares with all.
+        /// Fraction of its weight that an expert with the largest loss shares with all.
         #[serde(default = "sharing")]
         #[schemars(range(min = 0.0, max = 0.999))]
         sharing: f64,
     },
-    /// With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all. No device
-    /// can do that; it is the yardstick for those that can.
+    /// With hindsight: at once if the idle period will be long enough to save energy, else not at all. No real policy can do this; it
+    /// is the lower bound for others.
     Offline {},
 }
 

@@ -123,6 +123,7 @@ pub(super) fn run_on(
     };
     let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, livelock_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    report.replay = workload.replayed().map(Into::into);
     // What is left to be done is not told: it is the same requests again.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
     let mut goes_on = !matches!(outcome.end, EndReason::Interrupted | EndReason::Failed);

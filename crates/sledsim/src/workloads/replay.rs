@@ -9,7 +9,7 @@ use super::arrival::LAST_ARRIVAL_NS;
 use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
-use crate::engine::workload::{Next, Workload};
+use crate::engine::workload::{Next, Replayed, Workload};
 use crate::engine::Completion;
 use crate::fault::{Fault, Kind, Range};
 use crate::request::{Op, Padding, Request};
@@ -462,6 +462,16 @@ impl Workload for Replay {
 
     fn may_flush(&self) -> bool {
         self.cursor.reader.format().has_flushes()
+    }
+
+    fn replayed(&self) -> Option<Replayed> {
+        let reader = &self.cursor.reader;
+        let mode = match self.mode {
+            ReplayMode::Open | ReplayMode::Auto => "open",
+            ReplayMode::Closed => "closed",
+            ReplayMode::Outstanding => "outstanding",
+        };
+        Some(Replayed { format: reader.format().name(), detected_by: reader.detected_by().to_owned(), mode })
     }
 
     fn skipped(&self) -> u64 {

@@ -1,6 +1,5 @@
 """Figures and tables of Lin et al. 2002, redrawn from our runs."""
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs import state_colours
@@ -13,6 +12,8 @@ from sledsim_papers.lin2002.experiments import TIMEOUTS_MS, table_1, timeouts
 from sledsim_papers.lin2002.workload import TENFOLD, TIME_SCALES, TIMEOUT_MS, day, joules, mean_ms, seagate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sledsim.runs import Result
 
 __all__: list[str] = []
@@ -149,9 +150,6 @@ def figure_5(study: Study) -> Drawn:
     return Drawn(
         beside(panels, "Stopping after an idle timeout", "Trace of the disk ST41601N on g2"), how, scenarios=ends
     )
-
-
-Measure = Callable[["Result"], float]
 
 
 def _servicing_j(run: "Result") -> float:

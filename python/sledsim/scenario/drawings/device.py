@@ -1,4 +1,4 @@
-"""The device that a drawing makes, as a scenario has it."""
+"""The device of a drawing as a table of a scenario."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ LEAST = 1e-60
 
 
 def device_of(written: Any, folder: Path) -> dict[str, Any]:
-    """Make the device of a drawing that stands in a scenario.
+    """Return the device of a drawing in a scenario.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def tips_of(of: Relations) -> tuple[int, int, int]:
 
 
 def require_device(of: Relations) -> None:
-    """Refuse a drawing of which no device can be made.
+    """Raise for a drawing that gives no device.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class Drawing(Document):
     access_mm_s: Annotated[float, _POSITIVE] = _LEFT_OUT
     """Velocity of the sled while it reads or writes, in mm/s."""
     bidirectional: bool = _LEFT_OUT
-    """Whether data can be accessed with the sled moving downward too."""
+    """True if data can be accessed with the sled moving downward too."""
     bit_error_rate: Fraction = _LEFT_OUT
     """Probability that a bit is read wrong."""
     uncorrected_rate: Annotated[float, Field(strict=True, gt=0, lt=1)] = _LEFT_OUT

@@ -25,7 +25,7 @@ LONGEST_CODE_BITS = 127
 
 @dataclass(frozen=True)
 class Relations:
-    """What follows from a drawing.
+    """The quantities that follow from a drawing.
 
     Parameters
     ----------

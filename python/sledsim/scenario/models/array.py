@@ -65,14 +65,14 @@ class Journal(Model):
 
 
 class Unreadable(Model):
-    """Blocks that can't be read until they are written.
+    """Blocks that are unreadable until they are written.
 
     Attributes
     ----------
     lbn
-        The first of them (at least 0).
+        First block (at least 0).
     blocks
-        How many they are (at least 1; default 1).
+        Number of blocks (at least 1; default 1).
     """
 
     lbn: int
@@ -80,21 +80,20 @@ class Unreadable(Model):
 
 
 class MemberFault(Model):
-    """What befalls a member of an array.
+    """Faults of a numbered member of an array.
 
     Attributes
     ----------
     member
-        Its number, from 0; spares follow the members (at least 0).
+        Number of the member, from 0; spares follow the members (at least 0).
     fails_at_s
-        When it fails; never when absent (s; at least 0, at most 1e+09).
+        Time of failure; never if absent (s; at least 0, at most 1e+09).
     detect_ms
-        How long it takes to find out that it has failed, at each access (ms; at least 0, at most 1,000,000;
-        default 0.0).
+        Time until an access detects the failure (ms; at least 0, at most 1,000,000; default 0.0).
     unreadable
-        Latent sector errors: blocks that can't be read (default []).
+        Latent sector errors: unreadable blocks (default []).
     latent_per_gb
-        Latent sector errors at random places besides: single blocks, so many in 1e9 bytes on average (at least 0,
+        Further latent sector errors of single blocks at random addresses: mean number in 1e9 bytes (at least 0,
         at most 1,000,000; default 0.0).
     """
 

@@ -128,58 +128,56 @@ Replacement = (
 
 
 class NoneCacheReadAhead(Model):
-    """Nothing."""
+    """None."""
 
     kind: Literal["none"] = "none"
 
 
 class LineCacheReadAhead(Model):
-    """The rest of each line of which something is missing, in the same access."""
+    """The rest of each line with missing blocks, in the same access."""
 
     kind: Literal["line"] = "line"
 
 
 class SequentialCacheReadAhead(Model):
-    """What follows a read that continues an earlier one, in an access of its own.
+    """Blocks behind a read that continues an earlier one, in a separate access.
 
-    One line at first, twice as much with each read that goes on. Sixteen streams are told apart.
+    One line at first, and twice as many with each further read. Sixteen streams are tracked.
 
     Attributes
     ----------
     most_bytes
-        Most that is read ahead of a stream, down to whole lines, and no more than half the cache (B; at least
-        512, at most 1.07374e+09; default 131072).
+        Largest read-ahead of a stream, rounded down to whole lines, and at most half the cache (B; at least 512,
+        at most 1.07374e+09; default 131072).
     """
 
     kind: Literal["sequential"] = "sequential"
     most_bytes: int | str | None = None
 
 
-# What is read besides what was asked for.
+# Blocks that are read in addition to requested blocks.
 CacheReadAhead = NoneCacheReadAhead | LineCacheReadAhead | SequentialCacheReadAhead
 
 
 class Flush(Model):
-    """When what is dirty is written to the child.
-
-    Whatever is said here, it is written when nothing else can be evicted.
+    """When dirty blocks are written to the child. They are also written when no other line can be evicted.
 
     Attributes
     ----------
     idle_ms
-        After so long without a request, until the next one comes; never when absent. Where nothing is said of
-        flushing at all, 50 ms (ms; at least 0, at most 1e+09).
+        Time without a request after which dirty blocks are written until the next request; never if absent. 50 ms
+        if `flush` is absent (ms; at least 0, at most 1e+09).
     high_water
-        From this share of dirty lines on (at least 0, at most 1; default 0.75).
+        Share of dirty lines from which on they are written (at least 0, at most 1; default 0.75).
     low_water
-        Down to this share of dirty lines; not above `high_water` (at least 0, at most 1; default 0.5).
+        Share of dirty lines at which this ends; at most `high_water` (at least 0, at most 1; default 0.5).
     period_s
-        Everything that is dirty, so long after something became dirty; never when absent (s; at least 1e-06, at
-        most 1e+09).
+        Time after a block became dirty at which all dirty blocks are written; never if absent (s; at least 1e-06,
+        at most 1e+09).
     outstanding
-        Most writes under way that nobody waits for (at least 1, at most 1,024; default 1).
+        Largest number of background writes under way at once (at least 1, at most 1,024; default 1).
     most_write_bytes
-        Most dirty bytes, of lines that follow each other, that become one write (B; at least 512, at most
+        Largest write into which dirty blocks of consecutive lines are joined (B; at least 512, at most
         1.07374e+09; default 1048576).
     """
 
@@ -194,8 +192,7 @@ class Flush(Model):
 class WriteBufferClean(Model):
     """When and how logs are cleaned.
 
-    The paper says no more than "in background when the MEMS space is heavily utilized" and "to disk idle
-    periods".
+    The paper says only "in background when the MEMS space is heavily utilized" and "to disk idle periods".
 
     Attributes
     ----------
@@ -203,18 +200,18 @@ class WriteBufferClean(Model):
         Share of logs in use from which on logs are cleaned while the disk is idle (at least 0, at most 1; default
         0.8).
     low_water
-        Share of logs in use down to which logs are cleaned then (at least 0, at most 1; default 0.7).
+        Share of logs in use at which this cleaning ends (at least 0, at most 1; default 0.7).
     urgent
-        Share of logs in use from which on logs are cleaned though the disk is not idle (at least 0, at most 1;
+        Share of logs in use from which on logs are cleaned even if the disk is busy (at least 0, at most 1;
         default 0.95).
     idle_ms
-        Time without a request to the disk after which it counts as idle (ms; at least 0, at most 1,000,000;
-        default 10.0).
+        Time without a read of the disk after which it counts as idle (ms; at least 0, at most 1,000,000; default
+        10.0).
     most_write_bytes
-        Longest write to the disk that blocks of several logs are joined to (B; at least 1, at most 1.07374e+09;
-        default 1048576).
+        Largest write to the disk into which blocks of several logs are joined (B; at least 1, at most
+        1.07374e+09; default 1048576).
     outstanding
-        Most writes to the disk under way at once (at least 1, at most 64; default 1).
+        Largest number of writes to the disk under way at once (at least 1, at most 64; default 1).
     """
 
     high_water: float | str | None = None
@@ -226,22 +223,22 @@ class WriteBufferClean(Model):
 
 
 class CachingDiskFlush(Model):
-    """When a caching disk writes changed segments to the disk before they have to leave.
+    """When a caching disk writes changed segments to the disk before their eviction.
 
-    They are written one after the other, those first that would leave first.
+    They are written one after the other, in eviction order.
 
     Attributes
     ----------
     idle_ms
-        Time without requests from above after which it begins: never for that reason if not given (ms; at least
-        0, at most 1e+09).
+        Time without host requests after which flushes begin; no limit if absent (ms; at least 0, at most 1e+09).
     period_s
-        All that is changed, so long after something has changed: never for that reason if not given (s; at least
-        1e-06, at most 1e+09).
+        Time after a change at which all changed segments are flushed; no limit if absent (s; at least 1e-06, at
+        most 1e+09).
     high_water
-        Share of changed segments from which on it goes on beside requests (at least 0, at most 1; default 0.75).
+        Share of changed segments above which they are flushed during requests, too (at least 0, at most 1;
+        default 0.75).
     low_water
-        Share of changed segments at which it stops doing so (at least 0, at most 1; default 0.5).
+        Share of changed segments at which these flushes end (at least 0, at most 1; default 0.5).
     """
 
     idle_ms: float | str | None = None
@@ -251,15 +248,15 @@ class CachingDiskFlush(Model):
 
 
 class CachingDiskUnits(Model):
-    """Units in which segments come from the disk.
+    """Units in which segments are read from the disk.
 
-    Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,
-    that follows what requests use of what comes.
+    Each region of the disk has its own unit size, the smallest one times a power of two up to a segment, which
+    adapts to the use of the blocks read.
 
     Attributes
     ----------
     least_bytes
-        Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
+        Smallest unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
         3.35544e+07; default 8192).
     region_bytes
         Size of a region: a multiple of `segment_bytes` (B; at least 512; default 16777216).

@@ -100,18 +100,18 @@ class IdleModeParameters(Model):
     Attributes
     ----------
     name
-        What reports call it.
+        Its name in reports.
     power_w
-        Power in it; no more than in the mode above it (W; at least 0, at most 1,000,000).
+        Power, at most that of the mode above it (W; at least 0, at most 1,000,000).
     after_s
-        Idle time, from the end of the last activity, beyond which the device is in it; never by itself when
+        Idle time, from the end of the last activity, after which the device enters it without a policy; never if
         absent. The first mode begins at once (s; at least 0, at most 1e+09).
     wake_ms
-        Time to be ready again: a request waits so long; 0 of the first mode (ms; at least 0, at most 1,000,000;
-        default 0.0).
+        Time of the return to the ready mode, for which a request waits; 0 for the first mode (ms; at least 0, at
+        most 1,000,000; default 0.0).
     wake_w
-        Power during that time, no less than in the last mode; as in the first mode when absent (W; at least 0, at
-        most 1,000,000).
+        Power during the return, at least that of the last mode; by default that of the first mode (W; at least 0,
+        at most 1,000,000).
     """
 
     name: str
@@ -122,18 +122,18 @@ class IdleModeParameters(Model):
 
 
 class PowerParameters(Model):
-    """What a device draws while it works, and the modes in which it rests.
+    """The power of a device at work, and its idle modes.
 
     Attributes
     ----------
     active_read_w
-        Power while the mechanism works for a read (W; at least 0, at most 1,000,000).
+        Power during reads (W; at least 0, at most 1,000,000).
     active_write_w
-        Power while the mechanism works for a write (W; at least 0, at most 1,000,000).
+        Power during writes (W; at least 0, at most 1,000,000).
     seek_w
-        Power while it seeks; that of the operation when absent (W; at least 0, at most 1,000,000).
+        Power during seeks; by default that of the operation (W; at least 0, at most 1,000,000).
     idle_modes
-        Idle modes, from the one in which the device is ready down to the one that takes least.
+        Idle modes, from the ready mode to the one with the least power.
     """
 
     active_read_w: float | str

@@ -465,7 +465,7 @@ class Merge(Model):
 
 
 class ImmediateSpinDown(Model):
-    """As soon as nothing is left to do (lin2002, section 5.1)."""
+    """As soon as no request is left (lin2002, section 5.1)."""
 
     name: Literal["immediate"] = "immediate"
 
@@ -490,23 +490,23 @@ class NeverSpinDown(Model):
 
 
 class AdaptiveSpinDown(Model):
-    """After an idle time that follows the idle periods so far.
+    """After an idle time that adapts to past idle periods.
 
     The share algorithm of Helmbold, Long & Sherrod (MobiCom 1996).
 
     Attributes
     ----------
     experts
-        Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one
-        to the next, up to the longest (at least 2, at most 64; default 12).
+        Number of experts with fixed timeouts. One has no timeout; the timeouts of the others double up to the
+        longest (at least 2, at most 64; default 12).
     longest_ms
-        Longest timeout of an expert; twice the break-even time of the lowest mode when absent (ms; at least 0, at
+        Longest timeout of an expert; by default twice the break-even time of the lowest mode (ms; at least 0, at
         most 1e+09).
     learning_rate
-        How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at
-        most 1,000; default 4.0).
+        Learning rate: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at most 1,000;
+        default 4.0).
     sharing
-        Fraction of its weight that an expert with the greatest loss shares with all (at least 0, at most 0.999;
+        Fraction of its weight that an expert with the largest loss shares with all (at least 0, at most 0.999;
         default 0.08).
     """
 
@@ -518,15 +518,15 @@ class AdaptiveSpinDown(Model):
 
 
 class OfflineSpinDown(Model):
-    """With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all.
+    """With hindsight: at once if the idle period will be long enough to save energy, else not at all.
 
-    No device can do that; it is the yardstick for those that can.
+    No real policy can do this; it is the lower bound for others.
     """
 
     name: Literal["offline"] = "offline"
 
 
-# When a device without work stops to save power: enters the lowest of its idle modes.
+# When an idle device enters the lowest of its idle modes to save power.
 SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | CustomPolicy | str
 
 

@@ -49,7 +49,7 @@ class PartitionSystem(Model):
     child
         The component below it.
     first_block
-        Block of the child with which it begins (at least 0; default 0).
+        Its first block on the child (at least 0; default 0).
     bytes
         Its size; a multiple of the block size (B; at least 1).
     """
@@ -86,15 +86,15 @@ class VolumesSystem(Model):
     members
         The components below it, in their order.
     volumes
-        The volumes in the order of their addresses; each whole member is one where there are none (default []).
+        The volumes in the order of their addresses; if absent, each member is a volume (default []).
     by_origin
-        Whether a request addresses the volume of its origin (a trace's device number), from block 0 of it;
-        otherwise volumes follow each other in one space of blocks (default false).
+        If true, a request addresses blocks of the volume of its origin (a trace's device number); otherwise all
+        volumes form one address space, one after the other (default false).
     moved
-        Volumes that have been moved before the run: the number of the member that each is on, by its name. It
-        takes the first free range there, and leaves its own free (default {}).
+        Volumes that were moved before the run, by name: the number of the member of each. A volume takes the
+        first free range there, and its old range is free (default {}).
     moves
-        Volumes that are moved during the run, one after the other in this order (default []).
+        Moves of volumes during the run, one after the other in this order (default []).
     """
 
     kind: Literal["volumes"] = "volumes"
@@ -107,7 +107,7 @@ class VolumesSystem(Model):
 
 
 class ConcatSystem(Model):
-    """Members one after the other in one space of blocks.
+    """Members one after the other in one address space.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class ConcatSystem(Model):
 
 
 class StripeSystem(Model):
-    """Stripe units that go round members.
+    """Stripe units that are dealt to the members in turn.
 
     Attributes
     ----------
@@ -293,7 +293,7 @@ class Raid6System(Model):
     faults: list[MemberFault] | None = None
 
 
-# When a write is complete.
+# When a write completes.
 WritePolicy = Literal["back", "through"]
 
 
@@ -307,28 +307,26 @@ class RamCacheSystem(Model):
     child
         The component below it.
     bytes
-        Size of the cache: what is left over of a whole number of lines stays unused (B; at least 512, at most
-        1e+15).
+        Size of the cache, rounded down to whole lines (B; at least 512, at most 1e+15).
     line_bytes
-        Size of a line, which is admitted and evicted as a whole; within it each block is valid or not, dirty or
-        not. A whole number of blocks (B; at least 512, at most 6.71089e+07; default 4096).
+        Size of a line, which is admitted and evicted as a whole; each of its blocks is valid or not, and dirty or
+        not. A multiple of the block size (B; at least 512, at most 6.71089e+07; default 4096).
     policy
-        Which lines are evicted (default {"name": "lru"}).
+        Replacement policy of lines (default {"name": "lru"}).
     write
-        When a write is complete (default "back").
+        When a write completes (default "back").
     volatile
-        Whether a power cut empties the cache. A volatile cache writes through what has to be durable (default
-        true).
+        If true, a power cut empties the cache, and durable writes go through to the child (default true).
     access_us
-        Time from when the cache has what a request needs until it answers (us; at least 0, at most 1,000,000;
-        default 1.0).
+        Time from the moment the cache has the blocks of a request until the request completes (us; at least 0, at
+        most 1,000,000; default 1.0).
     mb_per_s
-        Rate at which the bytes of a request go to or from the host, after the access time; no limit when absent
-        (MB/s; at least 0.001, at most 1e+09).
+        Transfer rate to and from the host, after the access time; no limit if absent (MB/s; at least 0.001, at
+        most 1e+09).
     read_ahead
-        What is read besides what was asked for (default {"kind": "none"}).
+        Blocks that are read in addition to requested blocks (default {"kind": "none"}).
     flush
-        When what is dirty is written to the child (default {"idle_ms": 50.0, "high_water": 0.75, "low_water":
+        When dirty blocks are written to the child (default {"idle_ms": 50.0, "high_water": 0.75, "low_water":
         0.5, "period_s": null, "outstanding": 1, "most_write_bytes": 1048576}).
     """
 
@@ -354,18 +352,18 @@ class MwbSystem(Model):
     name
         What reports call it.
     mems
-        The MEMS device, or what takes its place.
+        The MEMS device, or another component in its place.
     disk
-        The disk, or what takes its place: all data end there.
+        The disk, or another component in its place, where all data are stored in the end.
     mems_bytes
-        Part of the MEMS device that holds the log, from its first block on; all of it when absent. 256 MiB in the
+        Part of the MEMS device that holds the log, from the first block on; all of it if absent. 256 MiB in the
         paper (section 4.2) (B; at least 1).
     log_bytes
         Size of one log (128 KiB in the paper, section 4.3) (B; at least 4,096, at most 6.71089e+07; default
         131072).
     buffer_bytes
-        Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2): as many logs as
-        fit it are cleaned together (B; at least 4,096, at most 1.07374e+09; default 2097152).
+        Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2). Logs that fit
+        into it together are cleaned together (B; at least 4,096, at most 1.07374e+09; default 2097152).
     clean
         When and how logs are cleaned (default {"high_water": 0.8, "low_water": 0.7, "urgent": 0.95, "idle_ms":
         10.0, "most_write_bytes": 1048576, "outstanding": 1}).
@@ -389,35 +387,35 @@ class McdSystem(Model):
     name
         What reports call it.
     mems
-        The MEMS device, or what takes its place.
+        The MEMS device, or another component in its place.
     disk
-        The disk, or what takes its place: all data end there.
+        The disk, or another component in its place, where all data are stored in the end.
     mems_bytes
-        How much of the MEMS device it uses, from its first block on: all of it if not given (B; at least 1).
+        Part of the MEMS device that it uses, from the first block on; all of it if absent (B; at least 1).
     segment_bytes
-        Size of a segment: what moves between disk and MEMS at once (B; at least 512, at most 6.71089e+07; default
-        65536).
+        Size of a segment, the unit in which data moves between disk and MEMS (B; at least 512, at most
+        6.71089e+07; default 65536).
     buffer_bytes
         Size of the non-volatile buffer between MEMS and disk. One part in 32 holds headers that are newer than
-        those on MEMS, the rest segments (B; at least 1,024; default 2097152).
+        those on MEMS; the rest holds segments (B; at least 1,024; default 2097152).
     policy
-        Which segment leaves when another comes (default {"name": "lru"}).
+        Replacement policy of segments (default {"name": "lru"}).
     shortcut
-        Whether requests are served from the buffer as soon as a segment has come from the disk (default true).
+        If true, the buffer serves requests as soon as a segment has been read from the disk (default true).
     immediate_report
-        Whether a changed segment makes room as soon as the buffer holds it, not only when the disk does (default
-        true).
+        If true, the slot of a changed segment is free as soon as the buffer holds the segment, not only when the
+        disk does (default true).
     partial_write
-        Whether parts of segments are written without reading the rest from the disk first (default true).
+        If true, parts of segments are written without reading the rest from the disk first (default true).
     flush
-        When changed segments are written to the disk though they stay: never if not given.
+        When changed segments are written to the disk before their eviction; never if absent.
     bypass_bytes
-        Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither
-        MEMS nor the buffer has anything of its segments; never if not given. Sixteen streams are told apart, of
-        reads or of writes (B; at least 1).
+        Length of a sequential stream of reads or writes from which on its requests go to the disk directly, as
+        far as neither MEMS nor the buffer holds their segments; never if absent. Sixteen streams are tracked (B;
+        at least 1).
     units
-        How much of a segment comes from the disk at once, by region of the disk: always all of it if not given.
-        Needs `partial_write`.
+        Parts of segments that are read from the disk at once, by region of the disk; whole segments if absent.
+        Requires `partial_write`.
     """
 
     kind: Literal["mcd"] = "mcd"
@@ -444,17 +442,17 @@ class TiersSystem(Model):
     name
         What reports call it.
     fast
-        The fast one: a MEMS device, or what takes its place.
+        The fast component, such as a MEMS device.
     slow
-        The slow one: a disk, or what takes its place.
+        The slow component, such as a disk.
     extent_bytes
-        Size of an extent, which is placed and moved whole; a multiple of the block size (B; at least 1, at most
-        1.07374e+09; default 1048576).
+        Size of an extent, which is placed and moved as a whole; a multiple of the block size (B; at least 1, at
+        most 1.07374e+09; default 1048576).
     placement
-        Where an extent is put when it is first read or written (default {"metadata": false, "small_bytes": null,
-        "origins": [], "pinned": []}).
+        The component on which an extent is placed at its first access (default {"metadata": false, "small_bytes":
+        null, "origins": [], "pinned": []}).
     migration
-        When extents move from one to the other (default {"mb_per_s": 10.0, "period_s": 1.0, "half_life_s": 60.0,
+        When extents move between the components (default {"mb_per_s": 10.0, "period_s": 1.0, "half_life_s": 60.0,
         "factor": 2.0, "least_uses": 2.0}).
     """
 

@@ -29,23 +29,22 @@ class BlockRange(Model):
 
 
 class TierPlacement(Model):
-    """Where an extent is put when it is first read or written.
+    """The component on which an extent is placed at its first access.
 
-    Fast where one of these keys says so, slow otherwise, and wherever there is room once the one that it belongs
-    to is full.
+    The fast one if any of these keys applies, else the slow one. If that is full, the other.
 
     Attributes
     ----------
     metadata
-        Whether requests for file-system metadata put theirs on the fast one (default false).
+        If true, requests for file-system metadata place extents on the fast component (default false).
     small_bytes
-        Requests of so many bytes or fewer put theirs on the fast one; none does when absent (B; at least 1, at
-        most 1.07374e+09).
+        Requests of up to this size place extents on the fast component; none if absent (B; at least 1, at most
+        1.07374e+09).
     origins
-        Origins (a trace's device number, a workload's stream) whose requests put theirs on the fast one (default
-        []).
+        Origins (a trace's device number, a workload's stream) whose requests place extents on the fast component
+        (default []).
     pinned
-        Ranges of blocks that are on the fast one from the start, and stay (default []).
+        Ranges of blocks that are always on the fast component (default []).
     """
 
     metadata: bool | None = None
@@ -57,23 +56,24 @@ class TierPlacement(Model):
 class TierMigration(Model):
     """When extents move.
 
-    Once a period, those of the slow one that have been used most change places with those of the fast one that
-    have been used least.
+    Once a period, the most used extents of the slow component change places with the least used extents of the
+    fast one.
 
     Attributes
     ----------
     mb_per_s
-        Most bytes copied in a second, over any time from the start on; with 0 nothing moves (MB/s; at least 0, at
+        Bandwidth limit of moves, averaged since the start; extents do not move if it is 0 (MB/s; at least 0, at
         most 1,000,000; default 10.0).
     period_s
-        How often uses are compared (s; at least 1e-06, at most 1,000,000; default 1.0).
+        Interval between comparisons of uses (s; at least 1e-06, at most 1,000,000; default 1.0).
     half_life_s
-        After so long a use counts half (s; at least 1e-06, at most 1e+09; default 60.0).
+        Time after which a use counts half (s; at least 1e-06, at most 1e+09; default 60.0).
     factor
-        An extent takes the place of another only if it was used more than so many times as much (at least 1, at
-        most 1,000,000; default 2.0).
+        An extent replaces another only if its uses exceed those of the other by this factor (at least 1, at most
+        1,000,000; default 2.0).
     least_uses
-        Uses that an extent of the slow one needs to move, decayed (at least 0, at most 1e+09; default 2.0).
+        Smallest decayed number of uses of an extent that moves to the fast component (at least 0, at most 1e+09;
+        default 2.0).
     """
 
     mb_per_s: float | str | None = None

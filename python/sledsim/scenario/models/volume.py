@@ -22,12 +22,11 @@ class Volume(Model):
     bytes
         Its size; a multiple of the block size (B; at least 1).
     member
-        Number of the member that it is on, from 0 (at least 0; default 0).
+        Number of its member, from 0 (at least 0; default 0).
     first_block
-        Block of the member with which it begins; the one after the volume before it there when absent (at least
-        0).
+        Its first block on the member; by default the block after the volume before it there (at least 0).
     origin
-        Origin of its requests; its number, from 0, when absent. Only with `by_origin` (at least 0).
+        Origin of its requests; by default its number, from 0. Only with `by_origin` (at least 0).
     """
 
     name: str
@@ -38,25 +37,25 @@ class Volume(Model):
 
 
 class Move(Model):
-    """A volume that is moved to another place while requests go on.
+    """A move of a volume to another place while requests continue.
 
-    It is copied in chunks; until all of it is there, reads are served from its old place, and writes of what has
-    been copied are made at both.
+    It is copied in chunks. Until all chunks are copied, reads are served from the old place, and writes of copied
+    blocks are made at both places.
 
     Attributes
     ----------
     volume
-        Its name.
+        Name of the volume.
     to
-        Number of the member that it moves to, from 0: it takes the first free range there (at least 0).
+        Number of the target member, from 0. The volume takes the first free range there (at least 0).
     at_s
-        When it begins, unless the move before it is still under way (s; at least 0, at most 1e+09; default 0.0).
+        Earliest time at which it begins; it waits for the end of the move before it (s; at least 0, at most
+        1e+09; default 0.0).
     chunk_bytes
-        What is copied at once; a multiple of the block size. Writes of it wait meanwhile (B; at least 1, at most
-        1.07374e+09; default 1048576).
+        Size of a chunk, a multiple of the block size. Writes of a chunk wait while it is copied (B; at least 1,
+        at most 1.07374e+09; default 1048576).
     mb_per_s
-        Most bytes copied in a second: no chunk is over sooner than that gives it. No limit when absent (MB/s; at
-        least 1e-06, at most 1,000,000).
+        Bandwidth limit of the copy, by chunk; no limit if absent (MB/s; at least 1e-06, at most 1,000,000).
     """
 
     volume: str

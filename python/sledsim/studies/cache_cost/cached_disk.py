@@ -105,7 +105,7 @@ class CachedDisk:
 
     @property
     def price(self) -> float:
-        """What the cache costs."""
+        """The price of the cache."""
         return self.bytes / GB * self.price_per_gb
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What a cache of a disk is worth: NVRAM or MEMS for the same money (hong2006, section 4.4)."""
+"""NVRAM and MEMS caches of a disk at the same price (hong2006, section 4.4)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,7 +56,7 @@ class CostComparison(Shown):
 
     @property
     def ratios(self) -> list[float]:
-        """What NVRAM costs per GB over what MEMS costs, for each NVRAM cache."""
+        """Price of NVRAM per GB divided by that of MEMS, for each NVRAM cache."""
         return [each.price_per_gb / self.mems.price_per_gb for each in self.nvram]
 
     @property
@@ -218,7 +218,7 @@ def _cells(cached: CachedDisk) -> list[str]:
 
 
 def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, replications: int) -> str:
-    """Say what was run: title, workload where it has a name, disk, MEMS device, controller, requests."""
+    """Return what was run: title, workload where it has a name, disk, MEMS device, controller, requests."""
     controller, path, system = design.controller_bytes, values["workload"].get("path"), values["system"]
     parts = [
         result["title"],

@@ -1,4 +1,4 @@
-"""A hypothetical disk as fast as a MEMS device: the Überdisk, made so much quicker or slower."""
+"""A hypothetical disk with the access time of a MEMS device: the Überdisk with scaled times."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def matched_disk(
 
 
 def require_size(path: str, size_bytes: object) -> None:
-    """Refuse a size of the reads to compare that takes longer to read than any seek could be told by.
+    """Raise if the reads to compare are so large that the transfer hides the seek.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def require_size(path: str, size_bytes: object) -> None:
 
 
 def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
-    """Return the mean time of random reads, one at a time, without what precedes the dispatch.
+    """Return the mean time of random reads, one at a time, from dispatch to completion.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
 
 
 def _require(mems: Device, disk: Device) -> None:
-    """Refuse devices that can't stand for each other."""
+    """Raise for devices of different block sizes or too small a capacity."""
     if mems.parameters["mechanism"] != "mems":
         says = f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2"
         raise make_error(SledsimError, "unsupported", says, path="device", value=mems.label)
@@ -190,14 +190,14 @@ def _require(mems: Device, disk: Device) -> None:
 
 
 def _scaled(disk: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    """Return a disk whose mechanism takes so many times as long."""
+    """Return a disk with its mechanical times scaled by a factor."""
     times = {key: disk[key] * factor for key in ("head_switch_ms", "write_settle_ms")}
     seek = {key: _scaled_time(key, value, factor) for key, value in disk["seek"].items()}
     return {**disk, **times, "seek": seek, "rotation_rpm": disk["rotation_rpm"] / factor}
 
 
 def _scaled_time(key: str, value: Any, factor: float) -> Any:
-    """Scale what a key of a seek curve holds, if it is times."""
+    """Scale the value of a seek curve's key if it is a time."""
     if key == "points":
         return [[distance, time_ms * factor] for distance, time_ms in value]
     if key.endswith("_ms"):

@@ -11,8 +11,8 @@ from sledsim._core import ScenarioError
 from sledsim.caches.entries import catalog
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
-from sledsim.show.arguments import require_kind, require_several, whole_number
-from sledsim.show.faults import MOST, make_error, require_whole
+from sledsim.show.arguments import require_integer, require_kind, require_several
+from sledsim.show.faults import MOST, make_error
 from sledsim.show.naming import counted
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
@@ -101,7 +101,7 @@ class HitRatios(OneTable, Drawn, Plain):
             Its size.
         """
         require_kind(ScenarioError, "policy", policy, str, "the label of a policy")
-        pages = whole_number(ScenarioError, "pages", pages, 1, MOST)
+        pages = require_integer(ScenarioError, "pages", pages, 1, MOST)
         for cache in self.caches:
             if (cache.label, cache.pages) == (policy, pages):
                 return cache.hit_ratio
@@ -193,7 +193,7 @@ def hit_ratio(
     if page_bytes is not None:
         checked.insert(0, ("page_bytes", page_bytes))
     for name, size in checked:
-        require_whole(ScenarioError, name, size, 1)
+        require_integer(ScenarioError, name, size, 1)
     source = source_of(
         trace,
         format=format,

@@ -1,4 +1,4 @@
-"""Names of roles: which there are, and what goes with a role of each kind."""
+"""Names of roles and the options of each kind of role."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ __all__ = ["is_layout", "is_scheduler", "require_layout", "wrongly_named"]
 
 
 def is_scheduler(name: object) -> bool:
-    """Tell whether it is the name of a scheduler, or may be that of a class.
+    """Return true if it is the name of a scheduler, or may be that of a class.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def is_scheduler(name: object) -> bool:
 
 
 def is_layout(name: object) -> bool:
-    """Tell whether it is the name of a layout.
+    """Return true if it is the name of a layout.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def wrongly_named(
     device: str | None = None,
     rate_per_s: float | None = None,
 ) -> list[Fault]:
-    """Return what is wrong with the names that a role goes by, and with what means nothing for it.
+    """Return the faults of a role's names, and of keys without effect for it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def wrongly_named(
 
 
 def _require_role(role: ScenarioLike | Written) -> None:
-    """Refuse a name that nobody has."""
+    """Raise for an unknown name."""
     if not isinstance(role, str) or is_scheduler(role) or is_layout(role):
         return
     if "\n" not in role and role != "-" and not Path(role).suffix and not is_there(Path(role)):
@@ -84,7 +84,7 @@ def _require_role(role: ScenarioLike | Written) -> None:
 
 
 def _require_rival(role: ScenarioLike | Written, without: ScenarioLike | Written | None) -> None:
-    """Refuse what is no policy of the same kind."""
+    """Raise for a name that is no policy of the same kind."""
     if without is None:
         return
     if is_scheduler(role) and not is_scheduler(without):
@@ -120,7 +120,7 @@ def _require_device(role: ScenarioLike | Written, device: str | None) -> None:
 
 
 def require_layout(role: str, device: Device) -> None:
-    """Refuse a device that can't have a layout.
+    """Raise for a device that can't have a layout.
 
     Parameters
     ----------

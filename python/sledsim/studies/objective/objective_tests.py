@@ -36,7 +36,7 @@ class Case:
     role
         What was run there.
     mean
-        Of what was measured, the mean response in ms unless another metric was asked for.
+        Of what was measured, the mean response in ms unless another metric was requested.
     gain
         What it saves of the case without the role on the same device, as a share; ``None`` for that case itself.
     """
@@ -48,7 +48,7 @@ class Case:
 
 
 class ObjectiveTest(Shown):
-    """What a test found.
+    """The result of a test.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ class _FittedDisks:
 
     @property
     def made(self) -> list[FittedDisk]:
-        """The disks, in the order in which they were asked for."""
+        """The disks, in the order in which they were requested."""
         return list(self._fits.values())
 
     def __call__(self, device: dict[str, Any]) -> dict[str, Any]:
@@ -347,7 +347,7 @@ def _names(role: Role, change: Change) -> str:
 
 
 def _title(role: Role, change: Change) -> str:
-    """Return what is run on the devices."""
+    """Return the scenarios of the devices."""
     return role.title_on(change(role.mems_devices()[0]))
 
 

@@ -35,7 +35,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 POLICY_BYTES, POLICY_LOAD, POLICY_REQUESTS = 8192, 0.95, 20_000
 #: What schedulers are compared with: one that knows no more than block numbers.
 USUAL_SCHEDULER = "clook"
-#: What is measured unless something else is asked for, and all of which less is better, with labels.
+#: What is measured unless something else is requested, and all of which less is better, with labels.
 RESPONSE = "response.mean_ms"
 LESS_IS_BETTER = {
     path: label for label, path in METRICS if path.split(".")[-1].endswith(("_ms", "_j", "_mj", "_w", "mean", "max"))
@@ -52,7 +52,7 @@ class Role(ABC):
     title
         What it is called.
     baseline
-        What there is without it; ``None`` where nothing is said to compare with.
+        What there is without it; ``None`` if not given to compare with.
     """
 
     def __init__(self, title: str, baseline: str | None) -> None:
@@ -63,7 +63,7 @@ class Role(ABC):
         """Return the MEMS devices that have the role, whole, each once."""
 
     def title_on(self, device: Mapping[str, Any]) -> str:
-        """Return what is run where a device has the role.
+        """Return the scenario in which a device has the role.
 
         Parameters
         ----------
@@ -92,11 +92,11 @@ class Role(ABC):
 
     @abstractmethod
     def sampled_by(self, sampling: "RoleTest") -> str:
-        """Say what the samples are of, such as ``10 seeds``."""
+        """Return the kind and number of samples, such as ``10 seeds``."""
 
     @abstractmethod
     def measure(self, sampling: "RoleTest") -> str:
-        """Say what is measured, with its unit."""
+        """Return the label of the metric, with its unit."""
 
 
 class ScenarioRole(Role):
@@ -169,7 +169,7 @@ class ScenarioRole(Role):
         return means
 
     def sampled_by(self, sampling: "RoleTest") -> str:
-        """Say what the samples are of."""
+        """Return the kind and number of samples."""
         if _replays(self._with.values["workload"]):
             return f"{BATCHES} stretches of the trace"
         requests = sampling.requests or self._with.values["run"]["requests"]
@@ -177,7 +177,7 @@ class ScenarioRole(Role):
         return ", ".join(part for part in parts if part)
 
     def measure(self, sampling: "RoleTest") -> str:
-        """Say what is measured, with its unit."""
+        """Return the label of the metric, with its unit."""
         return LESS_IS_BETTER[sampling.metric]
 
 
@@ -222,11 +222,11 @@ class LayoutRole(Role):
         return min(found, key=sum)
 
     def sampled_by(self, sampling: "RoleTest") -> str:
-        """Say what the samples are of."""
+        """Return the kind and number of samples."""
         return f"{BATCHES} batches of {sampling.requests or FETCHES} fetches in all"
 
     def measure(self, sampling: "RoleTest") -> str:
-        """Say what is measured, with its unit."""
+        """Return the label of the metric, with its unit."""
         if sampling.metric != RESPONSE:
             says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
             raise make_error(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
@@ -347,14 +347,14 @@ def _changed(drive: dict[str, Any], change: Change) -> dict[str, Any]:
 
 
 def _shortened(run: Mapping[str, Any], requests: int) -> dict[str, Any]:
-    """Return what is measured with so many requests; what is left out at the start stays the same share of them."""
+    """Return run keys with a number of requests; the warm-up stays the same share of them."""
     before = run["requests"]
     warmup = run["warmup_requests"] * requests // before if before else run["warmup_requests"]
     return {**run, "requests": requests, "warmup_requests": warmup}
 
 
 def _replays(workload: Mapping[str, Any]) -> bool:
-    """Tell whether a workload is a trace, in which nothing is left to chance."""
+    """Return true if a workload is a trace, in which nothing is left to chance."""
     return bool(workload["kind"] == "trace")
 
 

@@ -1,4 +1,4 @@
-"""What saves power: strategies and spin-down policies, alone and together."""
+"""Power saving: strategies and spin-down policies, alone and together."""
 
 from sledsim._loading import attach
 

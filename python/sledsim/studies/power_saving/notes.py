@@ -1,4 +1,4 @@
-"""What to know of runs that differ in how they save power: why a strategy did nothing, and what would help."""
+"""Notes on runs with different power strategies: why a strategy had no effect, and what would help."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -71,12 +71,12 @@ def policy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> li
 
 
 def _same(base: Result, other: Result) -> bool:
-    """Tell whether a strategy changed nothing."""
+    """Return true if a strategy changed nothing."""
     return all(base[key] == other[key] for key in ("energy", "response", "state_time"))
 
 
 def _is_spent_idle(base: Result, merging: Result | None) -> bool:
-    """Tell whether what merging saves while serving is lost while idle again."""
+    """Return true if what merging saves while serving is lost while idle again."""
     if merging is None or not merging.complete:
         return False
     servicing_j, total_j = (base["energy"][key] - merging["energy"][key] for key in ("servicing_j", "total_j"))
@@ -121,7 +121,7 @@ def _merging(values: Mapping[str, Any], base: Result) -> str:
 
 
 def _more_load(workload: Mapping[str, Any]) -> str:
-    """Say what makes more requests of a workload wait together."""
+    """Return what makes more requests of a workload wait together."""
     if workload["kind"] == "synthetic":
         closed = workload["arrival"]["kind"] == "closed"
         return "workload.arrival.outstanding" if closed else "workload.arrival"

@@ -1,4 +1,4 @@
-"""What saves power, and what it costs in time: one scenario run with each strategy, or each spin-down policy."""
+"""Power saved and time lost by each strategy or spin-down policy, in runs of one scenario."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class PowerComparison(Comparison):
     notes
         What to know of them.
     policies
-        Whether they differ in their spin-down policies; in their strategies otherwise.
+        True if they differ in their spin-down policies; in their strategies otherwise.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class PowerComparison(Comparison):
 
     @property
     def subject(self) -> str:
-        """What was run: title, workload where it stands for a trace, device, scheduler, number of requests."""
+        """The runs in words: title, workload that stands for a trace, device, scheduler, number of requests."""
         first = next(iter(self.results.values()))
         parts = [
             first["title"],
@@ -167,7 +167,7 @@ def power(
     scenario
         As for :func:`sledsim.run`.
     policies
-        Whether to compare the spin-down policies instead of the strategies.
+        True to compare the spin-down policies instead of the strategies.
     overrides
         Values that replace those of the scenario.
     progress
@@ -245,7 +245,7 @@ def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str
 
 
 def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
-    """Say why a device has no use for spin-down, if it has none."""
+    """Return why a device has no use for spin-down, if it has none."""
     try:
         [case, *_] = _core.Device(dict(device)).break_even()
     except ScenarioError as error:
@@ -312,7 +312,7 @@ def _run_all(
 
 
 def _row(name: str, result: Result, first: Result | None) -> dict[str, Any]:
-    """Put the figures of a run together, with what they are of the first run's."""
+    """Return the figures of a run, with their ratios to the first run."""
     energy = result["energy"]
     if energy is None:
         raise make_error(SledsimError, "missing", f"run {name!r} has no energies to compare", value=name)

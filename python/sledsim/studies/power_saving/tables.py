@@ -30,7 +30,7 @@ def energy_table(title: str, rows: Sequence[Mapping[str, Any]], *, policies: boo
     rows
         The runs.
     policies
-        Whether they differ in their spin-down policies: with the optimum of their idle times, then.
+        True if they differ in their spin-down policies: with the optimum of their idle times, then.
     """
     columns = [("total", "total_j"), ("servicing", "servicing_j"), ("start-up", "startup_j")]
     if policies:

@@ -10,7 +10,8 @@ from sledsim.devices.entries import device_of
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import by_arguments, make_error, most_of, require_whole
+from sledsim.show.arguments import require_integer
+from sledsim.show.faults import by_arguments, make_error, most_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relations.layouts import Layout, Relation, layout_named, layouts_of
@@ -44,7 +45,7 @@ class Access:
     read_bytes
         Read from the device for it; on average, of a fetch.
     wanted_bytes
-        Bytes of the values that were asked for.
+        Bytes of the values that were requested.
     ci95_s
         Where the mean of a fetch lies with a confidence of 95 %; ``None`` for a scan, which has no chance in it.
     """
@@ -200,7 +201,7 @@ def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
 
 
 def fetch_times_s(layout: Layout, count: int = FETCHES, seed: int = 1) -> list[float]:
-    """Fetch random rows, one at a time: all that holds a row is asked for at once.
+    """Fetch random rows, one at a time: all that holds a row is requested at once.
 
     Parameters
     ----------
@@ -301,8 +302,8 @@ def relation_times(
     if not isinstance(given, Relation):
         says = f": expected a Relation, not {type(given).__name__}"
         raise make_error(SledsimError, "wrong-type", says, path="relation", value=str(given))
-    require_whole(SledsimError, "fetches", fetches, most=MOST_FETCHES)
-    require_whole(SledsimError, "seed", seed)
+    fetches = require_integer(SledsimError, "fetches", fetches, most=MOST_FETCHES)
+    seed = require_integer(SledsimError, "seed", seed)
     if not isinstance(layouts, list | tuple) or not all(isinstance(name, str) for name in layouts):
         raise make_error(
             SledsimError, "wrong-type", path="layouts", value=repr(layouts)[:200], allowed="names of layouts"

@@ -90,13 +90,13 @@ class EquivalentBlocks(Layout):
         return self._cylinders * self._sled.tracks * self._sled.rows * self._sled.blocks_per_row
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: the rows of the tips that hold it, up and down in turn."""
+        """Return the accesses of a scan: the rows of the tips that hold it, up and down in turn."""
         if attribute is None:
             return self._read(_by_track(self.share.segments))
         return self._read([each for each in self.share.segments if each.attribute == attribute])
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
         import numpy as np
 
         sled, size = self._sled, self.device.block_bytes
@@ -142,7 +142,7 @@ class EquivalentBlocks(Layout):
 
     @cached_property
     def _inverted(self) -> "NDArray[np.bool_]":
-        """Tell of each cylinder and track in use whether its rows run downwards in LBN order."""
+        """Return, for each cylinder and track in use, true if its rows run downwards in LBN order."""
         import numpy as np
 
         sled = self._sled
@@ -209,7 +209,7 @@ def best_share(attributes: Sequence[int], block_bytes: int, tracks: int, blocks_
 
 
 def _packed(counts: Sequence[int], tracks: int, blocks_per_row: int) -> tuple[Segment, ...] | None:
-    """Give attributes whole tracks, and what is left over the first track with room for it, the largest first."""
+    """Assign whole tracks to attributes, and the rest to the first track with enough space, the largest first."""
     segments, track = [], 0
     for attribute, count in enumerate(counts):
         whole = count // blocks_per_row
@@ -230,6 +230,6 @@ def _packed(counts: Sequence[int], tracks: int, blocks_per_row: int) -> tuple[Se
 
 
 def _by_track(segments: Sequence[Segment]) -> list[Segment]:
-    """Put together what lies side by side on the same track."""
+    """Merge adjacent ranges on the same track."""
     ends = {each.track: each.slot + each.blocks for each in segments}
     return [Segment(-1, track, 0, end) for track, end in sorted(ends.items())]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.mems import MemsStorage
-from sledsim.show.arguments import require_several, whole_number
+from sledsim.show.arguments import require_integer, require_several
 from sledsim.show.faults import make_error
 
 if TYPE_CHECKING:
@@ -62,16 +62,18 @@ class Relation:
     page_bytes: int = 8192
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "records", whole_number(SledsimError, "records", self.records, 1, MOST_RECORDS))
+        object.__setattr__(self, "records", require_integer(SledsimError, "records", self.records, 1, MOST_RECORDS))
         given = require_several(SledsimError, "attributes", self.attributes, "bytes of each attribute, such as (8, 32)")
         for number, size in enumerate(given, 1):
             if isinstance(size, int) and size < 1:
                 says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
                 allowed: dict[str, object] = {"least": 1, "whole": True}
                 raise make_error(SledsimError, "out-of-range", says, path="attributes", value=size, allowed=allowed)
-        sizes = tuple(whole_number(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
+        sizes = tuple(require_integer(SledsimError, "attributes", size, 1, MOST_BYTES) for size in given)
         object.__setattr__(self, "attributes", sizes)
-        object.__setattr__(self, "page_bytes", whole_number(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES))
+        object.__setattr__(
+            self, "page_bytes", require_integer(SledsimError, "page_bytes", self.page_bytes, 1, MOST_BYTES)
+        )
         if not self.attributes:
             says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
             raise make_error(SledsimError, "missing", says, path="attributes")
@@ -110,7 +112,7 @@ class Runs(NamedTuple):
     lbns, blocks
         First block and number of blocks of each.
     sizes
-        How many of them are asked for together, batch after batch; each by itself if not given.
+        How many of them are requested together, batch after batch; each by itself if not given.
     """
 
     lbns: "NDArray[np.uint64]"
@@ -156,7 +158,7 @@ class Pieces(NamedTuple):
 
 
 class Layout(ABC):
-    """Where the values of a relation lie on a device.
+    """The placement of a relation's values on a device.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ class Layout(ABC):
 
     @abstractmethod
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value.
+        """Return the accesses of a scan.
 
         Parameters
         ----------
@@ -203,7 +205,7 @@ class Layout(ABC):
 
     @abstractmethod
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows.
+        """Return the accesses that fetch single rows.
 
         Parameters
         ----------
@@ -213,7 +215,7 @@ class Layout(ABC):
 
     @abstractmethod
     def _arrange(self) -> None:
-        """Work out where things lie."""
+        """Compute the placement."""
 
     def _page_blocks(self) -> int:
         """Return the blocks of a page."""
@@ -240,11 +242,11 @@ class RowMajor(Layout):
         return self._pages * self._per_page
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: every page, whatever is wanted."""
+        """Return the accesses of a scan: every page, whatever is wanted."""
         return _one_run(0, self.blocks)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: a page for each."""
+        """Return the accesses that fetch single rows: a page for each."""
         import numpy as np
 
         pages = records // np.uint64(self.relation.records_per_page)
@@ -271,13 +273,13 @@ class ColumnMajor(Layout):
         return self._starts[-1]
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: the pages of the attributes wanted."""
+        """Return the accesses of a scan: the pages of the attributes wanted."""
         if attribute is None:
             return _one_run(0, self.blocks)
         return _one_run(self._starts[attribute], self._starts[attribute + 1] - self._starts[attribute])
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: a page of every attribute."""
+        """Return the accesses that fetch single rows: a page of every attribute."""
         import numpy as np
 
         lbns = np.stack(
@@ -320,7 +322,7 @@ class TipSubset(Layout):
         return self._stripes * sum(self._tracks) * self._track_blocks
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: in each stripe the tracks of the attributes wanted, whole."""
+        """Return the accesses of a scan: in each stripe the tracks of the attributes wanted, whole."""
         import numpy as np
 
         if attribute is None:
@@ -331,7 +333,7 @@ class TipSubset(Layout):
         return Runs(tracks * np.uint64(self._track_blocks), blocks)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
         import numpy as np
 
         size = np.uint64(self.device.block_bytes)
@@ -350,7 +352,7 @@ class TipSubset(Layout):
 
 
 def mems_storage(device: Device, layout: str) -> MemsStorage:
-    """Return the device as MEMS storage, or say why the layout needs one.
+    """Return the device as MEMS storage; raise if it is another device.
 
     Parameters
     ----------
@@ -419,7 +421,7 @@ def layout_named(name: str) -> type[Layout]:
 
 
 def merged(lbns: "NDArray[np.int64]", blocks: "NDArray[np.int64]") -> Runs:
-    """Return runs of blocks with those put together that follow each other.
+    """Return runs of blocks with adjacent runs merged.
 
     Parameters
     ----------

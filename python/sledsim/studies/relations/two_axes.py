@@ -17,7 +17,7 @@ __all__ = ["TwoAxes", "has_points"]
 
 
 def has_points(device: Device) -> bool:
-    """Tell whether blocks lie at points, from which the device can go on along either axis.
+    """Return true if blocks lie at points, from which the device can go on along either axis.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class TwoAxes(Layout):
         return self._bands * self._wide * self._sled.tracks * self._sled.rows
 
     def scan(self, attribute: int | None = None) -> Runs:
-        """Return what is read to see every value: lines along X, or the columns of an attribute."""
+        """Return the accesses of a scan: lines along X, or the columns of an attribute."""
         return self._by_lines() if attribute is None else self._by_columns(attribute)
 
     def rows(self, records: "NDArray[np.uint64]") -> Pieces:
-        """Return what is read to fetch single rows: of every attribute the blocks that hold its value."""
+        """Return the accesses that fetch single rows: of every attribute the blocks that hold its value."""
         import numpy as np
 
         size = self.device.block_bytes

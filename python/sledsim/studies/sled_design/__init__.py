@@ -1,4 +1,4 @@
-"""From materials to numbers: what a drawing of a sled decides, and the device that comes of it."""
+"""The device that follows from the drawing of a sled: materials, bits, actuators and springs."""
 
 from sledsim._loading import attach
 

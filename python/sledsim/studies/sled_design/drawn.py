@@ -1,4 +1,4 @@
-"""A device made from a drawing: its parameters with what each comes of, and figures of the die."""
+"""A device made from a drawing: its parameters with their derivations, and figures of the die."""
 
 import json
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class Design(Tabled, Plain):
 
     @cached_property
     def relations(self) -> Relations:
-        """What follows from the drawing, smooth and in SI."""
+        """The quantities that follow from the drawing, unrounded, in SI units."""
         return Relations(self.drawing)
 
     @property
@@ -61,7 +61,7 @@ class Design(Tabled, Plain):
         return self.device()
 
     def sled(self) -> MemsStorage:
-        """Return the device by itself, to be asked about its geometry and its motion."""
+        """Return the device, with its geometry and motion."""
         return MemsStorage(self.base, **self.values())
 
     def sensitivity(self, step: float = 0.1) -> Sensitivity:

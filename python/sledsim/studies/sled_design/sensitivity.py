@@ -1,4 +1,4 @@
-"""What moves what: the figures of a design as each value of its drawing is raised and lowered."""
+"""Sensitivity of a design: its figures as each value of the drawing is raised and lowered."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sensitivity", "sensitivity"]
 
-#: What moves less than this share of the step is said not to move.
+#: A figure that changes by less than this share of the step counts as unchanged.
 STILL = 5e-4
 #: The least step: what moves by less is rounding as much as anything.
 LEAST_STEP = 1e-6

@@ -1,4 +1,4 @@
-"""How well a model stands for a real drive: its service times beside measured ones."""
+"""Validation of a drive model: its service times compared with measured ones."""
 
 import tomllib
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ BLOCK_COUNT = "Block count"
 
 @dataclass(frozen=True)
 class Agreement:
-    """How modelled service times agree with measured ones.
+    """Agreement of modelled and measured service times.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Agreement:
 
 
 class DriveValidation(Shown):
-    """Service times of a drive's model beside those measured on the drive; see :func:`validate_drive`.
+    """Modelled and measured service times of a drive; see :func:`validate_drive`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class DriveValidation(Shown):
 
     @property
     def _accesses(self) -> "NDArray[np.bool_]":
-        """Which rows are reads or writes."""
+        """Indices of the reads and writes."""
         import numpy as np
 
         flush = self.columns.get("flush")
@@ -143,7 +143,7 @@ class DriveValidation(Shown):
 
     @property
     def median_absolute_error_ms(self) -> float:
-        """Median over the requests of how far the model is off."""
+        """Median absolute error of the model over the requests."""
         return self.agreement.median_absolute_error_ms
 
     def quantiles(self, points: int = 200) -> "dict[str, NDArray[np.float64]]":
@@ -240,7 +240,7 @@ HEADERS = (
 
 
 def demerit_ms(measured_ms: "NDArray[np.float64]", modelled_ms: "NDArray[np.float64]") -> float:
-    """Return the demerit of a model (Ruemmler and Wilkes 1994): how far apart two distributions lie, sideways.
+    """Return the demerit of a model (Ruemmler and Wilkes 1994): horizontal distance of two distributions.
 
     It is the root mean square of the horizontal distance between the cumulative distributions, taken at every quantile.
 
@@ -263,7 +263,7 @@ def validate_drive(
     skip_bad: int = 0,
     progress: ProgressCallback | bool | None = None,
 ) -> DriveValidation:
-    """Replay what was measured on a real drive on its model, and compare the service times.
+    """Replay a trace measured on a drive on its model, and compare the service times.
 
     A trace with gaps is replayed closed, as it was measured: a request arrives the recorded gap after the completion of
     the one before. Of a trace with arrivals and responses, such as a served device logs, a request arrives when it did,
@@ -328,7 +328,7 @@ def validate_drive(
 
 
 def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:
-    """Return a drive as a scenario has it, and what was read if it comes from a file of DiskSim's."""
+    """Return the device of a scenario, and the import if it comes from a DiskSim file."""
     if isinstance(specs, Mapping):
         return specs, None
     name, path = str(specs), require_path(ScenarioError, "specs", specs)
@@ -347,7 +347,7 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
 
 
 def _read_disksim(path: str) -> DiskSimImport:
-    """Read DiskSim's parameters, or say that it is the trace that was given in their place."""
+    """Read DiskSim's parameters; raise if the file is a trace."""
     try:
         return import_disksim(path)
     except ScenarioError:
@@ -376,14 +376,14 @@ def _denied(file: DiskSimImport, records: "Mapping[str, NDArray[np.generic]]") -
 
 
 def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
-    """Return where the request ends that reaches farthest."""
+    """Return the end of the farthest request, bytes."""
     import numpy as np
 
     return int(np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64).max())
 
 
 def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
-    """Open a trace that carries measured times, or say why it cannot be used."""
+    """Open a trace with measured times; raise if it cannot be used."""
     expected = "expected DiskSim's validation format, R|W Hit|Miss lbn blocks service_us next_gap_us"
     expected += ", or CSV with a column such as response_us"
     try:
@@ -403,7 +403,7 @@ def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
 
 
 def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np.generic]]", trace: str | Path) -> None:
-    """Refuse a trace that reaches beyond the drive: it is another drive's."""
+    """Raise if a trace has addresses beyond the drive's capacity."""
     import numpy as np
 
     made = _core.Device(dict(device))

@@ -1,4 +1,4 @@
-//! Small arrays to be tested, and a driver that tells how long things take.
+//! Small arrays for tests, and a driver that measures times.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Device
     DeviceSpec::SimplediskLinear(parameters)
 }
 
-/// Fails when it is told to: then everything comes back failed. One that is hasty reports writes when they come.
+/// A component that can be broken, so that all requests fail. A hasty one acknowledges writes at their arrival.
 #[derive(Clone)]
 pub struct Breakable {
     child: ComponentId,
@@ -117,7 +117,7 @@ pub fn size(system: &System, id: ComponentId) -> (u64, u32) {
     (system.component(id).capacity_blocks(), system.component(id).block_bytes())
 }
 
-/// An array over so many members on `device`, spares included.
+/// An array over `members` members on `device`, including spares.
 pub fn array(level: Level, device: &DeviceSpec, count: usize, spec: &ArraySpec) -> Built {
     array_over(level, device, count, spec, false)
 }
@@ -142,7 +142,7 @@ pub fn plain_array(level: Level, device: &DeviceSpec, count: usize, spec: &Array
     system
 }
 
-/// A spec with stripe units of so many bytes.
+/// A specification with stripe units of `unit_bytes` bytes.
 pub fn units(unit_bytes: u64) -> ArraySpec {
     ArraySpec { unit_bytes: Some(unit_bytes), ..ArraySpec::default() }
 }
@@ -152,7 +152,7 @@ pub fn request(id: u64, at: Time, op: Op, lbn: u64, blocks: u64) -> Request {
     Request { id, arrival: at, lbn, blocks, op, flags, origin, padding }
 }
 
-/// Serves one request on its own; how it comes back.
+/// Serves one request alone and returns its completion.
 pub fn serve_one(system: &mut System, op: Op, lbn: u64, blocks: u64) -> Completion {
     let mut done = Vec::new();
     system.submit(request(lbn, system.now(), op, lbn, blocks), &mut |completion| done.push(*completion));
@@ -163,7 +163,7 @@ pub fn serve_one(system: &mut System, op: Op, lbn: u64, blocks: u64) -> Completi
     done[0]
 }
 
-/// Keeps so many requests under way until `count` are complete; ns it takes.
+/// Keeps `outstanding` requests under way until `count` are complete. Returns the time, ns.
 pub fn saturate(
     system: &mut System,
     outstanding: usize,
@@ -186,7 +186,7 @@ pub fn saturate(
     system.now() - began
 }
 
-/// What the root counted.
+/// A counter of the root.
 pub fn counted(system: &System, name: &str) -> f64 {
     let details = system.component(system.root()).details(system.now()).expect("details");
     details.counts.iter().find(|count| count.name == name).unwrap_or_else(|| panic!("no {name}")).value

@@ -1,4 +1,4 @@
-//! Times and accesses against closed forms. Members take T for every access, so that most of them are exact.
+//! Times and accesses against closed forms, most of them exact, because members have a constant access time T.
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::System;
@@ -25,7 +25,7 @@ fn response(system: &mut System, op: Op, lbn: u64, blocks: u64) -> u64 {
 }
 
 #[test]
-fn one_write_at_a_time_takes_what_its_steps_take() {
+fn single_writes_take_the_sum_of_their_steps() {
     // Level, members, and for a write of a block: T of response, reads, writes.
     let small = [
         (Level::Raid4, 5, 2, 2, 2),
@@ -59,7 +59,7 @@ fn one_write_at_a_time_takes_what_its_steps_take() {
 /// are idle for a moment. That share falls with the number outstanding; 2 % covers it here, and the spread of a mean over
 /// 20,000 requests (under 1 %).
 #[test]
-fn saturated_small_writes_cost_their_accesses() {
+fn saturated_small_write_throughput_follows_from_accesses() {
     let (requests, t_s) = (20_000, T_NS as f64 * 1e-9);
     let cases = [
         (Level::Raid5, 5, 5.0 / 4.0),
@@ -90,7 +90,7 @@ fn spread_of(count: usize, striped: bool) -> System {
 }
 
 #[test]
-fn stripes_multiply_throughput_and_leave_single_responses() {
+fn striping_multiplies_throughput_but_not_single_response_times() {
     let mut system = spread_of(4, true);
     assert_eq!(response(&mut system, Op::Read, 5, 1), T_NS);
     // Parts on all members go side by side.
@@ -105,7 +105,7 @@ fn stripes_multiply_throughput_and_leave_single_responses() {
 }
 
 #[test]
-fn concatenated_members_of_any_size_follow_each_other() {
+fn concatenation_accepts_members_of_different_sizes() {
     let mut system = System::default();
     let sizes: [(u64, u32); 3] = [(100, 512), (7, 512), (50, 512)];
     let drives: Vec<_> = sizes
@@ -129,7 +129,7 @@ fn mirror(device: &sledsim::scenario::DeviceSpec, copies: usize, read: ReadChoic
 }
 
 #[test]
-fn copies_multiply_the_throughput_of_reads() {
+fn mirrors_multiply_read_throughput() {
     for read in [ReadChoice::RoundRobin, ReadChoice::ShortestQueue] {
         for copies in 2..5 {
             let mut system = mirror(&constant(8000, 512), copies, read);
@@ -145,7 +145,7 @@ fn copies_multiply_the_throughput_of_reads() {
 /// one queue before all copies would (M/D/c), computed here from the arrivals alone; and that is less than the M/D/1 wait of a
 /// random choice, rho T / (2 (1 - rho)).
 #[test]
-fn copies_wait_as_with_one_queue_before_all() {
+fn mirror_reads_wait_as_in_a_single_queue_for_all_copies() {
     for (read, copies) in [(ReadChoice::RoundRobin, 2), (ReadChoice::ShortestQueue, 2), (ReadChoice::ShortestQueue, 4)]
     {
         let mut system = mirror(&constant(8000, 512), copies, read);
@@ -203,7 +203,7 @@ fn nearest_distance(cells: usize) -> f64 {
 }
 
 #[test]
-fn reads_of_mirrors_seek_as_far_as_the_law_of_their_arms_says() {
+fn mirror_read_seek_distances_follow_the_closed_form() {
     // Distance 0 takes 1 ms, the whole capacity 11 ms.
     let device = linear(1_000_000, 1.0, 11.0);
     let count = 40_000;
@@ -225,7 +225,7 @@ fn reads_of_mirrors_seek_as_far_as_the_law_of_their_arms_says() {
 
 /// Writes go to both arms, which are then together: the distance of one.
 #[test]
-fn writes_of_a_mirror_keep_its_arms_together() {
+fn mirror_writes_keep_the_arms_together() {
     let mut system = mirror(&linear(1_000_000, 1.0, 11.0), 2, ReadChoice::Nearest);
     let mut stream = Stream::new(5, "places");
     let count = 40_000;
@@ -236,7 +236,7 @@ fn writes_of_a_mirror_keep_its_arms_together() {
 
 /// A read of both members of a stripe ends with the farther: the mean maximum of two distances is 7/15.
 #[test]
-fn a_request_over_two_members_waits_for_the_farther_one() {
+fn a_request_over_two_members_waits_for_the_slower_one() {
     let mut system = System::default();
     let device = linear(1_000_000, 1.0, 11.0);
     let drives: Vec<_> = (0..2).map(|_| add_drive(&mut system, &device, &fcfs::POLICY.default)).collect();
@@ -262,7 +262,7 @@ fn a_request_over_two_members_waits_for_the_farther_one() {
 }
 
 #[test]
-fn each_way_of_a_write_is_counted_and_every_request_takes_one() {
+fn every_request_is_counted_in_one_path() {
     let spec = |write| ArraySpec { write, ..units(UNIT * 512) };
     for (write, path) in [(WriteMethod::Rmw, "rmw-write"), (WriteMethod::Reconstruct, "reconstruct-write")] {
         let mut system = plain_array(Level::Raid5, &constant(8000, 512), 5, &spec(write));

@@ -1,4 +1,4 @@
-//! What is read is what was written: whole, degraded, nested, and with latent sector errors.
+//! Data integrity of arrays: whole, degraded, nested, and with latent sector errors.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use sledsim_testing::tiers;
 
 use super::building::*;
 
-/// Blocks small enough for many operations, with room for what tells them apart.
+/// Size of a block: small for many operations, but large enough for its identification.
 pub const BLOCK: u32 = 32;
 
 /// Units of 4 blocks.
@@ -41,13 +41,13 @@ pub fn assert_right(ground: &Ground, what: &str) {
     assert!(ground.lost.is_empty(), "{what}: lost {:?}", ground.lost);
 }
 
-/// Of each kind of array in each setting; where there are many, with the other tests here more than a million.
+/// Number of operations for each kind and setting of an array: more than a million in all for the full size.
 fn operations() -> u64 {
     tiers::size(2_000, 20_000)
 }
 
 #[test]
-fn whole_arrays_hold_what_was_written() {
+fn arrays_return_written_data() {
     let journal = Some(JournalSpec { size_bytes: 1024, access_us: 5.0, ..JournalSpec::default() });
     for (level, count, _) in ARRAYS {
         for (seed, write) in [WriteMethod::Cost, WriteMethod::Rmw, WriteMethod::Reconstruct].into_iter().enumerate() {
@@ -69,9 +69,9 @@ fn whole_arrays_hold_what_was_written() {
     }
 }
 
-/// Failures in the midst of it, as many as redundancy bears; then one more.
+/// As many failures during the run as redundancy tolerates, then one more.
 #[test]
-fn arrays_bear_failures_and_lose_nothing_that_redundancy_keeps() {
+fn arrays_tolerate_failures_up_to_their_redundancy() {
     for (level, count, most) in ARRAYS {
         for seed in 0..tiers::size(3, 8) {
             let (mut ground, built) = on_ground(level, count, &small(), seed);
@@ -120,7 +120,7 @@ fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> Ground {
     Ground::new(system, seed)
 }
 
-/// As many members have errors as the level bears to lose: whatever errors meet in a row, nothing is lost.
+/// As many members have errors as the level tolerates failures: no combination of errors in a row loses data.
 #[test]
 fn latent_sector_errors_are_recovered_and_repaired() {
     for (level, count, most) in ARRAYS {
@@ -142,7 +142,7 @@ fn latent_sector_errors_are_recovered_and_repaired() {
 }
 
 #[test]
-fn an_error_in_a_degraded_row_fails_the_request_and_a_write_mends_it() {
+fn a_latent_error_in_a_degraded_row_fails_reads_until_a_write() {
     let mut system = System::default();
     let mut tops = Vec::new();
     for member in 0..3 {
@@ -172,7 +172,7 @@ fn an_error_in_a_degraded_row_fails_the_request_and_a_write_mends_it() {
     }
 }
 
-/// What a member of an array is made of.
+/// The kind of the members of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Drive,
@@ -202,7 +202,7 @@ fn add_part(system: &mut System, part: Part, below: Part) -> ComponentId {
 }
 
 #[test]
-fn arrays_of_arrays_hold_what_was_written() {
+fn nested_arrays_return_written_data() {
     let redundant = LEVELS.map(Part::Redundant);
     let parts: Vec<Part> = [Part::Concat, Part::Stripe].into_iter().chain(redundant).collect();
     for (seed, (&outer, &inner)) in parts.iter().flat_map(|outer| parts.iter().map(move |p| (outer, p))).enumerate() {
@@ -218,7 +218,7 @@ fn arrays_of_arrays_hold_what_was_written() {
 }
 
 #[test]
-fn spare_units_take_part_in_nothing_until_they_are_needed() {
+fn spare_units_are_unused_until_a_failure() {
     let spec = ArraySpec { spares: 1, sparing: Sparing::Distributed, ..small() };
     let (mut ground, _) = on_ground(Level::Raid5, 5, &spec, 1);
     assert_eq!(ground.capacity_blocks(), 3 * 40);

@@ -1,5 +1,5 @@
-//! Power cuts: with a journal every row fits its parity afterwards and nothing acknowledged is lost, without one the write hole
-//! is found.
+//! Power cuts: with a journal every row matches its parity afterwards and no acknowledged write is lost; without one the tests detect
+//! the write hole.
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ fn journal(holds: JournalHolds) -> Option<JournalSpec> {
     Some(JournalSpec { size_bytes: 2048, holds, access_us: 3.0 })
 }
 
-/// Rows of single parity, or copies, that don't fit each other.
+/// Number of rows of single parity, or of copies, that do not match.
 fn torn_blocks(ground: &Ground, built: &Built, level: Level) -> usize {
     let size = ground.system.component(ground.system.root()).block_bytes();
     let block = |leaf: usize, lbn| {
@@ -38,7 +38,7 @@ fn torn_blocks(ground: &Ground, built: &Built, level: Level) -> usize {
     (0..BLOCKS).filter(torn).count()
 }
 
-/// What was found over many cuts.
+/// The errors found over many cuts.
 #[derive(Debug, Default)]
 struct Found {
     cuts: u64,
@@ -75,7 +75,7 @@ fn cut(level: Level, count: usize, spec: &ArraySpec, rounds: u64) -> Found {
     found
 }
 
-/// With the journal, and the same without it: the test must find the hole.
+/// Without the journal the test must detect the write hole.
 #[test]
 fn a_journal_closes_the_write_hole_of_raid5() {
     let spec = ArraySpec { journal: journal(JournalHolds::Data), ..small() };
@@ -89,7 +89,7 @@ fn a_journal_closes_the_write_hole_of_raid5() {
 }
 
 #[test]
-fn a_journal_keeps_copies_and_double_parity_together() {
+fn a_journal_keeps_mirrors_and_raid6_consistent() {
     for (level, count) in [(Level::Mirror, 3), (Level::Raid4, 3), (Level::Raid6, 5)] {
         let spec = ArraySpec { journal: journal(JournalHolds::Data), ..small() };
         let found = cut(level, count, &spec, 150);
@@ -100,7 +100,7 @@ fn a_journal_keeps_copies_and_double_parity_together() {
 }
 
 #[test]
-fn intents_are_enough_while_all_members_are_there() {
+fn an_intent_journal_suffices_without_failures() {
     for (level, count) in [(Level::Mirror, 3), (Level::Raid5, 4)] {
         let spec = ArraySpec { journal: journal(JournalHolds::Intents), ..small() };
         let found = cut(level, count, &spec, size(100, 300));
@@ -108,7 +108,7 @@ fn intents_are_enough_while_all_members_are_there() {
     }
 }
 
-/// Cuts while a member is gone, or being rebuilt; then another one fails.
+/// Cuts while a member has failed or is being rebuilt; then another one fails.
 fn cut_degraded(holds: JournalHolds, spares: u32, rounds: u64) -> usize {
     let mut wrong = 0;
     for seed in 0..rounds {
@@ -132,15 +132,15 @@ fn cut_degraded(holds: JournalHolds, spares: u32, rounds: u64) -> usize {
 }
 
 #[test]
-fn a_journal_of_data_holds_degraded_and_during_rebuilds_and_one_of_intents_does_not() {
+fn only_a_data_journal_protects_degraded_and_rebuilding_arrays() {
     assert_eq!(cut_degraded(JournalHolds::Data, 0, size(100, 400)), 0);
     assert_eq!(cut_degraded(JournalHolds::Data, 1, size(100, 400)), 0);
     assert!(cut_degraded(JournalHolds::Intents, 0, 100) > 0, "intents alone can't be enough");
 }
 
-/// Members that report writes when they come, so that entries leave the journal too early: the test must find that.
+/// If members acknowledge writes at their arrival, entries leave the journal too early: the test must detect it.
 #[test]
-fn a_journal_left_too_early_is_found() {
+fn journal_entries_freed_too_early_are_detected() {
     let spec = ArraySpec { journal: journal(JournalHolds::Data), ..small() };
     let mut torn = 0;
     for seed in 0..100 {
@@ -153,9 +153,9 @@ fn a_journal_left_too_early_is_found() {
     assert!(torn > 0);
 }
 
-/// Disks that report writes when their buffer has them: the journal asks for more than that.
+/// The journal frees entries only after durable writes, not when the buffer of a disk has them.
 #[test]
-fn volatile_buffers_of_members_lose_nothing_that_the_journal_has_forgotten() {
+fn journal_entries_are_freed_only_after_durable_writes() {
     let with = ArraySpec { journal: Some(JournalSpec::default()), ..units(4 * 512) };
     let torn = |spec: &ArraySpec| {
         let mut torn = 0;

@@ -1,4 +1,4 @@
-//! Members and sizes that don't fit each other are refused with both sides named.
+//! Members and sizes that contradict each other are rejected with both keys.
 
 use sledsim::engine::{Component, ComponentId};
 use sledsim::hierarchy::array::{JournalSpec, Level, Sparing};
@@ -12,7 +12,7 @@ fn refusal(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) -> String {
 }
 
 #[test]
-fn what_does_not_fit_is_named_on_both_sides() {
+fn values_that_do_not_fit_are_rejected_with_both_sides() {
     let three = [(1000, 512); 3];
     let spared = ArraySpec { spares: 2, ..units(512) };
     let distributed = ArraySpec { spares: 1, sparing: Sparing::Distributed, ..units(512) };
@@ -39,9 +39,9 @@ fn what_does_not_fit_is_named_on_both_sides() {
     }
 }
 
-/// What the smallest member has of whole units; of a mirror, all of it.
+/// The capacity of the smallest member in whole units; for a mirror, all of it.
 #[test]
-fn the_smallest_member_decides_how_much_of_each_is_used() {
+fn members_are_used_up_to_the_smallest() {
     let sizes = [(1003, 512), (1001, 512), (1002, 512), (1005, 512)];
     let capacity = |level, spec: &ArraySpec| {
         let children = (0..4).map(ComponentId).collect();

@@ -1,4 +1,4 @@
-//! Where data and parity lie, and what writes read: each exhaustively.
+//! Exhaustive tests of the layouts of data and parity, and of the reads of writes.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn row(layout: &Layout, row: u64) -> Vec<String> {
 }
 
 #[test]
-fn layouts_are_those_of_the_books() {
+fn layouts_match_published_tables() {
     let raid5 = Layout::new(Level::Raid5, 5, 0, 1, 10);
     // Left-symmetric.
     assert_eq!(row(&raid5, 0), ["0", "1", "2", "3", "P"]);
@@ -38,7 +38,7 @@ fn layouts_are_those_of_the_books() {
 }
 
 #[test]
-fn every_column_of_every_row_has_a_member_of_its_own() {
+fn each_column_of_a_row_is_on_a_different_member() {
     for level in LEVELS {
         for columns in level.fewest_members()..9 {
             for spares in 0..3 {
@@ -54,7 +54,7 @@ fn every_column_of_every_row_has_a_member_of_its_own() {
 }
 
 #[test]
-fn requests_are_cut_into_spans_that_cover_them() {
+fn requests_are_split_into_spans_that_cover_them() {
     for level in LEVELS {
         let layout = Layout::new(level, 5, 0, 4, 6);
         for (lbn, blocks) in (0..40).flat_map(|lbn| (1..30).map(move |blocks| (lbn, blocks))) {
@@ -78,7 +78,7 @@ fn requests_are_cut_into_spans_that_cover_them() {
 
 /// Writes of k whole units of n: read-modify-write takes 2(k + m) accesses, reconstruction n + m.
 #[test]
-fn writes_of_whole_units_take_the_cheaper_way() {
+fn writes_of_whole_units_use_the_cheaper_method() {
     for (level, parities) in [(Level::Raid5, 1), (Level::Raid6, 2)] {
         for n in 2..=16_usize {
             let layout = Layout::new(level, n + parities, 0, 8, 4);
@@ -99,9 +99,9 @@ fn writes_of_whole_units_take_the_cheaper_way() {
     }
 }
 
-/// Any columns may be lost: a plan reads only what can be read, before it has to, and exists as long as redundancy does.
+/// With any lost columns, a plan reads only readable columns, and exists while redundancy is left.
 #[test]
-fn plans_exist_as_long_as_redundancy_does() {
+fn read_plans_exist_while_redundancy_is_left() {
     for (level, columns, parities) in [(Level::Mirror, 3, 2), (Level::Raid5, 4, 1), (Level::Raid6, 5, 2)] {
         let layout = Layout::new(level, columns, 0, 4, 1);
         for lost in 0..1_u32 << columns {

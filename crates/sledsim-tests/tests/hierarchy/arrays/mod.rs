@@ -1,5 +1,4 @@
-//! Arrays: where things lie, what accesses cost against closed forms, what is read is what was written, through failures,
-//! rebuilds, latent sector errors and power cuts.
+//! Arrays: layouts, closed forms of times, and data integrity through failures, rebuilds, latent sector errors and power cuts.
 
 mod building;
 mod closed_forms;

@@ -16,7 +16,7 @@ use super::contents::{assert_right, load, on_ground, small, BLOCK};
 const UNIT: u64 = 8;
 const ROWS: u64 = 50;
 
-/// Lets everything happen that still happens.
+/// Handles all remaining events.
 fn exhaust(ground: &mut Ground) {
     while ground.step() {}
 }
@@ -32,7 +32,7 @@ fn broken(level: Level, count: usize, spec: &ArraySpec, member: usize) -> Built 
 }
 
 #[test]
-fn degraded_accesses_are_as_many_as_the_columns_say() {
+fn degraded_accesses_match_the_number_of_columns() {
     let count = 5_u64;
     let mut built = broken(Level::Raid5, count as usize, &units(UNIT * 512), 2);
     let system = &mut built.system;
@@ -64,7 +64,7 @@ fn rebuild(spec: RebuildSpec) -> ArraySpec {
 
 /// A rebuild of an idle array: each step reads, then writes.
 #[test]
-fn a_rebuild_takes_its_steps_or_what_the_limit_says() {
+fn rebuild_time_follows_from_steps_or_the_rate_limit() {
     for (rows, outstanding) in [(1, 1), (4, 1), (50, 1), (8, 1)] {
         let spec = RebuildSpec { rows, outstanding, ..RebuildSpec::default() };
         let mut built = array(Level::Raid5, &constant(ROWS * UNIT, 512), 5, &rebuild(spec));
@@ -96,7 +96,7 @@ fn a_rebuild_takes_its_steps_or_what_the_limit_says() {
 }
 
 #[test]
-fn steps_go_on_side_by_side_if_they_may() {
+fn rebuild_steps_run_concurrently_up_to_the_limit() {
     let spent = |outstanding| {
         let spec = RebuildSpec { rows: 1, outstanding, ..RebuildSpec::default() };
         let mut built = broken(Level::Raid5, 5, &rebuild(spec), 1);
@@ -110,9 +110,9 @@ fn steps_go_on_side_by_side_if_they_may() {
     assert!((two / one - 0.5).abs() < 0.1, "{two} after {one}");
 }
 
-/// Failure, rebuild under load, then other failures: everything is there, wherever it was rebuilt.
+/// Failure, rebuild under load, then other failures: all data is intact.
 #[test]
-fn what_was_rebuilt_under_load_is_right() {
+fn data_rebuilt_under_load_is_correct() {
     let cases = [
         (Level::Mirror, 2, Sparing::Dedicated),
         (Level::Raid4, 4, Sparing::Dedicated),
@@ -154,7 +154,7 @@ fn what_was_rebuilt_under_load_is_right() {
 }
 
 #[test]
-fn members_and_spares_that_fail_during_a_rebuild_are_borne_as_long_as_redundancy_is_left() {
+fn failures_during_a_rebuild_are_tolerated_while_redundancy_is_left() {
     for sparing in [Sparing::Dedicated, Sparing::Distributed] {
         for seed in 0..40 {
             let rebuild = RebuildSpec { rows: 1, mb_per_s: Some(0.02), ..RebuildSpec::default() };
@@ -177,9 +177,9 @@ fn members_and_spares_that_fail_during_a_rebuild_are_borne_as_long_as_redundancy
     }
 }
 
-/// What can't be rebuilt is never read as something else.
+/// Data that cannot be rebuilt is never read as other data.
 #[test]
-fn a_second_failure_during_a_rebuild_of_single_parity_loses_requests_but_lies_about_nothing() {
+fn a_second_failure_during_a_single_parity_rebuild_fails_requests_without_wrong_data() {
     let mut lost = 0;
     for seed in 0..40 {
         let rebuild = RebuildSpec { rows: 1, mb_per_s: Some(0.02), ..RebuildSpec::default() };
@@ -202,7 +202,7 @@ fn a_second_failure_during_a_rebuild_of_single_parity_loses_requests_but_lies_ab
 
 /// Foreground requests wait behind the steps of a rebuild without a limit, and hardly with a low one.
 #[test]
-fn a_limit_keeps_a_rebuild_from_the_foreground() {
+fn a_rate_limit_protects_the_foreground_from_a_rebuild() {
     let mean_ns = |mb_per_s| {
         let spec = rebuild(RebuildSpec { rows: 1, mb_per_s, ..RebuildSpec::default() });
         let mut built = array(Level::Raid5, &constant(20_000 * UNIT, 512), 6, &spec);
@@ -233,8 +233,8 @@ fn rebuilds_are_the_same_without_data_to_check() {
     assert_eq!(run(true), run(false));
 }
 
-/// Breaks members one after the other, and lets happen what happens; what the array counted, and how many of the later reads
-/// of each of its first blocks were served.
+/// Breaks members one after the other and handles all events. Returns the counters of the array and the number of later reads of each of
+/// its first blocks that were served.
 fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f64>, Vec<bool>) {
     let rows = 40 + seed;
     let spares = spec.spares as usize;
@@ -273,9 +273,9 @@ fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f
     (counts, served)
 }
 
-/// A limit on the rate that none of the steps feels has each of them made alone, and nothing else changes by it.
+/// A rate limit above the rate of all steps makes each step alone and changes nothing else.
 #[test]
-fn what_is_lost_at_once_is_what_would_be_lost_step_by_step() {
+fn a_rebuild_lost_at_once_matches_one_lost_step_by_step() {
     let mut lost = 0.0;
     for level in LEVELS {
         for sparing in [Sparing::Dedicated, Sparing::Distributed] {
@@ -308,9 +308,9 @@ fn what_is_lost_at_once_is_what_would_be_lost_step_by_step() {
     assert!(lost > 10_000.0, "{lost}");
 }
 
-/// However much there is of it, what can't be rebuilt any more takes no time to be lost.
+/// Losing the rest of a rebuild takes no time for any size.
 #[test]
-fn members_of_any_size_are_lost_at_once() {
+fn losing_a_rebuild_takes_no_time_for_any_member_size() {
     for (level, sparing) in [
         (Level::Mirror, Sparing::Dedicated),
         (Level::Raid4, Sparing::Dedicated),

@@ -1,4 +1,4 @@
-//! Read-modify-write: a sled turns round and writes what it has just read, a disk waits for a revolution (schlosser2004,
+//! Read-modify-write: a sled turns around and rewrites the blocks at once, a disk waits for a revolution (schlosser2004,
 //! section 6.2).
 
 use sledsim::devices::Mechanism;
@@ -17,7 +17,7 @@ const BLOCKS: u64 = 8;
 const UNIT: u64 = 128;
 const WRITES: u64 = 400;
 
-/// A disk without a buffer: what it has is what its medium has.
+/// A disk without a buffer.
 fn disk() -> DeviceSpec {
     match scenarios::device_spec("atlas10k") {
         DeviceSpec::Disk(mut parameters) => {
@@ -30,7 +30,7 @@ fn disk() -> DeviceSpec {
     }
 }
 
-/// A sled whose commands take no time, or as long as the catalogue says.
+/// A sled with the command time of the catalogue or without.
 fn sled(commands: bool) -> DeviceSpec {
     let mut parameters = scenarios::mems_parameters("g2");
     if !commands {
@@ -39,7 +39,7 @@ fn sled(commands: bool) -> DeviceSpec {
     DeviceSpec::Mems(Box::new(parameters))
 }
 
-/// What small writes to an array of five take, one at a time, ms. Of the member that was read later:
+/// Times of single small writes to an array of five, ms. For the member that was read later:
 #[derive(Debug, Default)]
 struct Found {
     /// From the end of the read's last pass until the write is complete: mean, least, most.
@@ -52,7 +52,7 @@ struct Found {
     response_ms: f64,
 }
 
-/// The array against its members served by hand: reads at once, writes when both have been read. Equal to the nanosecond.
+/// The array takes exactly the time of its members served directly: concurrent reads, then writes after both.
 fn small_writes(device: &DeviceSpec) -> Found {
     let spec = ArraySpec { write: WriteMethod::Rmw, ..units(UNIT * 512) };
     let mut system = plain_array(Level::Raid5, device, 5, &spec);
@@ -95,7 +95,7 @@ fn small_writes(device: &DeviceSpec) -> Found {
 }
 
 #[test]
-fn a_sled_turns_round_where_a_disk_waits_for_a_revolution() {
+fn a_sled_turns_around_while_a_disk_waits_for_a_revolution() {
     let [disk, plain, commanded] = [disk(), sled(false), sled(true)].map(|device| small_writes(&device));
     println!("atlas10k {disk:.4?}\ng2 {plain:.4?}\ng2 with commands {commanded:.4?}");
     let revolution_ms = 60_000.0 / 10_025.0;

@@ -1,4 +1,4 @@
-//! What every policy of the registry has to keep, whatever comes.
+//! The contract of all registered policies under random operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use sledsim_testing::tiers::{cases, size};
 /// A key never used by [`ops`], and those after it.
 const FRESH: u64 = 1 << 40;
 
-/// One thing done to a cache.
+/// An operation on a cache.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Reference the key; where it is missing, admit it past pinned slots.
+    /// Reference the key; if it is missing, admit it past pinned slots.
     Reference(u64),
     /// Admit a key never seen before.
     Fresh,
     /// Remove the key.
     Remove(u64),
-    /// Pin the slot of the key, or let it go.
+    /// Pin or unpin the slot of the key.
     Pin(u64),
     /// Unpin everything.
     Unpin,
@@ -58,7 +58,7 @@ fn specs() -> Vec<ReplacementSpec> {
     specs
 }
 
-/// A cache, what has to be in it, and what is pinned.
+/// A cache, the expected keys, and the pinned slots.
 struct Checked {
     spec: ReplacementSpec,
     cache: Box<dyn Replacement>,
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(cases(size(20, 256)))]
 
     #[test]
-    fn keys_stay_where_they_are_until_they_leave(ops in ops(), capacity in 1_u32..24) {
+    fn keys_keep_their_slot_until_eviction(ops in ops(), capacity in 1_u32..24) {
         for spec in specs() {
             let mut checked = Checked::new(&spec, capacity);
             for &op in &ops {
@@ -166,9 +166,9 @@ proptest! {
         }
     }
 
-    /// What only looks, and an admission that is refused, leave every later decision as it was.
+    /// Lookups and refused admissions do not change later decisions.
     #[test]
-    fn looking_and_refusing_change_nothing(ops in ops(), capacity in 1_u32..16) {
+    fn lookups_and_refused_admissions_change_nothing(ops in ops(), capacity in 1_u32..16) {
         for spec in specs() {
             let (mut plain, mut watched) = (Checked::new(&spec, capacity), Checked::new(&spec, capacity));
             for &op in &ops {
@@ -191,9 +191,9 @@ proptest! {
         }
     }
 
-    /// Small caches, where every rule is met often, against the reference implementations.
+    /// Small caches apply every rule often.
     #[test]
-    fn small_caches_decide_as_the_references_do(
+    fn small_caches_match_the_reference_implementations(
         keys in prop::collection::vec(0_u64..60, 1..600), capacity in 1_u32..40
     ) {
         for policy in POLICIES {
@@ -207,7 +207,7 @@ proptest! {
 }
 
 #[test]
-fn names_read_back_and_defaults_are_filled_in() {
+fn policies_round_trip_and_defaults_are_filled_in() {
     for policy in POLICIES {
         assert_eq!(policy.default.name(), policy.name);
         policy.default.validate().unwrap();
@@ -217,7 +217,7 @@ fn names_read_back_and_defaults_are_filled_in() {
 }
 
 #[test]
-fn parameters_out_of_range_are_refused_by_name() {
+fn parameters_out_of_range_are_rejected_by_name() {
     let cases = [
         (ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: 0.5 }), "in_share = 1.5"),
         (

@@ -1,4 +1,4 @@
-//! Hit-ratio mode on traces made here: long requests, several devices, and what it refuses.
+//! Hit ratios of generated traces: long requests, several devices, and rejected values.
 
 use std::collections::HashSet;
 use std::io::Cursor;
@@ -21,7 +21,7 @@ fn counted(requests: &[(u32, u64, u64)], page_bytes: u64, pages: u64) -> Result<
     hit_ratios(&mut trace(requests), Some(page_bytes), &[CacheSpec { policy: LRU.into(), pages }], &mut |_, _| true)
 }
 
-/// Requests longer than what goes through a cache at a time, begun and ended anywhere, on devices far apart.
+/// Requests longer than a batch of references, at any offset, on devices with distant numbers.
 #[test]
 fn every_page_of_a_long_request_is_referenced_once() {
     let far = (1_u64 << 44) - 70_000;
@@ -41,15 +41,15 @@ fn every_page_of_a_long_request_is_referenced_once() {
     }
 }
 
-/// The last byte that a trace can name.
+/// The last byte that a trace can address.
 #[test]
-fn the_last_page_there_can_be_is_counted() {
+fn the_last_possible_page_is_counted() {
     let found = counted(&[(0, u64::MAX - 10, 10), (0, u64::MAX - 1, 1)], 4096, 10).unwrap();
     assert_eq!((found.references, found.caches[0].hits), (2, 1));
 }
 
 #[test]
-fn flushes_touch_no_page() {
+fn flushes_reference_no_page() {
     let text = "t_ns,device,offset_bytes,bytes,op\n0,0,0,0,F\n0,0,0,512,R\n1,0,0,0,F\n2,0,0,512,WF\n3,0,7,7,flush\n";
     let mut reader = TraceReader::from_reader("made", Box::new(Cursor::new(text)), &TraceOptions::default()).unwrap();
     let found =
@@ -58,7 +58,7 @@ fn flushes_touch_no_page() {
 }
 
 #[test]
-fn impossible_sizes_and_parameters_are_refused() {
+fn invalid_sizes_and_parameters_are_rejected() {
     let requests = [(0, 0, 4096)];
     for (page_bytes, pages, said) in [
         (0, 10, "page_bytes = 0 is out of range: expected a whole number of at least 1"),
@@ -77,7 +77,7 @@ fn impossible_sizes_and_parameters_are_refused() {
 }
 
 #[test]
-fn whoever_wants_no_more_is_heard_within_a_request() {
+fn interruption_takes_effect_within_a_request() {
     let mut asked = 0;
     let cache = CacheSpec { policy: LRU.into(), pages: 10 };
     let most = PAGES_OF_A_REQUEST.most;

@@ -1,8 +1,8 @@
-//! The memory of a policy is what it says, and grows with what is in the cache.
+//! The memory of policies: at most the documented bytes per slot, and proportional to the number of entries.
 
 use sledsim::hierarchy::cache::replacement::{build, ReplacementPolicy, MAX_SLOTS, POLICIES};
 
-/// References that fill cache and ghosts: new keys, each again soon after, and once more when it has left.
+/// References that fill cache and ghosts: each new key again soon after, and once more after its eviction.
 fn fill(policy: &ReplacementPolicy, slots: u32, keys: u64) -> usize {
     let mut cache = build(&policy.default, slots);
     for key in 0..keys {
@@ -14,7 +14,7 @@ fn fill(policy: &ReplacementPolicy, slots: u32, keys: u64) -> usize {
 }
 
 #[test]
-fn a_full_cache_takes_what_its_policy_states() {
+fn a_full_cache_takes_the_documented_memory() {
     for policy in POLICIES {
         for slots in [100, 1_000, 40_000] {
             let bytes = fill(policy, slots, 8 * u64::from(slots)) as f64;
@@ -27,7 +27,7 @@ fn a_full_cache_takes_what_its_policy_states() {
 }
 
 #[test]
-fn a_cache_that_holds_little_takes_little() {
+fn memory_grows_with_the_number_of_entries() {
     for policy in POLICIES {
         for keys in [0, 10, 1_000] {
             let bytes = fill(policy, MAX_SLOTS, keys) as f64;

@@ -1,5 +1,4 @@
-//! Replacement policies against reference implementations, against what was published of them, and against the contract
-//! that each of them has to keep.
+//! Replacement policies: reference implementations, published hit ratios, and the contract of all policies.
 
 mod contract;
 mod counting;

@@ -62,17 +62,17 @@ fn agrees(trace: &str, page_bytes: u64, sizes: &[u32]) {
 }
 
 #[test]
-fn oltp_reference_by_reference() {
+fn oltp_matches_the_reference_implementations() {
     agrees(OLTP, 512, size(&[1_000], &[1_000, 10_000]));
 }
 
 #[test]
-fn p3_reference_by_reference() {
+fn p3_matches_the_reference_implementations() {
     agrees(P3, 4096, size(&[16_384], &[1_000, 16_384]));
 }
 
 #[test]
-fn cloudphysics_reference_by_reference() {
+fn cloudphysics_matches_the_reference_implementations() {
     agrees(CLOUDPHYSICS, 4096, size(&[], &[1_000, 20_000]));
 }
 
@@ -87,7 +87,7 @@ const PUBLISHED: [(u64, f64, f64, f64); 5] = [
 ];
 
 #[test]
-fn oltp_has_the_published_hit_ratios_and_the_documentation_those_reached() {
+fn oltp_hit_ratios_match_the_papers_and_the_documentation() {
     let Some(path) = shared(OLTP) else { return };
     let published = &PUBLISHED[..size(2, PUBLISHED.len())];
     let caches: Vec<CacheSpec> = published

@@ -1,4 +1,4 @@
-//! What does not fit is refused with the key and what would fit; what it takes of the host's memory.
+//! Rejected sizes, and host memory.
 
 use sledsim::engine::ComponentId;
 use sledsim::fault::Faults;
@@ -15,7 +15,7 @@ fn build(spec: &CachingDiskSpec) -> Result<CachingDisk, Faults> {
 }
 
 #[test]
-fn the_configuration_of_hong_et_al_has_the_slots_and_the_room_that_follow_from_its_sizes() {
+fn slots_and_buffer_of_hong_2006_follow_from_its_sizes() {
     let slots = |segment_bytes| {
         let cache =
             build(&CachingDiskSpec { mems_bytes: Some(256 * MIB), segment_bytes, ..CachingDiskSpec::default() })
@@ -30,7 +30,7 @@ fn the_configuration_of_hong_et_al_has_the_slots_and_the_room_that_follow_from_i
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_what_would() {
+fn invalid_sizes_are_rejected_with_a_suggestion() {
     let fits = CachingDiskSpec { mems_bytes: Some(256 * MIB), ..CachingDiskSpec::default() };
     let flush = Some(CachingDiskFlushSpec { idle_ms: None, period_s: None, high_water: 0.2, low_water: 0.5 });
     let cases = [
@@ -70,7 +70,7 @@ fn what_does_not_fit_is_refused_with_what_would() {
 }
 
 #[test]
-fn a_segment_takes_as_much_memory_as_is_stated() {
+fn a_segment_takes_the_documented_memory() {
     // Of the tables alone: an empty policy has allocated nothing.
     let per_segment = |segment_bytes, partial_write| {
         let spec =
@@ -83,7 +83,7 @@ fn a_segment_takes_as_much_memory_as_is_stated() {
 }
 
 #[test]
-fn unknown_keys_are_refused_and_defaults_are_those_of_hong_et_al() {
+fn unknown_keys_are_rejected_and_defaults_match_hong_2006() {
     let spec: CachingDiskSpec = serde_json::from_str("{}").expect("every key has a default");
     assert_eq!(spec, CachingDiskSpec::default());
     assert_eq!((spec.segment_bytes, spec.buffer_bytes, spec.policy.name()), (64 * 1024, 2 * MIB, "lru"));

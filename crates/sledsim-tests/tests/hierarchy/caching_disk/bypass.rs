@@ -7,7 +7,7 @@ use sledsim_testing::ground::{Ground, Load};
 
 use super::{constant, count, details, techniques, DISK_NS, MEMS_NS, SEGMENT};
 
-/// What continues two segments goes to the disk.
+/// Requests that continue a stream of two segments bypass MEMS.
 fn bypassing(combination: u32) -> CachingDiskSpec {
     CachingDiskSpec { bypass_bytes: Some(2 * SEGMENT * 512), ..techniques(combination) }
 }
@@ -27,7 +27,7 @@ fn mems_ns(ground: &Ground) -> u64 {
 }
 
 #[test]
-fn a_stream_leaves_the_cache_as_it_is() {
+fn a_stream_does_not_change_the_cache() {
     for combination in 0..8 {
         for op in [Op::Read, Op::Write] {
             let mut ground = Ground::new(constant(&bypassing(combination), 6, 40), 1);
@@ -62,7 +62,7 @@ fn a_stream_leaves_the_cache_as_it_is() {
 }
 
 #[test]
-fn a_segment_comes_to_mems_only_after_writes_that_went_by() {
+fn a_segment_is_cached_only_after_its_bypassing_writes() {
     for combination in 0..8 {
         let mut ground = Ground::new(constant(&bypassing(combination), 6, 40), 1);
         request(&mut ground, Op::Write, 0, 2 * SEGMENT);
@@ -79,7 +79,7 @@ fn a_segment_comes_to_mems_only_after_writes_that_went_by() {
 }
 
 #[test]
-fn what_is_read_is_what_was_written_with_streams() {
+fn data_is_intact_with_streams() {
     for combination in 0..8 {
         let spec = CachingDiskSpec { bypass_bytes: Some(512), ..techniques(combination) };
         let mut ground = Ground::new(constant(&spec, 6, 12), 3);

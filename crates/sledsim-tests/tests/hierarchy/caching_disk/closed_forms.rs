@@ -1,4 +1,4 @@
-//! Times and numbers of accesses over devices whose every access takes as long: exact, to the nanosecond.
+//! Exact times and numbers of accesses over devices with constant access times.
 
 use sledsim::engine::ComponentId;
 use sledsim::request::{Flags, Op};
@@ -6,7 +6,7 @@ use sledsim_testing::ground::Ground;
 
 use super::{constant, count, details, techniques, DISK_NS, MEMS_NS, SEGMENT};
 
-/// What a request took: response in ns, then accesses of MEMS and disk until all was quiet again.
+/// The cost of a request: response time in ns, and accesses of MEMS and disk until all background work has ended.
 type Cost = (u64, u64, u64);
 
 fn accesses(ground: &Ground, child: u32, access_ns: u64) -> u64 {
@@ -27,13 +27,13 @@ fn cost(ground: &mut Ground, op: Op, lbn: u64, blocks: u64) -> Cost {
     (response, mems - before.0, disk - before.1)
 }
 
-/// `mems` and `disk` accesses one after the other, with so many more of each in the background.
+/// The cost of `mems` and `disk` accesses one after the other, with further accesses in the background.
 fn time(mems: u64, disk: u64, more_mems: u64, more_disk: u64) -> Cost {
     (mems * MEMS_NS + disk * DISK_NS, mems + more_mems, disk + more_disk)
 }
 
 #[test]
-fn each_case_takes_the_accesses_on_its_path_one_after_the_other() {
+fn each_case_takes_the_accesses_of_its_path() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let mut ground = Ground::new(constant(&spec, 2, 9), 1);
@@ -81,7 +81,7 @@ fn each_case_takes_the_accesses_on_its_path_one_after_the_other() {
 }
 
 #[test]
-fn a_segment_on_its_way_to_the_disk_is_read_from_the_buffer() {
+fn a_segment_being_destaged_is_read_from_the_buffer() {
     let spec = techniques(7);
     let mut ground = Ground::new(constant(&spec, 2, 9), 1);
     cost(&mut ground, Op::Write, 0, SEGMENT);
@@ -101,7 +101,7 @@ fn a_segment_on_its_way_to_the_disk_is_read_from_the_buffer() {
 }
 
 #[test]
-fn reads_wait_less_for_the_disk_than_for_destages() {
+fn disk_reads_precede_deferred_destages() {
     // The buffer has room for 4: up to 2 changed segments wait there while the disk reads.
     let spec = techniques(7);
     let mut ground = Ground::new(constant(&spec, 4, 40), 1);

@@ -1,4 +1,4 @@
-//! What is read is what was written, over long random runs.
+//! Data integrity over long random runs.
 
 use sledsim::engine::System;
 use sledsim::hierarchy::CachingDiskSpec;
@@ -31,9 +31,9 @@ fn check(system: System, seed: u64, operations: u64, load: &Load, what: &str) ->
     ground.system
 }
 
-/// 160,000 operations: few slots and a small buffer, so that nearly everything is in transition all the time; and more room.
+/// 160,000 operations: with few slots and a small buffer, so that most segments are being filled or destaged, and with more space.
 #[test]
-fn what_is_read_is_what_was_written_in_every_combination() {
+fn data_is_intact_with_every_combination_of_techniques() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let few = check(constant(&spec, 6, 38), 1, operations(), &LOAD, &format!("{spec:?}"));
@@ -51,7 +51,7 @@ fn what_is_read_is_what_was_written_in_every_combination() {
 }
 
 #[test]
-fn what_is_read_is_what_was_written_with_every_policy() {
+fn data_is_intact_with_every_policy() {
     for policy in policies() {
         let spec = CachingDiskSpec { policy: policy.into(), ..techniques(7) };
         check(constant(&spec, 10, 38), 3, operations(), &LOAD, &format!("{spec:?}"));
@@ -62,7 +62,7 @@ fn what_is_read_is_what_was_written_with_every_policy() {
 
 /// Requests of a segment overtake each other in the queues of its children.
 #[test]
-fn what_is_read_is_what_was_written_over_devices_that_reorder() {
+fn data_is_intact_over_devices_that_reorder() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let mut system = System::default();

@@ -1,4 +1,4 @@
-//! Power cuts: what was acknowledged before one is there after it, whatever the caching disk was at, recovery included.
+//! Power cuts at any time, recovery included, lose no acknowledged write.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,8 @@ use super::{
 
 const LOAD: Load = Load { span_blocks: 90, most_blocks: 12, writes: 0.7, gap_ns: 150_000, outstanding: 6 };
 
-/// Cuts power so often, every fifth time once or twice more during recovery; stops when something is wrong.
+/// Cuts power up to `cuts` times, every fifth time once or twice more during recovery. Stops at the first error. Returns the number of
+/// cuts.
 fn cut(ground: &mut Ground, cuts: u64, load: &Load) -> u64 {
     for index in 0..cuts {
         let again = if index % 5 == 4 { 1 + index / 5 % 2 } else { 0 };
@@ -37,12 +38,12 @@ fn loses_nothing(mut ground: Ground, cuts: u64, load: &Load, what: &CachingDiskS
     ground
 }
 
-/// Each time; so few find every planted bug.
+/// Number of power cuts, enough to detect every planted bug.
 fn cuts() -> u64 {
     size(500, 5000)
 }
 
-/// So many cuts of a combination of techniques, in two sizes.
+/// Power cuts with a combination of techniques, in several sizes.
 fn combination(combination: u32) {
     let spec = techniques(combination);
     let ground = loses_nothing(Ground::new(constant(&spec, 5, 12), 7), cuts(), &LOAD, &spec);
@@ -77,11 +78,11 @@ cuts_lose_nothing! {
     cuts_lose_nothing_plain: 0,
     cuts_lose_nothing_with_shortcut: 1,
     cuts_lose_nothing_with_immediate_report: 2,
-    cuts_lose_nothing_with_both_of_these: 3,
+    cuts_lose_nothing_with_shortcut_and_immediate_report: 3,
     cuts_lose_nothing_with_partial_write: 4,
     cuts_lose_nothing_with_shortcut_and_partial_write: 5,
     cuts_lose_nothing_with_immediate_report_and_partial_write: 6,
-    cuts_lose_nothing_with_all: 7,
+    cuts_lose_nothing_with_all_techniques: 7,
 }
 
 #[test]
@@ -94,8 +95,8 @@ fn cuts_lose_nothing_while_changed_segments_are_flushed() {
     }
 }
 
-/// Segments so large that recovery reads their headers one by one, more of them than the journal has room for: while it goes
-/// on, nobody knows yet which slots the headers in the journal have.
+/// Segments so large that recovery reads their headers one by one, more of them than fit in the journal. During recovery, the slots of
+/// the journal's headers are unknown.
 #[test]
 fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     let (segment, slots) = (LARGE_SEGMENT, 130);
@@ -118,7 +119,7 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     }
 }
 
-/// Over mechanisms, with a disk that reports writes before it has made them.
+/// A MEMS device and a disk that acknowledges writes before they are on the medium.
 fn mechanisms(system: &mut System, combination: u32) -> (ComponentId, ComponentId, CachingDiskSpec) {
     let mems = add_drive(system, "g2", &sptf::POLICY.default);
     let disk = add_drive(system, "atlas10k", &fcfs::POLICY.default);
@@ -137,12 +138,12 @@ fn cuts_lose_nothing_over_a_disk_that_reports_early() {
     }
 }
 
-/// Passes everything on, but does not say which writes must be durable.
+/// Passes requests on, but drops the durable flag of writes.
 #[derive(Clone)]
 struct Careless {
     child: ComponentId,
     capacity_blocks: u64,
-    /// Those that it did not say it of.
+    /// Ids of writes whose flag was dropped.
     durable: BTreeSet<u64>,
 }
 
@@ -177,7 +178,7 @@ impl PowerLoss for Careless {}
 impl Instrumentation for Careless {}
 
 #[test]
-fn a_destage_that_is_not_durable_is_found() {
+fn destages_without_the_durable_flag_are_detected() {
     let mut system = System::default();
     let (mems, disk, spec) = mechanisms(&mut system, 7);
     let capacity_blocks = system.component(disk).capacity_blocks();
@@ -188,9 +189,9 @@ fn a_destage_that_is_not_durable_is_found() {
     assert!(!ground.wrong.is_empty(), "nothing was found wrong");
 }
 
-/// Bugs below the caching disk, on the way to MEMS or to the disk.
+/// Bugs between the caching disk and its children.
 #[test]
-fn planted_bugs_are_found() {
+fn planted_bugs_are_detected() {
     let headers = Bug::DropHeaders { magic: &MAGIC, every: 3 };
     let bugs = [
         (0, headers),

@@ -1,4 +1,4 @@
-//! Children that fail: nothing that is lost is taken for served, and what either child still has is served.
+//! Failures of children: lost data is never served, and data of the other child is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ fn fails_at(at_ns: u64) -> FaultSpec {
     FaultSpec { fails_at_s: Some(at_ns as f64 / 1e9), ..none() }
 }
 
-/// From a time on reads of some blocks come back unreadable, until they are written again.
+/// Makes some blocks unreadable from a given time until they are written again.
 #[derive(Clone)]
 struct Spoiling {
     child: ComponentId,
@@ -84,7 +84,7 @@ impl PowerLoss for Spoiling {}
 
 impl Instrumentation for Spoiling {}
 
-/// A caching disk over children of which some blocks can't be read from a time on.
+/// A caching disk over children some of whose blocks are unreadable from a given time on.
 fn spoiling(spec: &CachingDiskSpec, from_ns: u64, mems: &[u64], disk: &[u64]) -> System {
     let mut system = System::default();
     let mut add = |capacity_blocks, access_ns, blocks: &[u64]| {
@@ -112,7 +112,7 @@ fn flushing() -> Option<CachingDiskFlushSpec> {
 }
 
 #[test]
-fn what_the_disk_has_too_is_served_when_mems_has_failed_and_what_it_has_not_is_lost() {
+fn a_mems_failure_loses_exactly_the_changed_blocks() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let mut ground = Ground::new(faulty(&spec, &fails_at(100_000_000), &none()), 1);
@@ -147,9 +147,9 @@ fn what_the_disk_has_too_is_served_when_mems_has_failed_and_what_it_has_not_is_l
     }
 }
 
-/// MEMS fails at any time of a busy spell.
+/// MEMS fails at any time of a busy period.
 #[test]
-fn nothing_stale_is_served_whenever_mems_fails() {
+fn no_stale_data_after_a_mems_failure_at_any_time() {
     let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.6, gap_ns: 150_000, outstanding: 8 };
     for combination in 0..8 {
         for seed in 0..40 {
@@ -177,9 +177,9 @@ fn nothing_stale_is_served_whenever_mems_fails() {
     }
 }
 
-/// It fails while power is out, or during recovery: nobody knows what it held.
+/// MEMS fails while power is off or during recovery, so that its content is unknown.
 #[test]
-fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_before_its_table_is_read() {
+fn a_mems_failure_before_recovery_loses_all_possible_blocks() {
     let spec = techniques(7);
     let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.6, gap_ns: 150_000, outstanding: 8 };
     for seed in 0..20 {
@@ -201,9 +201,9 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_before_its_table_i
     }
 }
 
-/// It fails when some of its headers have been read: what they say is there is lost as well.
+/// MEMS fails after some of its headers have been read: their segments are lost, too.
 #[test]
-fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is_read() {
+fn a_mems_failure_during_recovery_loses_all_possible_blocks() {
     let (segment, slots) = (LARGE_SEGMENT, 30);
     let spec = CachingDiskSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
     for headers in 0..slots {
@@ -229,9 +229,9 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is
     }
 }
 
-/// Slots are given in their order: the first segment is behind block 0.
+/// Slots are assigned in order: the first segment is behind block 0.
 #[test]
-fn blocks_that_mems_cannot_read_come_from_the_disk_if_that_has_them() {
+fn blocks_unreadable_on_mems_are_read_from_the_disk_if_unchanged() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let at_once = 50 * (MEMS_NS + DISK_NS);
@@ -259,7 +259,7 @@ fn blocks_that_mems_cannot_read_come_from_the_disk_if_that_has_them() {
 }
 
 #[test]
-fn a_block_that_the_disk_cannot_read_is_all_that_fails() {
+fn an_unreadable_disk_block_fails_only_its_own_requests() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let mut ground = Ground::new(spoiling(&spec, 0, &[], &[3]), 1);
@@ -271,7 +271,7 @@ fn a_block_that_the_disk_cannot_read_is_all_that_fails() {
 }
 
 #[test]
-fn nothing_stale_is_served_where_blocks_cannot_be_read() {
+fn no_stale_data_with_unreadable_blocks() {
     let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.5, gap_ns: 150_000, outstanding: 8 };
     for combination in 0..8 {
         for seed in 0..20 {
@@ -295,9 +295,9 @@ fn nothing_stale_is_served_where_blocks_cannot_be_read() {
     }
 }
 
-/// A header that can't be read: any segment that is not found elsewhere may have been in its place.
+/// Behind an unreadable header there may have been any segment that is not found elsewhere.
 #[test]
-fn nothing_stale_is_served_after_a_header_is_gone() {
+fn no_stale_data_after_an_unreadable_header() {
     for combination in 0..8 {
         let at_once = 50 * (MEMS_NS + DISK_NS);
         let spec = techniques(combination);
@@ -317,9 +317,9 @@ fn nothing_stale_is_served_after_a_header_is_gone() {
     }
 }
 
-/// A disk that takes no writes any more: what has left MEMS is lost, what has not is still there.
+/// If the disk fails, evicted segments are lost, but not segments on MEMS.
 #[test]
-fn what_the_disk_does_not_take_is_lost_only_if_it_has_left_mems() {
+fn failed_destages_lose_only_evicted_segments() {
     for (combination, flush) in (0..8).flat_map(|combination| [(combination, None), (combination, flushing())]) {
         let spec = CachingDiskSpec { flush, ..techniques(combination) };
         let mut ground = Ground::new(faulty(&spec, &none(), &fails_at(100_000)), 1);

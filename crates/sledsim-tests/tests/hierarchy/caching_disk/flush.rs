@@ -1,4 +1,4 @@
-//! Flushing changed segments before they have to leave.
+//! Flushes of changed segments before their eviction.
 
 use sledsim::hierarchy::{CachingDiskFlushSpec, CachingDiskSpec};
 use sledsim::request::{Flags, Op};
@@ -19,7 +19,7 @@ fn write(ground: &mut Ground, segment: u64) {
 }
 
 #[test]
-fn in_idle_time_all_that_is_changed_goes_to_the_disk_one_after_the_other() {
+fn idle_time_flushes_all_changed_segments_one_by_one() {
     let mut ground = Ground::new(constant(&flushing(Some(5.0), 1.0, 1.0), 10, 20), 1);
     for segment in 0..6 {
         write(&mut ground, segment);
@@ -40,7 +40,7 @@ fn in_idle_time_all_that_is_changed_goes_to_the_disk_one_after_the_other() {
 }
 
 #[test]
-fn above_high_water_it_goes_on_until_low_water() {
+fn flushes_run_from_high_water_to_low_water() {
     let mut ground = Ground::new(constant(&flushing(None, 0.7, 0.3), 10, 20), 1);
     for segment in 0..7 {
         write(&mut ground, segment);
@@ -53,7 +53,7 @@ fn above_high_water_it_goes_on_until_low_water() {
 }
 
 #[test]
-fn what_is_read_is_what_was_written_while_it_is_flushed() {
+fn data_is_intact_during_flushes() {
     for (idle_ms, high_water, low_water) in [(Some(0.3), 0.2, 0.1), (None, 0.3, 0.0), (Some(0.0), 1.0, 0.5)] {
         let mut ground = Ground::new(constant(&flushing(idle_ms, high_water, low_water), 20, 38), 2);
         let load = Load { span_blocks: 300, most_blocks: 12, writes: 0.5, gap_ns: 600_000, outstanding: 8 };
@@ -67,7 +67,7 @@ fn what_is_read_is_what_was_written_while_it_is_flushed() {
 }
 
 #[test]
-fn periodically_all_that_has_changed_goes_to_the_disk() {
+fn each_period_flushes_all_changed_segments() {
     let flush = Some(CachingDiskFlushSpec { idle_ms: None, period_s: Some(0.05), high_water: 1.0, low_water: 1.0 });
     let mut ground = Ground::new(constant(&CachingDiskSpec { flush, ..techniques(7) }, 10, 20), 1);
     let begin = ground.system.now();

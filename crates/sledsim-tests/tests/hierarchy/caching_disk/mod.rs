@@ -1,5 +1,4 @@
-//! The caching disk: what it takes how long, that it gives back what was written, and that no power cut loses what it
-//! acknowledged, in all combinations of its techniques.
+//! The caching disk with all combinations of its techniques: times, data integrity, and power cuts.
 
 mod bounds;
 mod bypass;
@@ -22,9 +21,9 @@ use sledsim_testing::scenarios;
 pub const MEMS_NS: u64 = 100_000;
 /// Time of a disk access, ns.
 pub const DISK_NS: u64 = 700_000;
-/// Blocks of 512 bytes of a segment.
+/// Size of a segment, blocks of 512 bytes.
 pub const SEGMENT: u64 = 8;
-/// The same of one whose header is read by itself after a power cut, not together with others.
+/// Size of a segment whose header is read alone after a power cut.
 pub const LARGE_SEGMENT: u64 = 128;
 
 /// The techniques of combination 0 to 7: shortcut, immediate report, partial write.
@@ -40,13 +39,13 @@ pub fn techniques(combination: u32) -> CachingDiskSpec {
     }
 }
 
-/// The same with segments that come in units of a block and up, in regions of four segments.
+/// The same with units of a block and more, in regions of four segments.
 pub fn units(spec: &CachingDiskSpec) -> CachingDiskSpec {
     let units = Some(CachingDiskUnitsSpec { least_bytes: 512, region_bytes: 4 * SEGMENT * 512 });
     CachingDiskSpec { units, ..spec.clone() }
 }
 
-/// A device whose every access takes as long.
+/// A device with a constant access time.
 pub fn add_constant(
     system: &mut System,
     capacity_blocks: u64,
@@ -83,12 +82,12 @@ pub fn constant(spec: &CachingDiskSpec, slots: u64, segments: u64) -> System {
     system
 }
 
-/// What the caching disk says of itself.
+/// The counters and paths of the caching disk.
 pub fn details(system: &System) -> Details {
     system.component(system.root()).details(system.now()).expect("it counts")
 }
 
-/// Something it counted.
+/// A counter of the caching disk.
 pub fn count(system: &System, name: &str) -> f64 {
     let details = details(system);
     details.counts.iter().find(|count| count.name == name).unwrap_or_else(|| panic!("no {name}")).value

@@ -1,4 +1,4 @@
-//! Segments that come from the disk in units.
+//! Fills in units.
 
 use sledsim::engine::System;
 use sledsim::hierarchy::{CachingDisk, CachingDiskSpec, Child};
@@ -19,7 +19,7 @@ fn read(ground: &mut Ground, lbn: u64, blocks: u64) -> (u64, u64) {
 }
 
 #[test]
-fn where_one_block_of_each_segment_is_used_units_get_as_small_and_grow_again_where_neighbours_are() {
+fn units_shrink_for_single_blocks_and_grow_for_neighbours() {
     for combination in 4..8 {
         let spec = units(&techniques(combination));
         let mut ground = Ground::new(constant(&spec, 2, 40), 1);
@@ -43,7 +43,7 @@ fn where_one_block_of_each_segment_is_used_units_get_as_small_and_grow_again_whe
 }
 
 #[test]
-fn a_unit_takes_the_accesses_of_a_segment_and_leaves_the_rest_on_the_disk() {
+fn fills_read_only_the_missing_blocks_of_a_unit() {
     let spec = units(&techniques(7));
     let mut ground = Ground::new(constant(&spec, 2, 40), 1);
     for round in 0..20 {
@@ -57,7 +57,7 @@ fn a_unit_takes_the_accesses_of_a_segment_and_leaves_the_rest_on_the_disk() {
 }
 
 #[test]
-fn units_need_bits_of_valid_blocks() {
+fn units_require_partial_write() {
     let spec = CachingDiskSpec { partial_write: false, ..units(&techniques(7)) };
     let mut system = System::default();
     let mems = add_constant(&mut system, 2 * (SEGMENT + 1), MEMS_NS, &fcfs::POLICY.default);

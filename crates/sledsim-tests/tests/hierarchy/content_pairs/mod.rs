@@ -81,13 +81,13 @@ fn check(Case { name, document }: &Case) {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn every_component_returns_written_data() {
     cases().par_iter().for_each(check);
 }
 
 /// Every drive loses one write in a hundred: wherever it is, it is found.
 #[test]
-fn writes_that_drives_lose_are_found() {
+fn writes_lost_by_drives_are_detected() {
     cases().par_iter().for_each(|Case { name, document }| {
         let mut ground = ground(document, &mut |system, id, _| {
             let is_drive = system.children(id).next().is_none();

@@ -1,8 +1,7 @@
-//! What merging takes: never more energy for positioning, servo and data than serving requests one by one.
+//! The energy of merging for positioning, servo and data never exceeds that of serving requests one by one.
 //!
-//! First come, first served, that holds for whole runs, whenever requests arrive, as long as the sled stays where it is between
-//! services. Where it moves or stops after a time, a run that is over sooner may find it elsewhere; and policies that reorder
-//! requests may go on in another order. There it holds for each dispatch.
+//! With FCFS, this holds for whole runs if the sled does not move between services. If it moves or stops after a time, or if the
+//! policy reorders requests, it holds for each dispatch.
 
 use std::sync::LazyLock;
 
@@ -44,7 +43,7 @@ fn run_j(ran: &Ran) -> f64 {
     servicing_j(&ran.measured.ledger)
 }
 
-/// Energy of a whole run, merged and one by one.
+/// Energy of a whole run, with and without merging.
 fn whole_run_j(
     parameters: &MemsParameters,
     subsector: bool,
@@ -65,7 +64,7 @@ proptest! {
     #![proptest_config(cases(size(300, 6_000)))]
 
     #[test]
-    fn first_come_first_served_a_run_takes_no_more(
+    fn fcfs_runs_take_no_more_energy_with_merging(
         parameters in catalogue_sled(), subsector in any::<bool>(), merge in any_merge(), mix in any_mix(),
     ) {
         let [merged_j, one_by_one_j] = whole_run_j(&parameters, subsector, fcfs::POLICY.default, merge, &mix);
@@ -73,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn nor_does_one_on_any_other_design(
+    fn fcfs_runs_on_other_designs_take_no_more_energy_with_merging(
         design in mems_design(), subsector in any::<bool>(), merge in any_merge(), mix in any_mix(),
     ) {
         let stays = MemsParameters { idle: Idle::Hold, inactive_after_ms: Timeout::Never, ..design };
@@ -82,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn requests_that_come_at_once_take_no_more_however_the_sled_idles(
+    fn simultaneous_requests_take_no_more_energy_with_any_idle_position(
         design in mems_design(), merge in any_merge(), mix in any_mix(),
     ) {
         let mix = Mix { gap_ns: 0, ..mix };
@@ -91,7 +90,7 @@ proptest! {
     }
 }
 
-/// Serves again what was dispatched.
+/// Serves a recorded dispatch again.
 fn serve_again(device: &mut dyn Mechanism, dispatch: &Dispatch) {
     let mut services = Vec::new();
     if dispatch.merged {
@@ -137,7 +136,7 @@ proptest! {
     #![proptest_config(cases(size(100, 1_500)))]
 
     #[test]
-    fn whatever_the_policy_no_dispatch_takes_more_than_its_requests_would_one_by_one(
+    fn dispatches_take_no_more_energy_than_their_requests_alone(
         parameters in catalogue_sled(), policy in any_policy(), merge in any_merge(), mix in any_mix(),
     ) {
         // First come, first served, what waits in between counts too: see above.
@@ -152,9 +151,9 @@ proptest! {
     }
 }
 
-/// Over many runs every policy saves; a single run may take more where the policy goes on in another order.
+/// Every policy saves energy on average; a single run may take more if the policy changes the order.
 #[test]
-fn every_policy_saves_over_many_runs() {
+fn merging_saves_energy_with_every_policy() {
     for policy in POLICIES {
         let (mut sums_j, mut worse, mut runs) = ([0.0, 0.0], 0, 0);
         // Every seventh, too, comes by each of the settings below.

@@ -1,4 +1,4 @@
-//! Requests that join others.
+//! Request merging.
 
 mod energy;
 mod order;

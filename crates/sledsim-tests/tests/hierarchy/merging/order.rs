@@ -1,8 +1,8 @@
-//! Merging and batches never change what is read and written: against a memory that holds blocks.
+//! Merging and batches do not change the data that is read and written, compared with a memory of blocks.
 //!
-//! A request takes effect when it is dispatched, members of one dispatch in their order. First come, first served, every read
-//! returns what it would in a run of one request after the other. Policies that reorder requests reorder them; but what
-//! joins the request that a policy picked never passes one that waits longer and overlaps it, where one of the two is a write.
+//! A request takes effect when it is dispatched; members of one dispatch take effect in their order. With FCFS, every read returns
+//! the data of a serial run. Policies may reorder requests, but a request that is merged with the picked one never passes an older
+//! request that overlaps it if either is a write.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,10 +15,10 @@ use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_dri
 use sledsim_testing::scenarios;
 use sledsim_testing::tiers::{cases, size};
 
-/// Who wrote each block last.
+/// The last writer of each block.
 type Memory = BTreeMap<u64, u64>;
 
-/// What every read returns when `requests` take effect in that order, by the id of the read; and the memory they leave.
+/// The data of every read, by id, if `requests` take effect in this order, and the final memory.
 fn effects<'a>(requests: impl Iterator<Item = &'a Request>) -> (BTreeMap<u64, Vec<Option<u64>>>, Memory) {
     let (mut returned, mut memory) = (BTreeMap::new(), Memory::new());
     for request in requests {
@@ -37,8 +37,7 @@ fn conflict(one: &Request, other: &Request) -> bool {
     (one.op == Op::Write || other.op == Op::Write) && one.lbn < other.end_lbn() && other.lbn < one.end_lbn()
 }
 
-/// A request that joined another and so passed one that had waited longer, or belongs to the same dispatch, though their order
-/// matters: both.
+/// A merged request and an older one that it has passed although their order matters.
 fn overtaking(dispatches: &[Vec<Request>]) -> Option<(Request, Request)> {
     for (index, members) in dispatches.iter().enumerate() {
         let rest = || dispatches[index + 1..].iter().flatten();
@@ -83,7 +82,7 @@ proptest! {
     #![proptest_config(cases(size(300, 4_000)))]
 
     #[test]
-    fn first_come_first_served_every_read_returns_what_it_would_alone(
+    fn fcfs_reads_return_the_data_of_a_serial_run(
         spec in any_device(), together in any_grouping(), mix in crowded_mix(),
     ) {
         let all = requests(&mix, device(&spec).as_ref());
@@ -94,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn what_joins_passes_nobody_it_overlaps(
+    fn merged_requests_do_not_pass_overlapping_requests(
         spec in any_device(), policy in any_policy(), together in any_grouping(), mix in crowded_mix(),
     ) {
         let all = requests(&mix, device(&spec).as_ref());
@@ -105,8 +104,7 @@ proptest! {
     }
 }
 
-/// Merges in a queue served in its order whatever begins where the first one ends, or ends where it begins, without a look at
-/// what waits in between.
+/// A faulty merge: in an FCFS queue, it merges adjacent requests without a check of the requests between them.
 fn careless(requests: &[Request]) -> Vec<Vec<Request>> {
     let mut queue: VecDeque<Request> = requests.iter().copied().collect();
     let mut dispatches = Vec::new();
@@ -119,9 +117,9 @@ fn careless(requests: &[Request]) -> Vec<Vec<Request>> {
     dispatches
 }
 
-/// The checks above see what a merge without the look at what waits would do.
+/// The checks above detect a merge past overlapping requests.
 #[test]
-fn a_merge_that_does_not_look_is_found() {
+fn merges_past_overlapping_requests_are_detected() {
     let spec = scenarios::device_spec("g2");
     let (mut overtook, mut went_wrong) = (0, 0);
     let seeds = size(40, 400);

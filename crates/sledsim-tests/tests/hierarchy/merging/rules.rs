@@ -1,4 +1,4 @@
-//! Request merging: who joins whom, by the rule of Lin et al. 2002 and beyond it, and what a run reports of it.
+//! The rules of request merging, that of Lin et al. 2002 and others, and the reports.
 
 use serde_json::{json, Value};
 use sledsim::devices::{Mechanism, State};
@@ -18,8 +18,8 @@ fn device(name: &str) -> Box<dyn Mechanism> {
     scenario::device(&scenarios::device_spec(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Requests that arrive at once, as `(operation, first block, blocks)`. The first is dispatched before the others come: what
-/// is looked at is the queue behind it.
+/// Simultaneous requests as `(operation, first block, blocks)`. The first is dispatched before the others arrive; the queue behind it
+/// is tested.
 fn queue(requests: &[(Op, u64, u32)]) -> Vec<Request> {
     let first = [(Op::Read, 2_000_000, 1)];
     let all = first.iter().chain(requests);
@@ -45,7 +45,7 @@ const R: Op = Op::Read;
 const W: Op = Op::Write;
 
 #[test]
-fn two_reads_next_to_each_other_become_one_if_the_second_continues_the_first() {
+fn a_read_that_continues_another_is_merged_with_it() {
     assert_eq!(dispatched(LIN2002, &[(R, 80, 8), (R, 88, 8)]), [vec![1, 2]]);
     // Two at most, and each pair by itself.
     let four = [(R, 80, 2), (R, 82, 2), (R, 84, 2), (R, 86, 2)];
@@ -67,9 +67,9 @@ fn two_reads_next_to_each_other_become_one_if_the_second_continues_the_first() {
     assert_eq!(dispatched(LIN2002, &[(R, 80, 8), (R, 9_000, 1), (R, 88, 8)]), [[1], [2], [3]]);
 }
 
-/// What requests want is kept for each row, so there is a limit to what joins; a request by itself may be longer.
+/// The number of merged blocks is limited; a single request may be longer.
 #[test]
-fn no_more_blocks_join_than_may_be_served_together() {
+fn merging_stops_at_the_block_limit() {
     let half = (BATCH_BLOCKS.most / 2) as u32;
     let everything = MergeSpec { anywhere: true, ..EVERYTHING };
     for merge in [LIN2002, everything] {
@@ -88,7 +88,7 @@ fn no_more_blocks_join_than_may_be_served_together() {
 }
 
 #[test]
-fn anywhere_reaches_past_others_and_to_either_side() {
+fn the_anywhere_rule_merges_non_adjacent_requests_on_both_sides() {
     let anywhere = MergeSpec { anywhere: true, ..LIN2002 };
     assert_eq!(dispatched(anywhere, &[(R, 80, 8), (R, 9_000, 1), (R, 88, 8)]), [vec![1, 3], vec![2]]);
     assert_eq!(dispatched(anywhere, &[(R, 88, 8), (R, 9_000, 1), (R, 80, 8)]), [vec![1, 3], vec![2]]);
@@ -99,7 +99,7 @@ fn anywhere_reaches_past_others_and_to_either_side() {
 }
 
 #[test]
-fn nobody_passes_what_it_overlaps() {
+fn requests_do_not_pass_overlapping_requests() {
     let anywhere = MergeSpec { anywhere: true, writes: true, requests: 16, ..LIN2002 };
     // A write of some block of the read waits in between; and one of another block.
     assert_eq!(dispatched(anywhere, &[(R, 80, 8), (W, 95, 1), (R, 88, 8)]), [[1], [2], [3]]);
@@ -112,7 +112,7 @@ fn nobody_passes_what_it_overlaps() {
 }
 
 #[test]
-fn writes_join_writes_where_they_may() {
+fn writes_are_merged_with_writes() {
     let writes = MergeSpec { writes: true, ..LIN2002 };
     assert_eq!(dispatched(writes, &[(W, 80, 8), (W, 88, 8)]), [[1, 2]]);
     assert_eq!(dispatched(writes, &[(R, 80, 8), (R, 88, 8)]), [[1, 2]]);
@@ -120,7 +120,7 @@ fn writes_join_writes_where_they_may() {
 }
 
 #[test]
-fn reads_and_writes_join_each_other_where_tips_do_both() {
+fn reads_and_writes_are_merged_on_sleds_that_do_both() {
     let mixed = MergeSpec { mixed: true, ..LIN2002 };
     assert_eq!(dispatched(mixed, &[(W, 80, 8), (R, 88, 8)]), [[1, 2]]);
     assert_eq!(dispatched(mixed, &[(R, 80, 8), (W, 88, 8)]), [[1, 2]]);
@@ -133,7 +133,7 @@ fn reads_and_writes_join_each_other_where_tips_do_both() {
     assert_eq!(dispatched(widely, &[(R, 88, 8), (R, 9_000, 1), (W, 96, 8), (W, 80, 8)]), [vec![1, 3, 4], vec![2]]);
 }
 
-/// A read and a write of one row, by different tips: one seek and one pass with the tips of both, however they come.
+/// A read and a write of one row by different tips take one seek and one pass, in either order.
 #[test]
 fn a_row_is_read_and_written_in_one_pass() {
     let merge = MergeSpec { requests: 2, mixed: true, rows: true, ..LIN2002 };
@@ -149,7 +149,7 @@ fn a_row_is_read_and_written_in_one_pass() {
     assert!(both.measured.ledger.total_j() < plain.measured.ledger.total_j());
 }
 
-/// A disk has one head: nothing is read while it writes.
+/// A disk has one head and cannot read while it writes.
 #[test]
 fn a_disk_does_not_read_while_it_writes() {
     let merge = MergeSpec { mixed: true, ..LIN2002 };
@@ -160,7 +160,7 @@ fn a_disk_does_not_read_while_it_writes() {
 }
 
 #[test]
-fn requests_that_share_a_row_join_by_other_tips() {
+fn requests_of_one_row_are_merged_on_different_tips() {
     let device = device("g2");
     let one = Request { lbn: 5_000, ..blank(0) };
     let mut far = 0;
@@ -183,7 +183,7 @@ fn requests_that_share_a_row_join_by_other_tips() {
 }
 
 #[test]
-fn each_member_completes_with_a_time_of_its_own() {
+fn merged_requests_complete_at_different_times() {
     let parts: Vec<(Op, u64, u32)> = (0..20).map(|part| (R, 40_000 + 60 * part, 60)).collect();
     let all = queue(&parts);
     let merge = MergeSpec { requests: 1000, ..LIN2002 };
@@ -198,7 +198,7 @@ fn each_member_completes_with_a_time_of_its_own() {
 
 /// A disk reads contiguous requests as one: they end together, no later than one after the other.
 #[test]
-fn disks_serve_contiguous_requests_as_one() {
+fn disks_merge_contiguous_requests() {
     for name in ["atlas10k", "travelstar", "simpledisk-constant", "simpledisk-linear"] {
         let requests = queue(&[(R, 800, 8), (R, 9_000, 1), (R, 808, 8), (R, 816, 8), (R, 809, 1)]);
         let merge = MergeSpec { requests: 8, anywhere: true, writes: true, rows: true, mixed: false };
@@ -249,7 +249,7 @@ fn sequential(system: &Value) -> Value {
 }
 
 #[test]
-fn a_run_reports_what_was_merged() {
+fn reports_count_merged_requests() {
     let report = |system: &Value| scenarios::run(&scenarios::resolved(&sequential(system))).report;
     let plain = report(&json!({"device": "g2"}));
     assert_eq!((plain.requests.merged, plain.requests.merged_accesses), (0, 0));
@@ -278,7 +278,7 @@ fn merging_and_batches_exclude_each_other() {
     }
 }
 
-/// Nothing to merge with, nothing changes: a run whose queue stays empty is the same to the nanosecond.
+/// A run whose queue stays empty does not change.
 #[test]
 fn without_a_queue_merging_changes_nothing() {
     for spec in ["g2", "atlas10k"].map(scenarios::device_spec) {

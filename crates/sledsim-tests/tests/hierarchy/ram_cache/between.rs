@@ -1,4 +1,4 @@
-//! What stands between a cache and its child in tests: it writes down what passes, and may disturb it.
+//! A component between a cache and its child that records requests and can disturb them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,16 +11,16 @@ use sledsim::request::{Flags, Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 
-/// What it does to requests.
+/// A disturbance of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// Nothing.
     Calm,
-    /// Each is kept back for a random time, up to so many ns: they pass each other.
+    /// Each is delayed by a random time up to this limit, ns, so that requests are reordered.
     Scrambled(u64),
-    /// A bug: writes are completed as soon as they come.
+    /// A bug: writes complete at their arrival.
     EarlyAcknowledge,
-    /// A bug: that a write has to last is forgotten.
+    /// A bug: the durable flag of writes is dropped.
     ForgetsDurable,
     /// Reads of this block fail.
     Unreadable(u64),
@@ -28,10 +28,10 @@ pub enum Disturbance {
     Unwritable(u64),
 }
 
-/// Requests that went down, and when.
+/// Recorded requests with their times.
 pub type Log = Arc<Mutex<Vec<(u64, Request)>>>;
 
-/// It.
+/// The component between cache and child.
 #[derive(Clone)]
 pub struct Between {
     child: ComponentId,

@@ -1,4 +1,4 @@
-//! Times on a drive that takes t for everything, below a cache that takes a: exact to the nanosecond.
+//! Exact times of a cache with access time a over a drive with access time t.
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::Status;
@@ -10,7 +10,7 @@ use super::between::Disturbance;
 use super::host::{plain, Host, A, LINE, T};
 
 #[test]
-fn a_hit_takes_a_and_a_miss_t_and_a() {
+fn a_hit_takes_the_access_time_and_a_miss_adds_the_child() {
     let mut host = Host::new(&plain(16));
     assert_eq!(host.read(100, 3), T + A);
     assert_eq!(host.read(100, 3), A);
@@ -24,7 +24,7 @@ fn a_hit_takes_a_and_a_miss_t_and_a() {
 }
 
 #[test]
-fn what_is_missing_of_neighbouring_lines_is_one_access() {
+fn missing_blocks_of_adjacent_lines_are_one_access() {
     let mut host = Host::new(&plain(64));
     assert_eq!(host.read(4, 100), T + A);
     assert_eq!(host.below().len(), 1);
@@ -36,7 +36,7 @@ fn what_is_missing_of_neighbouring_lines_is_one_access() {
 }
 
 #[test]
-fn writes_take_a_or_what_the_child_takes() {
+fn write_back_takes_the_access_time_and_write_through_that_of_the_child() {
     let through = RamCacheSpec { write: WritePolicy::Through, ..plain(16) };
     let mut host = Host::new(&through);
     assert_eq!(host.write(0, 8), T);
@@ -67,7 +67,7 @@ fn a_host_link_adds_the_bytes_over_its_rate() {
 }
 
 #[test]
-fn what_touches_more_than_half_the_lines_goes_around_the_cache() {
+fn requests_of_more_than_half_the_lines_bypass_the_cache() {
     let mut host = Host::new(&plain(16));
     assert_eq!(host.read(0, 8 * LINE), T + A);
     assert_eq!(host.read(0, 8 * LINE), A, "half of the lines stay");
@@ -80,7 +80,7 @@ fn what_touches_more_than_half_the_lines_goes_around_the_cache() {
 }
 
 #[test]
-fn a_cyclic_scan_of_one_line_too_many_defeats_lru_and_not_one_that_fits() {
+fn lru_misses_a_cyclic_scan_one_line_larger_than_the_cache() {
     for (lines, hits) in [(16, 84.0), (17, 0.0)] {
         let mut host = Host::new(&plain(16));
         for reference in 0..100 {
@@ -91,7 +91,7 @@ fn a_cyclic_scan_of_one_line_too_many_defeats_lru_and_not_one_that_fits() {
 }
 
 #[test]
-fn every_policy_hits_as_often_as_by_itself() {
+fn hits_match_the_policy_without_a_device() {
     for policy in POLICIES {
         let mut host = Host::new(&RamCacheSpec { policy: policy.default.into(), ..plain(50) });
         let (mut alone, mut stream) = (build(&policy.default, 50), Stream::new(9, policy.name));
@@ -108,7 +108,7 @@ fn every_policy_hits_as_often_as_by_itself() {
 }
 
 #[test]
-fn uniform_references_hit_as_often_as_lines_are_cached() {
+fn the_hit_ratio_of_uniform_references_is_the_cached_share() {
     let (lines, cached, reads) = (200, 50, 40_000);
     let mut host = Host::new(&plain(cached));
     let mut stream = Stream::new(4, "uniform");
@@ -124,7 +124,7 @@ fn uniform_references_hit_as_often_as_lines_are_cached() {
 }
 
 #[test]
-fn a_cache_full_of_dirty_lines_takes_writes_as_fast_as_the_child() {
+fn a_cache_full_of_dirty_lines_writes_at_the_rate_of_the_child() {
     let lines = 16;
     let mut host = Host::new(&plain(lines));
     // Every other line: no two of them become one write.
@@ -167,7 +167,7 @@ fn a_stream_is_read_ahead_of_the_host() {
 }
 
 #[test]
-fn a_read_waits_for_blocks_that_are_on_their_way() {
+fn a_read_waits_for_blocks_that_are_being_fetched() {
     let mut host = Host::new(&plain(16));
     host.submit(0, Op::Read, 0, 8, Flags::NONE);
     host.submit(T / 2, Op::Read, 2, 4, Flags::NONE);
@@ -177,7 +177,7 @@ fn a_read_waits_for_blocks_that_are_on_their_way() {
 }
 
 #[test]
-fn blocks_that_fail_fail_alone() {
+fn unreadable_blocks_fail_only_their_own_requests() {
     let spec = RamCacheSpec { read_ahead: ReadAheadSpec::Line {}, ..plain(16) };
     let mut host = Host::disturbed(&spec, Disturbance::Unreadable(5));
     assert_eq!(
@@ -203,7 +203,7 @@ fn blocks_that_fail_fail_alone() {
 }
 
 #[test]
-fn every_request_takes_one_way_and_they_add_up() {
+fn path_counts_add_up_to_the_requests() {
     let spec = RamCacheSpec { read_ahead: ReadAheadSpec::Sequential { most_bytes: 8192 }, ..plain(16) };
     let mut host = Host::new(&spec);
     let mut stream = Stream::new(1, "ways");

@@ -1,4 +1,4 @@
-//! What is read is what was written, whatever the cache is like and in whatever order its child does things.
+//! Data integrity of random caches over children that reorder requests.
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::{ComponentId, System};
@@ -14,10 +14,10 @@ use sledsim_testing::tiers::size;
 use super::between::{Between, Disturbance};
 use super::host::{add_cache, constant_drive, T};
 
-/// Bursts of requests that are longer than some caches, over a span that is larger than all of them.
+/// Bursts of requests larger than some caches, over a range larger than all caches.
 pub const LOAD: Load = Load { span_blocks: 600, most_blocks: 30, writes: 0.5, gap_ns: T / 2, outstanding: 20 };
 
-/// The so manieth cache: every policy in turn, all else at random.
+/// The cache of an index: every policy in turn, with other parameters at random.
 pub fn any_cache(index: usize) -> RamCacheSpec {
     let mut stream = Stream::new(index as u64, "caches");
     let mut one_of = |values: &[u64]| values[stream.below(values.len() as u64) as usize];
@@ -52,7 +52,7 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
     }
 }
 
-/// A constant drive that does nothing in order.
+/// A constant drive that serves requests in random order.
 pub fn scrambled_drive(system: &mut System) -> ComponentId {
     let drive = constant_drive(system, 650);
     Between::over(system, drive, Disturbance::Scrambled(4 * T)).0
@@ -84,7 +84,7 @@ fn check(system: System, seed: usize, operations: u64, load: &Load) -> u64 {
 }
 
 #[test]
-fn over_a_child_that_keeps_no_order() {
+fn data_is_intact_over_a_reordering_child() {
     let mut checked = 0;
     for index in (0..56).step_by(size(3, 1)) {
         let mut system = System::default();
@@ -96,7 +96,7 @@ fn over_a_child_that_keeps_no_order() {
 }
 
 #[test]
-fn over_another_cache() {
+fn data_is_intact_over_another_cache() {
     for index in 0..32 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -107,7 +107,7 @@ fn over_another_cache() {
 }
 
 #[test]
-fn over_sleds_side_by_side() {
+fn data_is_intact_over_several_sleds() {
     for (index, layout) in [SpreadLayout::Split, SpreadLayout::Striped].into_iter().cycle().take(12).enumerate() {
         let mut system = System::default();
         let sleds: Vec<ComponentId> = (0..3).map(|_| drive(&mut system, "g2", sptf::POLICY.default)).collect();
@@ -118,7 +118,7 @@ fn over_sleds_side_by_side() {
 }
 
 #[test]
-fn under_sleds_side_by_side_and_over_a_disk() {
+fn data_is_intact_under_a_spread_and_over_a_disk() {
     for index in 0..8 {
         let mut system = System::default();
         let caches: Vec<ComponentId> = (0..2)

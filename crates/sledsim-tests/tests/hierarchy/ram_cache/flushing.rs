@@ -1,4 +1,4 @@
-//! When dirty blocks are written, and as what.
+//! The times and sizes of destages.
 
 use sledsim::hierarchy::cache::ram::{FlushSpec, RamCacheSpec};
 use sledsim::request::{Flags, Op};
@@ -19,7 +19,7 @@ const NEVER: FlushSpec = FlushSpec {
 };
 
 #[test]
-fn when_idle_all_of_it_goes_in_order_joined_as_far_as_it_may() {
+fn idle_time_destages_all_dirty_blocks_in_order_and_joined() {
     let idle_ns = 5_000_000;
     let flush = FlushSpec { idle_ms: Some(5.0), most_write_bytes: 4 * LINE * 512, ..NEVER };
     let mut host = Host::new(&flushing(64, flush));
@@ -40,7 +40,7 @@ fn when_idle_all_of_it_goes_in_order_joined_as_far_as_it_may() {
 }
 
 #[test]
-fn a_request_ends_idleness() {
+fn a_request_ends_idle_destages() {
     let flush = FlushSpec { idle_ms: Some(5.0), most_write_bytes: LINE * 512, ..NEVER };
     let mut host = Host::new(&flushing(64, flush));
     (0..10).for_each(|line| host.submit(0, Op::Write, line * LINE, LINE, Flags::NONE));
@@ -55,7 +55,7 @@ fn a_request_ends_idleness() {
 }
 
 #[test]
-fn from_the_high_water_mark_it_goes_down_to_the_low_one() {
+fn destages_run_from_high_water_to_low_water() {
     let flush = FlushSpec { high_water: 0.75, low_water: 0.5, most_write_bytes: LINE * 512, ..NEVER };
     let mut host = Host::new(&flushing(16, flush));
     for write in 0..11 {
@@ -75,7 +75,7 @@ fn from_the_high_water_mark_it_goes_down_to_the_low_one() {
 }
 
 #[test]
-fn in_each_period_everything_goes() {
+fn each_period_destages_all_dirty_blocks() {
     let period_ns = 30_000_000;
     let mut host = Host::new(&flushing(16, FlushSpec { period_s: Some(0.03), ..NEVER }));
     host.submit(1_000_000, Op::Write, 0, 8, Flags::NONE);
@@ -87,7 +87,7 @@ fn in_each_period_everything_goes() {
 }
 
 #[test]
-fn several_flushes_go_on_at_once_where_that_is_allowed() {
+fn destages_run_concurrently_up_to_the_limit() {
     let flush = FlushSpec { idle_ms: Some(1.0), outstanding: 3, most_write_bytes: LINE * 512, ..NEVER };
     let mut host = Host::new(&flushing(16, flush));
     (0..4).for_each(|line| host.submit(0, Op::Write, line * LINE, LINE, Flags::NONE));
@@ -98,7 +98,7 @@ fn several_flushes_go_on_at_once_where_that_is_allowed() {
 }
 
 #[test]
-fn a_block_written_while_it_is_flushed_is_flushed_again_after_that() {
+fn a_block_rewritten_during_its_destage_is_destaged_again() {
     for volatile in [true, false] {
         let flush = FlushSpec { idle_ms: Some(1.0), outstanding: 8, ..NEVER };
         let mut host = Host::new(&RamCacheSpec { volatile, ..flushing(16, flush) });
@@ -115,7 +115,7 @@ fn a_block_written_while_it_is_flushed_is_flushed_again_after_that() {
 }
 
 #[test]
-fn the_share_of_dirty_lines_is_averaged_over_time() {
+fn the_dirty_share_is_a_time_average() {
     let mut host = Host::new(&flushing(16, FlushSpec { idle_ms: Some(1.0), ..NEVER }));
     host.submit(0, Op::Write, 0, 8, Flags::NONE);
     // The line is dirty until its write begins.

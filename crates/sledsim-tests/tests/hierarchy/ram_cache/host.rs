@@ -1,4 +1,4 @@
-//! Caches over drives, and a host that asks them.
+//! Caches over drives, and a host that sends requests.
 
 use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
 use sledsim::engine::{Completion, ComponentId, Payload, Status, System};
@@ -18,7 +18,7 @@ pub const A: u64 = 1_000;
 /// Blocks of a line.
 pub const LINE: u64 = 8;
 
-/// A drive whose every request takes [`T`].
+/// A drive that serves each request in [`T`].
 pub fn constant_drive(system: &mut System, capacity_blocks: u64) -> ComponentId {
     let name = "constant".into();
     let parameters =
@@ -28,7 +28,7 @@ pub fn constant_drive(system: &mut System, capacity_blocks: u64) -> ComponentId 
     system.add(Box::new(Drive::new(Box::new(device), scheduler, 1)), &[])
 }
 
-/// A write-back cache of so many lines of 4 KiB that flushes only when it must, and reads nothing ahead.
+/// A write-back cache of 4 KiB lines that destages only for evictions and does not read ahead.
 pub fn plain(lines: u64) -> RamCacheSpec {
     let flush = FlushSpec { idle_ms: None, high_water: 1.0, low_water: 1.0, ..FlushSpec::default() };
     RamCacheSpec { flush, ..scenarios::ram_cache(lines * LINE * 512) }
@@ -44,12 +44,12 @@ pub fn add_cache(system: &mut System, child: ComponentId, spec: &RamCacheSpec) -
     system.add(Box::new(cache), &[child])
 }
 
-/// Asks a system, and keeps what it answers.
+/// Sends requests to a system and records their completions.
 pub struct Host {
     pub system: System,
     next_id: u64,
     pub answers: Vec<Completion>,
-    /// What the cache asked of its child, and when.
+    /// The requests of the cache to its child, with their times.
     pub log: Log,
 }
 
@@ -69,7 +69,7 @@ impl Host {
         Self { system, next_id: 0, answers: Vec::new(), log }
     }
 
-    /// Submits a request at `at_ns`, after what happens before that; `at_ns` is not before now.
+    /// Submits a request at `at_ns`, which is not before now, after all earlier events.
     pub fn submit(&mut self, at_ns: u64, op: Op, lbn: u64, blocks: u64, flags: Flags) {
         while self.system.next_time().is_some_and(|next| next.ns() < at_ns) {
             self.step();
@@ -87,14 +87,14 @@ impl Host {
         self.system.step(&mut |completion| answers.push(*completion));
     }
 
-    /// Lets everything happen.
+    /// Handles all events.
     pub fn drain(&mut self) {
         while self.system.next_time().is_some() {
             self.step();
         }
     }
 
-    /// Submits a request now, and returns its response in ns and what came of it.
+    /// Submits a request now. Returns its response time in ns and its status.
     pub fn ask(&mut self, op: Op, lbn: u64, blocks: u64) -> (u64, Status) {
         let (now, answers) = (self.system.now().ns(), self.answers.len());
         self.submit(now, op, lbn, blocks, Flags::NONE);
@@ -108,23 +108,23 @@ impl Host {
         (service.end - answer.request.arrival, answer.status)
     }
 
-    /// Reads, and returns the response in ns.
+    /// Reads, and returns the response time, ns.
     pub fn read(&mut self, lbn: u64, blocks: u64) -> u64 {
         self.ask(Op::Read, lbn, blocks).0
     }
 
-    /// Writes, and returns the response in ns.
+    /// Writes, and returns the response time, ns.
     pub fn write(&mut self, lbn: u64, blocks: u64) -> u64 {
         self.ask(Op::Write, lbn, blocks).0
     }
 
-    /// What the cache asked its child for since the last look: when in ns, what, first block and number.
+    /// The requests of the cache to its child since the last call: time in ns, operation, first block and number of blocks.
     pub fn below(&mut self) -> Vec<(u64, Op, u64, u32)> {
         let log = std::mem::take(&mut *self.log.lock().expect("one thread"));
         log.into_iter().map(|(at_ns, request)| (at_ns, request.op, request.lbn, request.blocks)).collect()
     }
 
-    /// Something that the cache counted.
+    /// A counter of the cache.
     pub fn count(&self, name: &str) -> f64 {
         let details = self.system.component(self.system.root()).details(self.system.now()).expect("a cache");
         details.counts.iter().find(|count| count.name == name).expect(name).value

@@ -1,5 +1,4 @@
-//! The RAM cache: times by closed forms, what it reads ahead and flushes, that it reads what was written, and what outlives a
-//! power cut.
+//! The RAM cache: closed forms of times, read-ahead, destages, data integrity, and power cuts.
 
 mod between;
 mod closed_forms;

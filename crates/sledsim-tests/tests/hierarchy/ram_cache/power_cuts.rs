@@ -1,4 +1,4 @@
-//! Power cuts: from a volatile cache only what was never promised may go, from one that is not nothing that it took.
+//! Power cuts: a volatile cache loses only unflushed writes, a non-volatile cache loses no acknowledged write.
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::System;
@@ -12,7 +12,7 @@ use super::between::{Between, Disturbance};
 use super::content::{any_cache, drive, scrambled_drive};
 use super::host::{add_cache, constant_drive, T};
 
-/// Little space, so that looking at all of it after each cut is quick.
+/// A small range, so that all of it can be checked after each cut.
 const LOAD: Load = Load { span_blocks: 60, most_blocks: 12, writes: 0.7, gap_ns: T / 2, outstanding: 12 };
 
 /// Caches of a few lines.
@@ -22,7 +22,7 @@ fn small(index: usize) -> RamCacheSpec {
     RamCacheSpec { line_bytes, bytes: line_bytes * (2 + index as u64 % 13), ..spec }
 }
 
-/// Cuts power so often; returns what was found wrong.
+/// Cuts power `cuts` times. Returns the errors found.
 fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
     let mut ground = Ground::new(system, seed as u64);
     let mut calls = Stream::new(seed as u64, "cuts");
@@ -35,7 +35,7 @@ fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
     ground.wrong
 }
 
-/// The same with a host that wants a third of its writes to last, and is promised no more.
+/// The same with a host a third of whose writes are durable, and only these count as acknowledged.
 fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
     let mut ground = Ground::new(system, seed as u64);
     ground.volatile = true;
@@ -60,7 +60,7 @@ fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
 }
 
 #[test]
-fn a_cache_that_is_not_volatile_loses_nothing_that_it_took() {
+fn a_non_volatile_cache_loses_no_acknowledged_write() {
     for index in (0..64).step_by(size(3, 1)) {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -71,7 +71,7 @@ fn a_cache_that_is_not_volatile_loses_nothing_that_it_took() {
 }
 
 #[test]
-fn a_volatile_cache_loses_only_what_was_never_promised() {
+fn a_volatile_cache_loses_only_unflushed_writes() {
     for index in (0..64).step_by(size(3, 1)) {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -82,7 +82,7 @@ fn a_volatile_cache_loses_only_what_was_never_promised() {
 }
 
 #[test]
-fn a_cache_that_writes_through_loses_nothing() {
+fn a_write_through_cache_loses_nothing() {
     for index in 0..16 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -93,7 +93,7 @@ fn a_cache_that_writes_through_loses_nothing() {
 }
 
 #[test]
-fn what_a_volatile_cache_has_flushed_is_there() {
+fn flushed_writes_of_a_volatile_cache_survive() {
     for index in 0..32 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
@@ -114,7 +114,7 @@ fn what_a_volatile_cache_has_flushed_is_there() {
 }
 
 #[test]
-fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
+fn a_non_volatile_cache_over_a_volatile_one_loses_nothing() {
     for index in 0..8 {
         for below_is_volatile in [true, false] {
             let mut system = System::default();
@@ -134,7 +134,7 @@ fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
     }
 }
 
-/// A cache that is not volatile over a disk that reports writes when its buffer has them.
+/// A non-volatile cache over a disk that acknowledges writes once they are in its buffer.
 fn over_a_disk(index: usize, disturbance: Disturbance) -> Vec<String> {
     let mut system = System::default();
     let disk = drive(&mut system, "atlas10k", fcfs::POLICY.default);
@@ -144,7 +144,7 @@ fn over_a_disk(index: usize, disturbance: Disturbance) -> Vec<String> {
 }
 
 #[test]
-fn what_a_disk_only_buffers_does_not_count() {
+fn writes_in_a_disk_buffer_are_not_durable() {
     for index in 0..16 {
         let wrong = over_a_disk(index, Disturbance::Calm);
         assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
@@ -154,7 +154,7 @@ fn what_a_disk_only_buffers_does_not_count() {
 }
 
 #[test]
-fn a_child_that_reports_early_is_found() {
+fn a_child_that_acknowledges_early_is_detected() {
     let found = |volatile: bool| -> usize {
         (0..8)
             .map(|index| {
@@ -171,7 +171,7 @@ fn a_child_that_reports_early_is_found() {
 }
 
 #[test]
-fn a_volatile_cache_that_promises_everything_is_found() {
+fn a_volatile_cache_that_claims_durability_is_detected() {
     let found = (0..6).map(|index| {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);

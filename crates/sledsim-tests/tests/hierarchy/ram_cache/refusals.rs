@@ -1,4 +1,4 @@
-//! Caches that can't be, and requests that don't fit.
+//! Rejected caches and requests.
 
 use serde_json::json;
 use sledsim::engine::{ComponentId, Status};
@@ -10,7 +10,7 @@ use sledsim_testing::scenarios;
 use super::host::{plain, Host};
 
 #[test]
-fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
+fn contradicting_values_are_rejected_with_both_keys() {
     let flush = |low_water, high_water| FlushSpec { low_water, high_water, ..FlushSpec::default() };
     let base = || scenarios::ram_cache(1 << 20);
     let slru = ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 });
@@ -41,7 +41,7 @@ fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
 }
 
 #[test]
-fn requests_beyond_the_child_are_refused_at_once() {
+fn requests_beyond_the_child_are_rejected() {
     let mut host = Host::new(&plain(16));
     for (lbn, blocks) in [(0, 0), (65_539, 1), (65_533, 7), (u64::MAX, 2)] {
         assert_eq!(host.ask(Op::Read, lbn, blocks), (0, Status::Refused));
@@ -53,7 +53,7 @@ fn requests_beyond_the_child_are_refused_at_once() {
 }
 
 #[test]
-fn a_scenario_says_only_what_differs_from_the_defaults() {
+fn scenarios_omit_defaults() {
     let read = |document| serde_json::from_value::<RamCacheSpec>(document);
     let spec = read(json!({
         "bytes": 4_194_304,

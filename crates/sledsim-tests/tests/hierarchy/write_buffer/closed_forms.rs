@@ -39,7 +39,7 @@ fn alone(requests: &[(Op, u64, u32)]) -> Vec<(u64, Op, u64, u32)> {
 }
 
 #[test]
-fn a_write_takes_an_access_for_each_log_it_touches() {
+fn a_write_takes_an_access_for_each_of_its_logs() {
     // Logs of 16 blocks hold 15 of data behind one header; a log with one block left is full.
     let mut system = over_constant(&spec(16, 16, 4));
     let writes = [(Op::Write, 0, 8), (Op::Write, 50, 5), (Op::Write, 70, 15), (Op::Write, 90, 6), (Op::Write, 100, 40)];
@@ -50,7 +50,7 @@ fn a_write_takes_an_access_for_each_log_it_touches() {
 }
 
 #[test]
-fn what_comes_during_an_append_goes_into_the_next_together() {
+fn writes_that_arrive_during_an_append_share_the_next_record() {
     let mut system = over_constant(&spec(16, 128, 1));
     let writes: Vec<_> = (0..9).map(|write| (write * 10, Op::Write, write * 100, 8)).collect();
     let expected: Vec<u64> = (0..9).map(|write| if write == 0 { MEMS_NS } else { 2 * MEMS_NS - write * 10 }).collect();
@@ -59,7 +59,7 @@ fn what_comes_during_an_append_goes_into_the_next_together() {
 }
 
 #[test]
-fn a_record_names_as_many_writes_as_its_header_has_room_for() {
+fn the_header_limits_the_writes_of_a_record() {
     let mut system = over_constant(&spec(16, 256, 1));
     let writes: Vec<_> = (0..82).map(|write| (0, Op::Write, write * 10, 1)).collect();
     let responses = responses(&mut system, &writes);
@@ -69,7 +69,7 @@ fn a_record_names_as_many_writes_as_its_header_has_room_for() {
 }
 
 #[test]
-fn a_read_costs_the_slower_of_where_it_has_to_go() {
+fn a_read_takes_the_slower_of_its_devices() {
     let mut system = over_constant(&spec(64, 32, 4));
     let requests = [
         (Op::Read, 0, 64),
@@ -99,7 +99,7 @@ fn a_read_costs_the_slower_of_where_it_has_to_go() {
 }
 
 #[test]
-fn a_read_that_the_log_has_nothing_of_is_the_disks_own() {
+fn a_read_of_blocks_outside_the_log_takes_the_time_of_the_disk() {
     let mut plain = System::default();
     constant(&mut plain, DISK_NS, DISK_BLOCKS);
     let reads: Vec<_> = (0..200).map(|read| (read * 700_000, Op::Read, read * 37 % 5000, 16)).collect();
@@ -109,7 +109,7 @@ fn a_read_that_the_log_has_nothing_of_is_the_disks_own() {
 
 /// 20 logs, cleaned from 16 on down to 14.
 #[test]
-fn cleaning_joins_neighbours_over_logs_once_the_disk_is_idle() {
+fn cleaning_joins_adjacent_blocks_of_several_logs_while_the_disk_is_idle() {
     let mut system = over_constant(&spec(20, 8, 4));
     let from = 5_000_000;
     // Fifteen logs of 7 blocks, then the first of a sixteenth; the oldest two are each other's neighbours, last first.
@@ -135,7 +135,7 @@ fn cleaning_joins_neighbours_over_logs_once_the_disk_is_idle() {
 }
 
 #[test]
-fn what_is_overwritten_in_the_log_never_reaches_the_disk() {
+fn overwritten_blocks_of_the_log_are_not_written_to_the_disk() {
     let mut system = over_constant(&spec(4, 8, 1));
     let writes: Vec<_> = (0..1000).map(|write| (write * 50_000, Op::Write, 40, 3)).collect();
     responses(&mut system, &writes);
@@ -167,7 +167,7 @@ fn writes_wait_for_cleaning_when_the_log_is_full() {
 }
 
 #[test]
-fn a_busy_disk_puts_cleaning_off_until_it_is_urgent() {
+fn a_busy_disk_defers_cleaning_until_it_is_urgent() {
     // Reads keep the disk busy for ever; 19 of 20 logs is urgent.
     let reads = |count: u64| (0..count).map(|read| (read * DISK_NS, Op::Read, 90_000, 1));
     for (logs, cleaned) in [(18, 0.0), (19, 5.0)] {
@@ -208,7 +208,7 @@ fn joules(system: &mut System, writes: &[(Time, u64, u32)]) -> (f64, Time) {
 }
 
 #[test]
-fn the_energy_of_a_record_is_shared_by_its_writes() {
+fn the_energy_of_a_record_is_divided_among_its_writes() {
     let mut system = System::default();
     let mems = super::drive(&mut system, "g2", fcfs::POLICY.default);
     let disk = constant(&mut system, DISK_NS, DISK_BLOCKS);
@@ -224,7 +224,7 @@ fn the_energy_of_a_record_is_shared_by_its_writes() {
 }
 
 #[test]
-fn sizes_that_do_not_fit_are_named_both() {
+fn contradicting_sizes_are_rejected_with_both_keys() {
     let mut system = System::default();
     let mems = constant(&mut system, MEMS_NS, MEMS_BLOCKS);
     let disk = constant(&mut system, DISK_NS, DISK_BLOCKS);
@@ -278,7 +278,7 @@ fn sizes_that_do_not_fit_are_named_both() {
 }
 
 #[test]
-fn without_data_a_power_cut_costs_the_time_of_recovery() {
+fn recovery_takes_its_time_in_runs_without_data() {
     let mut system = over_constant(&spec(16, 16, 4));
     responses(&mut system, &alone(&[(Op::Write, 70, 8)]));
     system.restore_power(&mut |_| {});
@@ -289,7 +289,7 @@ fn without_data_a_power_cut_costs_the_time_of_recovery() {
 }
 
 #[test]
-fn what_does_not_fit_the_disk_is_refused() {
+fn requests_beyond_the_disk_are_rejected() {
     let mut system = over_constant(&spec(16, 16, 4));
     let mut refused = 0;
     for (lbn, blocks, op) in [(DISK_BLOCKS - 1, 2, Op::Read), (0, 0, Op::Write), (u64::MAX, 2, Op::Write)] {

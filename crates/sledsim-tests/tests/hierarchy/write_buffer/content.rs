@@ -25,7 +25,7 @@ fn check(system: System, operations: u64, load: &Load) -> System {
 }
 
 #[test]
-fn a_small_log_over_constant_devices() {
+fn data_is_intact_with_a_small_log() {
     // Half the span fits the log; requests of 12 blocks do not fit a log of 8.
     let system = check(over_constant(&spec(10, 8, 2)), size(50_000, 100_000), &LOAD);
     assert!(["stalls", "disk_writes", "log_reads"].iter().all(|name| count(&system, name) > 1000.0));
@@ -35,7 +35,7 @@ fn a_small_log_over_constant_devices() {
 }
 
 #[test]
-fn cleaning_in_idle_periods() {
+fn data_is_intact_with_cleaning_in_idle_periods() {
     let clean = WriteBufferCleanSpec { idle_ms: 0.5, outstanding: 3, ..WriteBufferCleanSpec::default() };
     let spec = WriteBufferSpec { clean, ..spec(40, 16, 4) };
     let load = Load { span_blocks: 600, gap_ns: 2_000_000, ..LOAD };
@@ -44,7 +44,7 @@ fn cleaning_in_idle_periods() {
 }
 
 #[test]
-fn over_a_sled_and_a_disk_that_reorder() {
+fn data_is_intact_over_devices_that_reorder() {
     let mut system = System::default();
     let mems = drive(&mut system, "g2", sptf::POLICY.default);
     let disk = drive(&mut system, "atlas10k", sptf::POLICY.default);
@@ -54,7 +54,7 @@ fn over_a_sled_and_a_disk_that_reorder() {
 
 /// A write buffer whose devices are write buffers.
 #[test]
-fn over_each_other() {
+fn data_is_intact_in_nested_write_buffers() {
     let mut system = System::default();
     let mut small = |mems_ns, disk_ns, disk_blocks| {
         let mems = constant(&mut system, mems_ns, 64);
@@ -124,7 +124,7 @@ impl PowerLoss for LateReads {}
 impl Instrumentation for LateReads {}
 
 #[test]
-fn a_log_is_not_used_again_while_a_read_of_it_waits() {
+fn a_log_is_not_reused_while_a_read_of_it_waits() {
     let mut system = System::default();
     let mems = constant(&mut system, MEMS_NS, MEMS_BLOCKS);
     let disk = constant(&mut system, MEMS_NS, DISK_BLOCKS);

@@ -1,4 +1,4 @@
-//! Devices that fail: everything comes back, and nothing that is lost is taken for served.
+//! Failing devices: all requests complete, and lost data is never served.
 
 use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentation, PowerLoss, Status, System};
 use sledsim::hierarchy::WriteBufferSpec;
@@ -9,7 +9,7 @@ use sledsim_testing::ground::{Ground, Load};
 
 use super::{buffer, constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
-/// Fails what is asked of its child from some time on.
+/// Fails requests from a given time on.
 #[derive(Clone)]
 struct Failing {
     child: ComponentId,
@@ -79,7 +79,7 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
 }
 
 #[test]
-fn a_log_that_cannot_be_cleaned_fills_up_and_what_it_holds_can_be_read() {
+fn a_log_that_cannot_be_cleaned_fills_up_and_stays_readable() {
     // Eight logs of seven blocks hold eight writes.
     let mut system = failing(&spec(8, 8, 2), Op::Read, Time::MAX, Time::ZERO);
     assert_eq!(write_and_read(&mut system, 20), (8, 20), "the others read what was there before");
@@ -88,13 +88,13 @@ fn a_log_that_cannot_be_cleaned_fills_up_and_what_it_holds_can_be_read() {
 }
 
 #[test]
-fn a_write_that_does_not_reach_the_log_is_not_acknowledged() {
+fn failed_appends_are_not_acknowledged() {
     let mut system = failing(&spec(8, 8, 2), Op::Write, Time::from_ns(4 * MEMS_NS), Time::MAX);
     assert_eq!(write_and_read(&mut system, 20), (4, 20));
 }
 
 #[test]
-fn a_log_that_cannot_be_read_back_serves_nothing_stale() {
+fn an_unreadable_log_serves_no_stale_data() {
     let from = Time::from_ns(40 * DISK_NS);
     let mut ground = Ground::new(failing(&spec(8, 8, 2), Op::Read, from, Time::MAX), 3);
     let load = Load { span_blocks: 50, most_blocks: 7, writes: 0.8, gap_ns: 200_000, outstanding: 4 };

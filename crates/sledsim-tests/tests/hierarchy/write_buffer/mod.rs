@@ -54,7 +54,7 @@ fn over_constant(spec: &WriteBufferSpec) -> System {
     system
 }
 
-/// So many logs of so many blocks, of which `together` are cleaned at once.
+/// `logs` logs of `log_blocks` blocks, of which `together` are cleaned in one pass.
 fn spec(logs: u64, log_blocks: u64, together: u64) -> WriteBufferSpec {
     WriteBufferSpec {
         mems_bytes: Some(logs * log_blocks * 512),

@@ -42,14 +42,14 @@ fn cuts() -> u64 {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost() {
+fn power_cuts_lose_no_acknowledged_write() {
     let ground = cut(over_constant(&small()), cuts(), &LOAD);
     assert_right(&ground);
     assert!(ground.checked > 50 * cuts() && count(&ground.system, "disk_writes") > cuts() as f64);
 }
 
 #[test]
-fn nor_on_a_sled_over_a_disk_that_reports_early() {
+fn power_cuts_lose_nothing_over_a_disk_that_acknowledges_early() {
     // The disk reports writes that only its buffer has; those of the write buffer must wait for the medium.
     let mut system = System::default();
     let mems = drive(&mut system, "g2", sptf::POLICY.default);
@@ -61,7 +61,7 @@ fn nor_on_a_sled_over_a_disk_that_reports_early() {
 }
 
 #[test]
-fn nor_over_write_buffers() {
+fn power_cuts_lose_nothing_in_nested_write_buffers() {
     let mut system = System::default();
     let mut inner = |mems_ns, disk_ns, disk_blocks| {
         let mems = constant(&mut system, mems_ns, 64);
@@ -88,7 +88,7 @@ fn recovery_reads_every_log_once() {
 }
 
 #[test]
-fn a_log_that_was_never_cut_short_is_whole() {
+fn recovery_restores_a_log_after_a_cut_at_rest() {
     // The ring has gone round several times; after the cut it is as full as before and cleaning goes on.
     let mut ground = Ground::new(over_constant(&spec(10, 8, 2)), 1);
     for write in 0..400 {
@@ -116,7 +116,7 @@ fn planted(at_mems: Option<Bug>, at_disk: Option<Bug>) -> System {
 }
 
 #[test]
-fn planted_bugs_are_found() {
+fn planted_bugs_are_detected() {
     let cases = [
         (Some(Bug::DropHeaders { magic: MAGIC, every: 7 }), None),
         (Some(Bug::EarlyAcknowledge), None),

@@ -32,60 +32,60 @@ pub const KIND: ComponentKind = ComponentKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CachingDiskSpec {
-    /// How much of the MEMS device it uses, from its first block on: all of it if not given.
+    /// Part of the MEMS device that it uses, from the first block on; all of it if absent.
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub mems_bytes: Option<u64>,
-    /// Size of a segment: what moves between disk and MEMS at once.
+    /// Size of a segment, the unit in which data moves between disk and MEMS.
     #[schemars(range(min = 512, max = 67108864), extend("x-unit" = "B"))]
     pub segment_bytes: u64,
-    /// Size of the non-volatile buffer between MEMS and disk. One part in 32 holds headers that are newer than those on MEMS,
-    /// the rest segments.
+    /// Size of the non-volatile buffer between MEMS and disk. One part in 32 holds headers that are newer than those on MEMS; the
+    /// rest holds segments.
     #[schemars(range(min = 1024), extend("x-unit" = "B"))]
     pub buffer_bytes: u64,
-    /// Which segment leaves when another comes.
+    /// Replacement policy of segments.
     pub policy: ReplacementChoice,
-    /// Whether requests are served from the buffer as soon as a segment has come from the disk.
+    /// If true, the buffer serves requests as soon as a segment has been read from the disk.
     pub shortcut: bool,
-    /// Whether a changed segment makes room as soon as the buffer holds it, not only when the disk does.
+    /// If true, the slot of a changed segment is free as soon as the buffer holds the segment, not only when the disk does.
     pub immediate_report: bool,
-    /// Whether parts of segments are written without reading the rest from the disk first.
+    /// If true, parts of segments are written without reading the rest from the disk first.
     pub partial_write: bool,
-    /// When changed segments are written to the disk though they stay: never if not given.
+    /// When changed segments are written to the disk before their eviction; never if absent.
     pub flush: Option<CachingDiskFlushSpec>,
-    /// Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither MEMS nor the
-    /// buffer has anything of its segments; never if not given. Sixteen streams are told apart, of reads or of writes.
+    /// Length of a sequential stream of reads or writes from which on its requests go to the disk directly, as far as neither MEMS
+    /// nor the buffer holds their segments; never if absent. Sixteen streams are tracked.
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub bypass_bytes: Option<u64>,
-    /// How much of a segment comes from the disk at once, by region of the disk: always all of it if not given. Needs
+    /// Parts of segments that are read from the disk at once, by region of the disk; whole segments if absent. Requires
     /// `partial_write`.
     pub units: Option<CachingDiskUnitsSpec>,
 }
 
-/// When a caching disk writes changed segments to the disk before they have to leave. They are written one after the other,
-/// those first that would leave first.
+/// When a caching disk writes changed segments to the disk before their eviction. They are written one after the other, in
+/// eviction order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CachingDiskFlushSpec {
-    /// Time without requests from above after which it begins: never for that reason if not given.
+    /// Time without host requests after which flushes begin; no limit if absent.
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
     pub idle_ms: Option<f64>,
-    /// All that is changed, so long after something has changed: never for that reason if not given.
+    /// Time after a change at which all changed segments are flushed; no limit if absent.
     #[schemars(range(min = 0.000001, max = 1e9), extend("x-unit" = "s"))]
     pub period_s: Option<f64>,
-    /// Share of changed segments from which on it goes on beside requests.
+    /// Share of changed segments above which they are flushed during requests, too.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub high_water: f64,
-    /// Share of changed segments at which it stops doing so.
+    /// Share of changed segments at which these flushes end.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub low_water: f64,
 }
 
-/// Units in which segments come from the disk. Each region of the disk has a size of its own, from the least one by powers of two
-/// to that of the segment, that follows what requests use of what comes.
+/// Units in which segments are read from the disk. Each region of the disk has its own unit size, the smallest one times a power
+/// of two up to a segment, which adapts to the use of the blocks read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CachingDiskUnitsSpec {
-    /// Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes`.
+    /// Smallest unit: a half, a quarter and so on to a 64th of `segment_bytes`.
     #[schemars(range(min = 512, max = 33554432), extend("x-unit" = "B"))]
     pub least_bytes: u64,
     /// Size of a region: a multiple of `segment_bytes`.

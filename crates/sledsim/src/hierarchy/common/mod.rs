@@ -16,4 +16,4 @@ pub use child::Child;
 pub(super) use locks::{Lock, LockQueue, RangeLocks};
 pub(super) use outstanding::Outstanding;
 pub(super) use same_capacity::SameCapacity;
-pub(super) use split_request::{completion_of_part, SplitRequest};
+pub(super) use split_request::{completion_of_part, part_of_request, SplitRequest};

@@ -1,6 +1,6 @@
 //! Requests that are served in parts, in parallel or one after the other.
 
-use crate::convert::to_usize;
+use crate::convert::{to_u32, to_usize};
 use crate::engine::{Completion, Payload, Status};
 use crate::request::{Op, Request};
 use crate::service::Service;
@@ -83,6 +83,22 @@ impl SplitRequest {
         };
         (Completion { request: self.request, service: until(self.service, now), status: self.status }, payload)
     }
+}
+
+/// The part of a request with `blocks` blocks from its block `first` on, at address `lbn` of a child, and its share of the needed
+/// bytes.
+#[must_use]
+pub fn part_of_request(request: &Request, first: u64, blocks: u64, lbn: u64, block_bytes: u32) -> Request {
+    let needed = request.needed(block_bytes);
+    let size = u64::from(block_bytes);
+    let needed_from = (needed.lbn - request.lbn) * size + u64::from(needed.front_bytes);
+    let needed_to = needed_from + needed.bytes(block_bytes);
+    let (from, to) = (first * size, (first + blocks) * size);
+    let part_from = needed_from.max(from);
+    let part_bytes = needed_to.min(to).saturating_sub(part_from);
+    let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
+    let part = Request { lbn, blocks: to_u32(blocks), ..*request };
+    part.with_needed_bytes(first_needed, part_bytes, block_bytes)
 }
 
 /// The completion at `now` of a request that was served by a single other request.

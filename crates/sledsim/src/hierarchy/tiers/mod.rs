@@ -13,7 +13,7 @@ use map::{Map, Place, FAST, SLOW};
 use migration::Migration;
 use spec::TierSizes;
 
-use super::common::{BlockRange, Child, Lock, Outstanding, SplitRequest};
+use super::common::{part_of_request, BlockRange, Child, Lock, Outstanding, SplitRequest};
 use crate::convert::to_u32;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Count, Descendants, Details, Instrumentation, Payload, PowerLoss,
@@ -134,23 +134,14 @@ impl Tiers {
         let mut split = SplitRequest::new(request);
         split.add_parts(to_u32(runs.len()));
         let request_id = self.requests.insert(Pending { split, path, lock });
-        let block_bytes = u64::from(self.block_bytes);
-        let needed = request.needed(self.block_bytes);
-        let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
-        let needed_to = needed_from + needed.bytes(self.block_bytes);
         for Run { tier, lbn, first, blocks } in runs {
-            let (from, to) = (first * block_bytes, (first + blocks) * block_bytes);
-            let part_from = needed_from.max(from);
-            let part_bytes = needed_to.min(to).saturating_sub(part_from);
-            let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
-            let part = Request { lbn, blocks: to_u32(blocks), arrival: now, ..request };
-            let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
+            let part = part_of_request(&request, first, blocks, lbn, self.block_bytes);
             let (kind, data) = match request.op {
                 Op::Read => (Part::Read { request: request_id, first, tier, lbn, blocks }, Payload::NONE),
                 _ => (Part::Write { request: request_id }, payload.slice(first, blocks, self.block_bytes)),
             };
             let id = self.parts.insert(kind);
-            context.submit_with(self.children[tier], Request { id, ..part }, data);
+            context.submit_with(self.children[tier], Request { id, arrival: now, ..part }, data);
         }
     }
 

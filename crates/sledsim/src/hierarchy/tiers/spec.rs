@@ -18,39 +18,39 @@ pub const KIND: ComponentKind = ComponentKind {
     description:
         "A fast and a slow component as one, each extent of blocks on one of them (schlosser2004, section 5.1).",
     children: ChildKeys::Keyed(&[
-        ChildKey { name: "fast", description: "The fast one: a MEMS device, or what takes its place." },
-        ChildKey { name: "slow", description: "The slow one: a disk, or what takes its place." },
+        ChildKey { name: "fast", description: "The fast component, such as a MEMS device." },
+        ChildKey { name: "slow", description: "The slow component, such as a disk." },
     ]),
     parameters: ComponentParameters::of::<TiersSpec>(),
 };
 
-/// A fast and a slow component as one, each extent of blocks on one of them: where what is in it belongs, and by how much it is
-/// used (schlosser2004, section 5.1).
+/// A fast and a slow component as one. Each extent of blocks is on one of them, depending on the kind and the use of its data
+/// (schlosser2004, section 5.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TiersSpec {
-    /// Size of an extent, which is placed and moved whole; a multiple of the block size.
+    /// Size of an extent, which is placed and moved as a whole; a multiple of the block size.
     #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
     pub extent_bytes: u64,
-    /// Where an extent is put when it is first read or written.
+    /// The component on which an extent is placed at its first access.
     pub placement: TierPlacementSpec,
-    /// When extents move from one to the other.
+    /// When extents move between the components.
     pub migration: TierMigrationSpec,
 }
 
-/// Where an extent is put when it is first read or written: fast where one of these keys says so, slow otherwise, and wherever
-/// there is room once the one that it belongs to is full.
+/// The component on which an extent is placed at its first access: the fast one if any of these keys applies, else the slow one.
+/// If that is full, the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TierPlacementSpec {
-    /// Whether requests for file-system metadata put theirs on the fast one.
+    /// If true, requests for file-system metadata place extents on the fast component.
     pub metadata: bool,
-    /// Requests of so many bytes or fewer put theirs on the fast one; none does when absent.
+    /// Requests of up to this size place extents on the fast component; none if absent.
     #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
     pub small_bytes: Option<u64>,
-    /// Origins (a trace's device number, a workload's stream) whose requests put theirs on the fast one.
+    /// Origins (a trace's device number, a workload's stream) whose requests place extents on the fast component.
     pub origins: Vec<u32>,
-    /// Ranges of blocks that are on the fast one from the start, and stay.
+    /// Ranges of blocks that are always on the fast component.
     pub pinned: Vec<BlockRangeSpec>,
 }
 
@@ -67,24 +67,24 @@ pub struct BlockRangeSpec {
     pub bytes: u64,
 }
 
-/// When extents move: once a period, those of the slow one that have been used most change places with those of the fast one
-/// that have been used least.
+/// When extents move: once a period, the most used extents of the slow component change places with the least used extents of the
+/// fast one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TierMigrationSpec {
-    /// Most bytes copied in a second, over any time from the start on; with 0 nothing moves.
+    /// Bandwidth limit of moves, averaged since the start; extents do not move if it is 0.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "MB/s"))]
     pub mb_per_s: f64,
-    /// How often uses are compared.
+    /// Interval between comparisons of uses.
     #[schemars(range(min = 0.000001, max = 1000000.0), extend("x-unit" = "s"))]
     pub period_s: f64,
-    /// After so long a use counts half.
+    /// Time after which a use counts half.
     #[schemars(range(min = 0.000001, max = 1e9), extend("x-unit" = "s"))]
     pub half_life_s: f64,
-    /// An extent takes the place of another only if it was used more than so many times as much.
+    /// An extent replaces another only if its uses exceed those of the other by this factor.
     #[schemars(range(min = 1.0, max = 1000000.0))]
     pub factor: f64,
-    /// Uses that an extent of the slow one needs to move, decayed.
+    /// Smallest decayed number of uses of an extent that moves to the fast component.
     #[schemars(range(min = 0.0, max = 1000000000.0))]
     pub least_uses: f64,
 }
@@ -100,7 +100,7 @@ impl ComponentSpec for TiersSpec {
             rate if rate > 0.0 => format!("extents of {size} move by use, at {rate} MB/s at most"),
             _ => format!("extents of {size} stay where they were first put"),
         };
-        vec![moves, "either child that fails takes what it holds with it".into()]
+        vec![moves, "the failure of either child loses the data on it".into()]
     }
 
     fn largest_copy(&self) -> Option<(&'static str, u64)> {

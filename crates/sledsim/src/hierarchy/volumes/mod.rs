@@ -8,7 +8,7 @@ pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 use migration::{LockAction, Migration};
 use spec::Extent;
 
-use super::common::{BlockRange, Child, Lock, Outstanding, SplitRequest};
+use super::common::{part_of_request, BlockRange, Child, Lock, Outstanding, SplitRequest};
 use super::kind::{ChildKeys, ComponentKind, ComponentParameters, ComponentSpec};
 use crate::convert::to_u32;
 use crate::engine::{
@@ -195,21 +195,13 @@ impl Volumes {
         let lock = lock.map(|id| Lock { id, range });
         let Position { volume, block: mut inside } = position;
         let id = self.requests.insert(Pending { split: SplitRequest::new(request), volume, lock });
-        let block_bytes = u64::from(self.block_bytes);
-        let needed = request.needed(self.block_bytes);
-        let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
-        let needed_to = needed_from + needed.bytes(self.block_bytes);
         let (mut first, mut parts) = (0, 0);
         for volume in volume..self.extents.len() {
             let extent = &self.extents[volume];
             let blocks = (extent.blocks - inside).min(u64::from(request.blocks) - first);
-            let (from, to) = (first * block_bytes, (first + blocks) * block_bytes);
-            let part_from = needed_from.max(from);
-            let part_bytes = needed_to.min(to).saturating_sub(part_from);
-            let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
             let (member, lbn) = (self.members[extent.member], extent.first_block + inside);
-            let part = Request { lbn, blocks: to_u32(blocks), arrival: context.now(), ..request };
-            let part = part.with_needed_bytes(first_needed, part_bytes, self.block_bytes);
+            let part = part_of_request(&request, first, blocks, lbn, self.block_bytes);
+            let part = Request { arrival: context.now(), ..part };
             if request.op == Op::Read {
                 self.reads[volume] += 1;
                 let switches = self.switches[volume];

@@ -14,15 +14,15 @@ use crate::units::shown_bytes;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VolumesSpec {
-    /// The volumes in the order of their addresses; each whole member is one where there are none.
+    /// The volumes in the order of their addresses; if absent, each member is a volume.
     pub volumes: Vec<VolumeSpec>,
-    /// Whether a request addresses the volume of its origin (a trace's device number), from block 0 of it; otherwise volumes
-    /// follow each other in one space of blocks.
+    /// If true, a request addresses blocks of the volume of its origin (a trace's device number); otherwise all volumes form one
+    /// address space, one after the other.
     pub by_origin: bool,
-    /// Volumes that have been moved before the run: the number of the member that each is on, by its name. It takes the first
-    /// free range there, and leaves its own free.
+    /// Volumes that were moved before the run, by name: the number of the member of each. A volume takes the first free range there,
+    /// and its old range is free.
     pub moved: BTreeMap<String, u32>,
-    /// Volumes that are moved during the run, one after the other in this order.
+    /// Moves of volumes during the run, one after the other in this order.
     pub moves: Vec<MoveSpec>,
 }
 
@@ -35,39 +35,39 @@ pub struct VolumeSpec {
     /// Its size; a multiple of the block size.
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub bytes: u64,
-    /// Number of the member that it is on, from 0.
+    /// Number of its member, from 0.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub member: u32,
-    /// Block of the member with which it begins; the one after the volume before it there when absent.
+    /// Its first block on the member; by default the block after the volume before it there.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub first_block: Option<u64>,
-    /// Origin of its requests; its number, from 0, when absent. Only with `by_origin`.
+    /// Origin of its requests; by default its number, from 0. Only with `by_origin`.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub origin: Option<u32>,
 }
 
-/// A volume that is moved to another place while requests go on. It is copied in chunks; until all of it is there, reads are
-/// served from its old place, and writes of what has been copied are made at both.
+/// A move of a volume to another place while requests continue. It is copied in chunks. Until all chunks are copied, reads are
+/// served from the old place, and writes of copied blocks are made at both places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoveSpec {
-    /// Its name.
+    /// Name of the volume.
     pub volume: String,
-    /// Number of the member that it moves to, from 0: it takes the first free range there.
+    /// Number of the target member, from 0. The volume takes the first free range there.
     #[schemars(range(min = 0))]
     pub to: u32,
-    /// When it begins, unless the move before it is still under way.
+    /// Earliest time at which it begins; it waits for the end of the move before it.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub at_s: f64,
-    /// What is copied at once; a multiple of the block size. Writes of it wait meanwhile.
+    /// Size of a chunk, a multiple of the block size. Writes of a chunk wait while it is copied.
     #[serde(default = "mebibyte")]
     #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
     pub chunk_bytes: u64,
-    /// Most bytes copied in a second: no chunk is over sooner than that gives it. No limit when absent.
+    /// Bandwidth limit of the copy, by chunk; no limit if absent.
     #[serde(default)]
     #[schemars(range(min = 0.000001, max = 1000000.0), extend("x-unit" = "MB/s"))]
     pub mb_per_s: Option<f64>,

@@ -34,6 +34,7 @@ use self::counts::Counts;
 use self::log::Log;
 use self::reads::Reads;
 use self::recovery::Recovery;
+use self::spec::LogSizes;
 use super::common::Child;
 use crate::engine::{
     Completion, Component, ComponentId, Context, Details, Instrumentation, Payload, PowerLoss, Status,
@@ -80,7 +81,7 @@ impl WriteBuffer {
             let few = format!(" has blocks of {block_bytes} B, too few for a header");
             return Err(Fault::at(Kind::Misfit, "mems").says(few));
         }
-        let (logs, log_blocks) = spec.logs(mems.bytes(), disk.bytes(), block_bytes)?;
+        let LogSizes { logs, log_blocks } = spec.logs(mems.bytes(), disk.bytes(), block_bytes)?;
         Ok(Self {
             children: Children::new(mems, disk),
             log: Log::new(logs, log_blocks)?,

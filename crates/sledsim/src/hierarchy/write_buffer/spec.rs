@@ -1,4 +1,4 @@
-//! What a scenario says of a write buffer.
+//! The parameters of a write buffer, and the sizes that follow from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,25 +17,25 @@ pub const KIND: ComponentKind = ComponentKind {
     parameters: ComponentParameters::of::<WriteBufferSpec>(),
 };
 
-/// Fewest logs that a ring works with.
-const LEAST_LOGS: u64 = 4;
+/// The smallest number of logs in the ring.
+const MIN_LOGS: u64 = 4;
 
 /// A MEMS device as a write buffer of a disk (hong2006, section 4.1.1), in its "MWB" configuration.
 ///
-/// What is written is appended to a log on the MEMS device and is complete once it is there. Reads find the newest copy on
-/// either device. Logs are cleaned in the order in which they were written: what is still valid in the oldest of them is
-/// sorted by its place on the disk, joined and written there.
+/// Writes are appended to a log on the MEMS device and complete once they are there. Reads find the newest copy on either device.
+/// Logs are cleaned in the order in which they were written: the valid blocks of the oldest logs are sorted by address, joined
+/// and written to the disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WriteBufferSpec {
-    /// Part of the MEMS device that holds the log, from its first block on; all of it when absent. 256 MiB in the paper
+    /// Part of the MEMS device that holds the log, from the first block on; all of it if absent. 256 MiB in the paper
     /// (section 4.2).
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub mems_bytes: Option<u64>,
     /// Size of one log (128 KiB in the paper, section 4.3).
     #[schemars(range(min = 4096, max = 67108864), extend("x-unit" = "B"))]
     pub log_bytes: u64,
-    /// Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2): as many logs as fit it are
+    /// Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2). Logs that fit into it together are
     /// cleaned together.
     #[schemars(range(min = 4096, max = 1073741824), extend("x-unit" = "B"))]
     pub buffer_bytes: u64,
@@ -43,27 +43,27 @@ pub struct WriteBufferSpec {
     pub clean: WriteBufferCleanSpec,
 }
 
-/// When and how logs are cleaned. The paper says no more than "in background when the MEMS space is heavily utilized" and "to
-/// disk idle periods".
+/// When and how logs are cleaned. The paper says only "in background when the MEMS space is heavily utilized" and "to disk idle
+/// periods".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WriteBufferCleanSpec {
     /// Share of logs in use from which on logs are cleaned while the disk is idle.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub high_water: f64,
-    /// Share of logs in use down to which logs are cleaned then.
+    /// Share of logs in use at which this cleaning ends.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub low_water: f64,
-    /// Share of logs in use from which on logs are cleaned though the disk is not idle.
+    /// Share of logs in use from which on logs are cleaned even if the disk is busy.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub urgent: f64,
-    /// Time without a request to the disk after which it counts as idle.
+    /// Time without a read of the disk after which it counts as idle.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub idle_ms: f64,
-    /// Longest write to the disk that blocks of several logs are joined to.
+    /// Largest write to the disk into which blocks of several logs are joined.
     #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
     pub most_write_bytes: u64,
-    /// Most writes to the disk under way at once.
+    /// Largest number of writes to the disk under way at once.
     #[schemars(range(min = 1, max = 64))]
     pub outstanding: u32,
 }
@@ -90,9 +90,21 @@ impl ComponentSpec for WriteBufferSpec {
     }
 }
 
+/// Sizes that follow from the parameters and the children.
+pub(super) struct LogSizes {
+    /// Number of logs.
+    pub logs: u32,
+    /// Size of a log, blocks.
+    pub log_blocks: u32,
+}
+
 impl WriteBufferSpec {
-    /// Logs and blocks of one, on a MEMS device of `mems_bytes` in blocks of `block_bytes`, over a disk of `disk_bytes`.
-    pub(super) fn logs(&self, mems_bytes: u64, disk_bytes: u64, block_bytes: u32) -> Result<(u32, u32), Fault> {
+    /// The sizes of the logs on a MEMS device of `mems_bytes` in blocks of `block_bytes`, over a disk of
+    /// `disk_bytes`.
+    ///
+    /// # Errors
+    /// A size or share contradicts another.
+    pub(super) fn logs(&self, mems_bytes: u64, disk_bytes: u64, block_bytes: u32) -> Result<LogSizes, Fault> {
         let (log, buffer, block) = (self.log_bytes, self.buffer_bytes, u64::from(block_bytes));
         let area = self.mems_bytes.unwrap_or(mems_bytes);
         if area > mems_bytes {
@@ -108,11 +120,11 @@ impl WriteBufferSpec {
         if log % block != 0 || log < 2 * block {
             return Err(Fault::misfit("log_bytes", log).says(format!(": a log is 2 or more blocks of {block} B")));
         }
-        if area / log < LEAST_LOGS {
+        if area / log < MIN_LOGS {
             return Err(Fault::misfit("log_bytes", log)
                 .says(": ")
                 .key_is("mems_bytes", area)
-                .says(format!(" must hold at least {LEAST_LOGS} logs")));
+                .says(format!(" must hold at least {MIN_LOGS} logs")));
         }
         if log > buffer {
             return Err(Fault::misfit("log_bytes", log)
@@ -121,14 +133,14 @@ impl WriteBufferSpec {
                 .says(", which must hold a log"));
         }
         let fits = (u32::try_from(area / log), u32::try_from(log / block));
-        let (Ok(logs), Ok(blocks)) = fits else {
+        let (Ok(logs), Ok(log_blocks)) = fits else {
             return Err(Fault::misfit("log_bytes", log)
                 .says(": ")
                 .key_is("mems_bytes", area)
                 .says(" holds more logs than can be numbered"));
         };
         self.clean.check(block_bytes).map_err(|fault| fault.within("clean"))?;
-        Ok((logs, blocks))
+        Ok(LogSizes { logs, log_blocks })
     }
 }
 

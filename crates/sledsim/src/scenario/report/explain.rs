@@ -110,7 +110,7 @@ fn write_note(device: &DeviceSpec) -> String {
         DeviceSpec::Disk(disk) if disk.fast_write != FastWrite::None => {
             let blocks = u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks);
             let bytes = shown_bytes(blocks * u64::from(disk.block_bytes));
-            format!("writes are acknowledged from a volatile buffer: a power cut takes up to {bytes} of them")
+            format!("writes are acknowledged from a volatile buffer: a power cut loses up to {bytes} of them")
         }
         _ => "writes wait for the medium here".into(),
     }

@@ -8,7 +8,7 @@ use super::components::ComponentReport;
 use super::energy::{Energy, EnergyFacts, StateTime};
 use super::power_cuts::PowerCutReport;
 use crate::engine::component::Measured;
-use crate::engine::{EndReason, Outcome, Overload, Traffic};
+use crate::engine::{EndReason, Outcome, Overload, Replayed, Traffic};
 use crate::limits::{BLOCKS_OF_A_REQUEST, PARTS_OF_A_REQUEST};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorded, Recorder, Which};
 use crate::metrics::{Measure, Summary};
@@ -32,6 +32,9 @@ pub struct Report {
     /// Name of the stand-in that made the requests: a generator matched to published statistics of a workload whose trace is
     /// not public, so that figures made with it are not that workload's. None for other workloads.
     pub stand_in: Option<String>,
+    /// The source of replayed requests; left out for other workloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayReport>,
     /// The end and the length of the run.
     pub run: RunReport,
     /// Numbers of requests.
@@ -91,6 +94,23 @@ pub struct Report {
     pub citations: Vec<String>,
     /// The complete scenario: run it again for the same result.
     pub scenario: serde_json::Value,
+}
+
+/// The source of replayed requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReplayReport {
+    /// Name of the trace's format.
+    pub format: String,
+    /// The evidence for the format: the number of first lines that fit it, or that it was given.
+    pub detected_by: String,
+    /// The replay mode in use: `open`, `closed` or `outstanding`.
+    pub mode: String,
+}
+
+impl From<Replayed> for ReplayReport {
+    fn from(Replayed { format, detected_by, mode }: Replayed) -> Self {
+        Self { format: format.to_owned(), detected_by, mode: mode.to_owned() }
+    }
 }
 
 /// The program.
@@ -348,6 +368,7 @@ impl Report {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
             stand_in: scenario.workload.stand_in().map(str::to_owned),
+            replay: None,
             run: RunReport::new(scenario, outcome, recorder.count(), window_s),
             overload: None,
             requests: Requests::new(outcome, recorder.count(), skipped_records, &measured),

@@ -23,63 +23,63 @@ pub const KIND: ComponentKind = ComponentKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RamCacheSpec {
-    /// Size of the cache: what is left over of a whole number of lines stays unused.
+    /// Size of the cache, rounded down to whole lines.
     #[schemars(range(min = 512, max = 1000000000000000_u64), extend("x-unit" = "B"))]
     pub bytes: u64,
-    /// Size of a line, which is admitted and evicted as a whole; within it each block is valid or not, dirty or not. A
-    /// whole number of blocks.
+    /// Size of a line, which is admitted and evicted as a whole; each of its blocks is valid or not, and dirty or not. A multiple of
+    /// the block size.
     #[serde(default = "four_kib")]
     #[schemars(range(min = 512, max = 67108864), extend("x-unit" = "B"))]
     pub line_bytes: u64,
-    /// Which lines are evicted.
+    /// Replacement policy of lines.
     #[serde(default)]
     pub policy: ReplacementChoice,
-    /// When a write is complete.
+    /// When a write completes.
     #[serde(default)]
     pub write: WritePolicy,
-    /// Whether a power cut empties the cache. A volatile cache writes through what has to be durable.
+    /// If true, a power cut empties the cache, and durable writes go through to the child.
     #[serde(default = "yes")]
     pub volatile: bool,
-    /// Time from when the cache has what a request needs until it answers.
+    /// Time from the moment the cache has the blocks of a request until the request completes.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "us"))]
     pub access_us: f64,
-    /// Rate at which the bytes of a request go to or from the host, after the access time; no limit when absent.
+    /// Transfer rate to and from the host, after the access time; no limit if absent.
     #[serde(default)]
     #[schemars(range(min = 0.001, max = 1000000000.0), extend("x-unit" = "MB/s"))]
     pub mb_per_s: Option<f64>,
-    /// What is read besides what was asked for.
+    /// Blocks that are read in addition to requested blocks.
     #[serde(default)]
     pub read_ahead: ReadAheadSpec,
-    /// When what is dirty is written to the child.
+    /// When dirty blocks are written to the child.
     #[serde(default)]
     pub flush: FlushSpec,
 }
 
-/// When a write is complete.
+/// When a write completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WritePolicy {
-    /// When the cache has it.
+    /// Write-back: when the cache has the data.
     #[default]
     Back,
-    /// When the child has it.
+    /// Write-through: when the child has the data.
     Through,
 }
 
-/// What is read besides what was asked for.
+/// Blocks that are read in addition to requested blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 // Without parameters, too, the variants have braces: serde denies unknown fields only there.
 pub enum ReadAheadSpec {
-    /// Nothing.
+    /// None.
     None {},
-    /// The rest of each line of which something is missing, in the same access.
+    /// The rest of each line with missing blocks, in the same access.
     Line {},
-    /// What follows a read that continues an earlier one, in an access of its own: one line at first, twice as much with each
-    /// read that goes on. Sixteen streams are told apart.
+    /// Blocks behind a read that continues an earlier one, in a separate access: one line at first, and twice as many with each
+    /// further read. Sixteen streams are tracked.
     Sequential {
-        /// Most that is read ahead of a stream, down to whole lines, and no more than half the cache.
+        /// Largest read-ahead of a stream, rounded down to whole lines, and at most half the cache.
         #[serde(default = "kib_128")]
         #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
         most_bytes: u64,
@@ -92,32 +92,32 @@ impl Default for ReadAheadSpec {
     }
 }
 
-/// When what is dirty is written to the child. Whatever is said here, it is written when nothing else can be evicted.
+/// When dirty blocks are written to the child. They are also written when no other line can be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlushSpec {
-    /// After so long without a request, until the next one comes; never when absent. Where nothing is said of flushing at all,
-    /// 50 ms.
+    /// Time without a request after which dirty blocks are written until the next request; never if absent. 50 ms if `flush` is
+    /// absent.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000000000.0), extend("x-unit" = "ms"))]
     pub idle_ms: Option<f64>,
-    /// From this share of dirty lines on.
+    /// Share of dirty lines from which on they are written.
     #[serde(default = "three_quarters")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub high_water: f64,
-    /// Down to this share of dirty lines; not above `high_water`.
+    /// Share of dirty lines at which this ends; at most `high_water`.
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub low_water: f64,
-    /// Everything that is dirty, so long after something became dirty; never when absent.
+    /// Time after a block became dirty at which all dirty blocks are written; never if absent.
     #[serde(default)]
     #[schemars(range(min = 0.000001, max = 1000000000.0), extend("x-unit" = "s"))]
     pub period_s: Option<f64>,
-    /// Most writes under way that nobody waits for.
+    /// Largest number of background writes under way at once.
     #[serde(default = "one_write")]
     #[schemars(range(min = 1, max = 1024))]
     pub outstanding: u32,
-    /// Most dirty bytes, of lines that follow each other, that become one write.
+    /// Largest write into which dirty blocks of consecutive lines are joined.
     #[serde(default = "mib")]
     #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
     pub most_write_bytes: u64,
@@ -144,12 +144,12 @@ impl ComponentSpec for RamCacheSpec {
 
     fn notes(&self, _members: u64) -> Vec<String> {
         vec![match (self.write, self.volatile) {
-            (WritePolicy::Through, _) => "writes wait for what is below".into(),
+            (WritePolicy::Through, _) => "writes wait for the child".into(),
             (WritePolicy::Back, false) => {
                 format!("writes are acknowledged from non-volatile memory: {SURVIVES_POWER_CUT}")
             }
             (WritePolicy::Back, true) => format!(
-                "writes are acknowledged from volatile memory: a power cut takes up to {} of them",
+                "writes are acknowledged from volatile memory: a power cut loses up to {} of them",
                 shown_bytes(self.bytes / self.line_bytes.max(1) * self.line_bytes)
             ),
         }]

@@ -1,0 +1,300 @@
+"""One trace replayed on several devices and schedulers: which keep up, and which is fastest."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.runs.assumptions import replay_assumptions
+from sledsim.runs.confidence import Interval
+from sledsim.runs.replaying import replay
+from sledsim.runs.result import Result
+from sledsim.runs.running import ProgressCallback
+from sledsim.scenario.reading import Sets
+from sledsim.show.arguments import require_several
+from sledsim.show.faults import make_error
+from sledsim.show.naming import counted, label_of
+from sledsim.show.shown import OneTable, Shown
+from sledsim.show.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["DEFAULT_DEVICES", "Combination", "TraceComparison", "compare_combinations", "compare_on_trace"]
+
+#: The devices of a comparison without a choice: two generations of MEMS storage and two disks whose energy is modelled.
+DEFAULT_DEVICES = ("g2", "g3", "travelstar", "ultrastar36z15")
+
+HEADERS = ["device, scheduler", "keeps up", "mean (ms)", "p99 (ms)", "busy (%)", "mJ/request", "requests/s"]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The replay of a trace on one device with one scheduler.
+
+    Parameters
+    ----------
+    device, scheduler
+        Their names.
+    result
+        The result; ``None`` if the replay failed.
+    error
+        The reason why it failed.
+    """
+
+    device: str
+    scheduler: str
+    result: Result | None
+    error: SledsimError | None = None
+
+    @property
+    def name(self) -> str:
+        """Device and scheduler."""
+        return f"{self.device}, {self.scheduler}"
+
+    @property
+    def keeps_up(self) -> bool:
+        """True if requests are served as fast as they arrive."""
+        return self.result is not None and self.result["overload"] is None
+
+    @property
+    def mean_ms(self) -> float | None:
+        """Mean response time, ms; ``None`` if nothing was measured."""
+        response = self.result["response"] if self.result is not None else None
+        return response["mean_ms"] if response else None
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        if self.result is None:
+            return [self.name, "too small", *["–"] * (len(HEADERS) - 2)]
+        found = self.result
+        response, energy, busy = found["response"] or {}, found["energy"], found["utilisation"]["fraction"]
+        return [
+            self.name,
+            "yes" if self.keeps_up else "no",
+            number(response.get("mean_ms")),
+            number(response.get("p99_ms")),
+            number(None if busy is None else 100 * busy, 3),
+            number(energy["per_request_mj"] if energy else None),
+            number(found["throughput"]["requests_per_s"]),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return names, summary and error as plain values."""
+        summary = None if self.result is None else self.result.summary
+        error = None if self.error is None else str(self.error)
+        keeps_up = None if self.result is None else self.keeps_up
+        return {
+            "device": self.device,
+            "scheduler": self.scheduler,
+            "keeps_up": keeps_up,
+            "summary": summary,
+            "error": error,
+        }
+
+
+class TraceComparison(OneTable, Shown):
+    """One trace replayed on several devices and schedulers.
+
+    Parameters
+    ----------
+    trace
+        The name of the trace.
+    combinations
+        The replays, in the order of the table.
+    """
+
+    def __init__(self, trace: str, combinations: Sequence[Combination]) -> None:
+        self.trace = trace
+        self.combinations = list(combinations)
+
+    @property
+    def complete(self) -> bool:
+        """True if no replay was interrupted."""
+        return all(each.result is None or each.result.complete for each in self.combinations)
+
+    @property
+    def best(self) -> Combination | None:
+        """The combination with the lowest mean response time among those that keep up; ``None`` if none does."""
+        served = [each for each in self.combinations if each.keeps_up and each.mean_ms is not None]
+        return min(served, key=lambda each: each.mean_ms or 0.0, default=None)
+
+    def margin(self, other: Combination) -> Interval | None:
+        """Return the mean response time of another combination minus that of the best, ms, with its 95 % interval.
+
+        Requests are paired in order of completion, so the load of the trace cancels out.
+
+        Parameters
+        ----------
+        other
+            A combination that keeps up.
+
+        Returns
+        -------
+        Interval or None
+            ``None`` without a best combination, or if the runs are too short for an interval.
+        """
+        best = self.best
+        if best is None or best.result is None or other.result is None:
+            return None
+        return other.result.response_difference(best.result)
+
+    def verdict(self) -> str:
+        """Return the best combination and its margin over the second best, in one sentence."""
+        best = self.best
+        if best is None:
+            return "no combination keeps up with the trace"
+        others = [each for each in self.combinations if each is not best and each.keeps_up and each.mean_ms is not None]
+        if not others:
+            return f"only {best.name} keeps up with the trace" if len(self.combinations) > 1 else ""
+        second = min(others, key=lambda each: each.mean_ms or 0.0)
+        margin = self.margin(second)
+        text = f"lowest mean response: {best.name}"
+        if margin is None:
+            return f"{text}; the trace is too short for a confidence interval of its margin over {second.name}"
+        if margin.low <= 0:
+            return f"{text}; its margin over {second.name} may be chance: {_interval(margin)}"
+        return f"{text}: {_interval(margin)} below {second.name}"
+
+    def table(self) -> Table:
+        """Return a row per combination, with the best one and the assumptions below."""
+        replayed = next((each.result for each in self.combinations if each.result is not None), None)
+        requests = f" · {counted(replayed['requests']['submitted'], 'request')}" if replayed is not None else ""
+        notes = [text for text in (self.verdict(),) if text]
+        overloads = [each for each in self.combinations if each.result is not None and not each.keeps_up]
+        notes += [f"{each.name}: {each.result['overload']['note']}" for each in overloads if each.result is not None]
+        notes += [f"{each.name}: {each.error}" for each in self.combinations if each.error is not None]
+        unpowered = [each.device for each in self.combinations if each.result is not None and not each.result["energy"]]
+        if unpowered:
+            notes.append(f"energy is not modelled: {', '.join(dict.fromkeys(unpowered))}")
+        if replayed is not None:
+            notes.append(f"assumed: {replay_assumptions(replayed.summary)}")
+        title = f"trace {Path(self.trace).name}{requests}"
+        return Table(HEADERS, [each.row() for each in self.combinations], title=title, notes=notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the combinations and the best one as plain values."""
+        best = self.best
+        return {
+            "trace": self.trace,
+            "combinations": [each.to_dict() for each in self.combinations],
+            "best": None if best is None else {"device": best.device, "scheduler": best.scheduler},
+            "verdict": self.verdict(),
+        }
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the mean response time of each combination along the trace; needs ``log=True``."""
+        from sledsim.runs.trace_comparison_chart import response_lines
+
+        return response_lines(self)
+
+    def __repr__(self) -> str:
+        return f"<TraceComparison of {', '.join(each.name for each in self.combinations)}>"
+
+    def __len__(self) -> int:
+        return len(self.combinations)
+
+    def __getitem__(self, key: tuple[str, str]) -> Result:
+        """Return the result on a device with a scheduler."""
+        for each in self.combinations:
+            if (each.device, each.scheduler) == key and each.result is not None:
+                return each.result
+        raise KeyError(f"no result of {key!r}; there are {', '.join(each.name for each in self.combinations)}")
+
+
+def compare_on_trace(
+    trace: Any,
+    devices: Iterable[str] | str | None = None,
+    schedulers: Iterable[str] | str | None = None,
+    *,
+    overrides: Sets = (),
+    log: bool = False,
+    progress: ProgressCallback | bool | None = None,
+    **workload: Any,
+) -> TraceComparison:
+    """Replay a trace on every combination of devices and schedulers.
+
+    Parameters
+    ----------
+    trace
+        The trace, as for :func:`sledsim.replay`.
+    devices
+        Names or files of devices; :data:`DEFAULT_DEVICES` if not given.
+    schedulers
+        Names of schedulers; ``fcfs`` if not given.
+    overrides, progress
+        As for :func:`sledsim.run`.
+    log
+        True to keep the log of requests, for a plot.
+    **workload
+        Keys of the workload, such as ``fit="scale"``.
+
+    Returns
+    -------
+    TraceComparison
+        A combination whose device is too small for the trace has the error.
+
+    Raises
+    ------
+    SledsimError
+        If the trace, a name or a key is invalid, or every device is too small.
+    """
+    sets = overrides if isinstance(overrides, Mapping | str) else list(overrides)
+
+    def run_one(device: str, scheduler: str) -> Result:
+        return replay(trace, device, scheduler=scheduler, overrides=sets, log=log, progress=progress, **workload)
+
+    return compare_combinations(str(trace), devices, schedulers, run_one)
+
+
+def compare_combinations(
+    trace: str,
+    devices: Iterable[str] | str | None,
+    schedulers: Iterable[str] | str | None,
+    run_one: Callable[[str, str], Result],
+) -> TraceComparison:
+    """Compare the results of a function for every combination of devices and schedulers.
+
+    Parameters
+    ----------
+    trace
+        The name of the trace.
+    devices, schedulers
+        As for :func:`compare_on_trace`.
+    run_one
+        Replays the trace on a device with a scheduler.
+
+    Raises
+    ------
+    SledsimError
+        An error other than a device that is too small; or the first one, if every device is too small.
+    """
+    found: list[Combination] = []
+    for device in _names("devices", DEFAULT_DEVICES if devices is None else devices):
+        for scheduler in _names("schedulers", ("fcfs",) if schedulers is None else schedulers):
+            try:
+                result = run_one(device, scheduler)
+            except SledsimError as error:
+                if any(fault.kind != "misfit" for fault in error.faults):
+                    raise
+                found.append(Combination(label_of(device), scheduler, None, error))
+                continue
+            found.append(Combination(label_of(device), scheduler, result))
+            if not result.complete:
+                return TraceComparison(trace, found)
+    if all(each.result is None for each in found):
+        raise next(each.error for each in found if each.error is not None)
+    return TraceComparison(trace, found)
+
+
+def _names(argument: str, given: Iterable[str] | str) -> list[str]:
+    """Return the names, each once."""
+    names = [given] if isinstance(given, str) else require_several(SledsimError, argument, given, "a list of names")
+    if not names:
+        raise make_error(SledsimError, "missing", "expected at least one name", path=argument)
+    return list(dict.fromkeys(names))
+
+
+def _interval(found: Interval) -> str:
+    return f"{number(found.mean, 3)} ms ({number(found.low, 3)} to {number(found.high, 3)}, 95 % confidence)"

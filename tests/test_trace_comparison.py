@@ -1,0 +1,109 @@
+"""One trace on several devices and schedulers: `sledsim.compare` with devices, and `sledsim replay`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sledsim
+from conftest import Outcome
+from sledsim import SledsimError
+
+#: Service time of simpledisk-constant, ms.
+SERVICE_MS = 0.88
+
+
+@pytest.fixture
+def poisson(tmp_path: Path) -> Callable[..., Path]:
+    """Write a trace of reads with exponential gaps between arrivals."""
+
+    def write(rate_per_s: float, requests: int = 20_000, last_block: int = 1_000_000) -> Path:
+        stream = np.random.default_rng(7)
+        times_ns = np.cumsum(stream.exponential(1e9 / rate_per_s, requests)).astype(np.int64)
+        offsets = 512 * stream.integers(0, last_block, requests)
+        path = tmp_path / "poisson.csv"
+        rows = "\n".join(f"{t},0,{offset},512,R" for t, offset in zip(times_ns, offsets, strict=True))
+        path.write_text(f"t_ns,device,offset_bytes,bytes,op\n{rows}\n")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(("load", "keeps_up"), [(0.9, True), (1.1, False), (3.0, False)])
+def test_a_saturated_device_is_recognised(poisson: Callable[..., Path], load: float, keeps_up: bool) -> None:
+    trace = poisson(load * 1e3 / SERVICE_MS)
+    comparison = sledsim.compare(trace, devices=["simpledisk-constant"])
+    (constant,) = comparison.combinations
+    assert constant.keeps_up == keeps_up
+    assert (comparison.best is constant) == keeps_up
+    assert ("simpledisk-constant, fcfs: cannot keep up" in str(comparison)) == (not keeps_up)
+    if keeps_up:
+        # The mean response of an M/D/1 queue.
+        mean_ms = SERVICE_MS * (1 + load / (2 * (1 - load)))
+        assert constant.mean_ms == pytest.approx(mean_ms, rel=0.15)
+
+
+def test_the_margin_is_the_mean_difference_of_paired_requests(poisson: Callable[..., Path]) -> None:
+    comparison = sledsim.compare(poisson(300), devices=["g2", "g3"], schedulers="sptf")
+    best = comparison.best
+    assert best is not None
+    assert best.device == "g3"
+    slower, faster = comparison["g2", "sptf"], comparison["g3", "sptf"]
+    margin = comparison.margin(comparison.combinations[0])
+    assert margin is not None
+    assert margin.mean == pytest.approx(slower.response.mean_ms - faster.response.mean_ms, rel=1e-9)
+    assert 0 < margin.low < margin.mean < margin.high
+    # The load is common to both, so the interval of the difference is shorter than that of a mean.
+    assert margin.high - margin.low < slower.response.ci95_high_ms - slower.response.ci95_low_ms
+    assert comparison.verdict().startswith("lowest mean response: g3, sptf: ")
+
+
+def test_equal_devices_have_no_winner_by_more_than_chance(poisson: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "same.toml").write_text('base = "g2"\n')
+    comparison = sledsim.compare(poisson(300), devices=["g2", str(tmp_path / "same.toml")])
+    assert "may be chance" in comparison.verdict()
+
+
+def test_a_device_that_is_too_small_has_a_row_without_figures(poisson: Callable[..., Path]) -> None:
+    trace = poisson(100, requests=400, last_block=10_000_000)
+    comparison = sledsim.compare(trace, devices=["g2", "superdisk"])
+    small, large = comparison.combinations
+    assert small.result is None
+    assert large.keeps_up
+    assert "beyond" in str(small.error)
+    assert comparison.table().rows[0][:2] == ["g2, fcfs", "too small"]
+    with pytest.raises(SledsimError, match="beyond"):
+        sledsim.compare(trace, devices=["g2", "g1"])
+    assert all(each.result for each in sledsim.compare(trace, devices=["g2", "g3"], fit="scale").combinations)
+
+
+def test_an_unknown_device_is_an_error(poisson: Callable[..., Path]) -> None:
+    with pytest.raises(SledsimError, match='did you mean "g2"'):
+        sledsim.compare(poisson(100, requests=10), devices=["g2", "g22"])
+
+
+def test_replay_compares_lists_of_devices_and_schedulers(
+    poisson: Callable[..., Path], tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    trace = poisson(300, requests=2000)
+    several = ("--device", "g2,g3", "--device", "atlas10k", "--scheduler", "fcfs,sptf")
+    shown = sledsim_cli("replay", trace, *several, "--plot", tmp_path / "lines.json")
+    assert shown.status == 0, shown.err
+    assert "keeps up" in shown.out
+    assert "lowest mean response: g3" in shown.out
+    assert "assumed: format csv" in shown.out
+    assert json.loads((tmp_path / "lines.json").read_text())["mark"]
+    found = json.loads(sledsim_cli("replay", trace, *several, "--json").out)
+    assert [(each["device"], each["scheduler"]) for each in found["combinations"]][:3] == [
+        ("g2", "fcfs"),
+        ("g2", "sptf"),
+        ("g3", "fcfs"),
+    ]
+    assert found["best"]["device"] == "g3"
+    default = sledsim_cli("replay", trace)
+    assert default.status == 0
+    assert all(name in default.out for name in ("g2", "g3", "travelstar"))
+    refused = sledsim_cli("replay", trace, "--device", "g2,g3", "--log", tmp_path / "x.csv")
+    assert (refused.status, "needs one --device" in refused.err) == (2, True)
