@@ -132,7 +132,7 @@ def test_a_sweep_over_a_drawing_is_the_runs_of_its_devices(tmp_path: Path) -> No
 def test_the_table_of_what_moves_what_agrees_with_a_sweep(key: str) -> None:
     here = getattr(design("g2").drawing, key)
     over = Sweep(drawn(), {f"device.drawing.{key}": [0.9 * here, here, 1.1 * here]})
-    low, middle, high = (resolve(over.base, over.settings(task)).values["system"]["device"] for task in over.tasks())
+    low, middle, high = (over.base.resolve(over.settings(task)).values["system"]["device"] for task in over.tasks())
 
     def settle_ms(device: dict[str, Any]) -> float:
         return float(device["settle_constants"] / device["resonance_hz"])

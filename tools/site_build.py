@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import re
 import subprocess
@@ -86,26 +85,31 @@ def build(folder: Path, *, claims: bool = True) -> None:
         f"nb_execution_cache_path={kept / 'runs'}",
     ]
     subprocess.run([*command, str(sources), str(folder)], env=environment_of_pages(), check=True)
-    _finish_downloads(folder)
+    _finish_downloads(folder, kept / "runs")
 
 
-def _finish_downloads(folder: Path) -> None:
+def _finish_downloads(folder: Path, runs: Path) -> None:
     """Give each notebook offered for download the outputs of its page, and its links as plain text.
 
     Parameters
     ----------
     folder
-        The site; MyST-NB writes executed notebooks into ``jupyter_execute`` beside it.
+        The site; MyST-NB writes the pages as notebooks into ``jupyter_execute`` beside it.
+    runs
+        The cache of executed notebooks.
     """
-    executed = {path.name: path for path in (folder.parent / "jupyter_execute").rglob("*.ipynb")}
+    import nbformat
+    from jupyter_cache import get_cache
+
+    pages = {path.name: path for path in (folder.parent / "jupyter_execute").rglob("*.ipynb")}
     for download in (folder / "_downloads").glob("*/*.ipynb"):
-        notebook = json.loads(executed[download.name].read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            if cell["cell_type"] == "markdown":
-                text = DOWNLOAD.sub("", "".join(cell["source"]))
+        page = nbformat.read(pages[download.name], as_version=4)
+        _, notebook = get_cache(runs).merge_match_into_notebook(page)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
                 # Other pages do not lie beside the downloaded file.
-                cell["source"] = LINK.sub(r"\g<text>", text)
-        download.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+                cell.source = LINK.sub(r"\g<text>", DOWNLOAD.sub("", cell.source))
+        nbformat.write(notebook, download)
 
 
 def claims_page(kept: Path) -> str:

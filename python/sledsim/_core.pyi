@@ -209,7 +209,7 @@ class Written:
     """The text; of a dictionary or a table, what it says as JSON."""
     base_dir: str
     """The folder from which its relative paths start."""
-    def resolve(self, sets: list[str] = ...) -> Scenario: ...
+    def resolve(self, sets: Sequence[str | tuple[str, Any]] = ...) -> Scenario: ...
 
 @final
 class Scenario:

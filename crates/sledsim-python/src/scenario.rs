@@ -15,7 +15,7 @@ use sledsim::workloads::WorkloadSpec;
 
 use crate::plugin::PythonLoader;
 use crate::trace::{table_named, TraceTable};
-use crate::values::{to_python, to_value};
+use crate::values::{document_of, to_python, to_value};
 use crate::{document, errors};
 
 /// Returns the JSON Schema of a scenario: of the typed classes, or with `document`, of a file.
@@ -30,6 +30,22 @@ pub fn schema(python: Python<'_>, document: bool) -> PyResult<Bound<'_, PyAny>> 
 #[pyfunction]
 pub fn result_schema(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(python, &scenario::report_schema())
+}
+
+/// A setting: a text `path=value`, or a pair of a path and a value.
+struct Setting(scenario::Setting);
+
+impl FromPyObject<'_, '_> for Setting {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = given.cast::<PyString>() {
+            return Ok(Self(scenario::Setting::Text(text.extract()?)));
+        }
+        let (path, value): (String, Bound<'_, PyAny>) = given.extract()?;
+        let value = document_of(&value, &path)?;
+        Ok(Self(scenario::Setting::Value(path, value)))
+    }
 }
 
 /// A scenario as written, before settings and defaults. It is read once and can be resolved many times.
@@ -101,9 +117,11 @@ impl Written {
         self.base_dir.to_string_lossy()
     }
 
-    /// Applies settings, fills in defaults and checks the scenario. The GIL is released meanwhile.
+    /// Applies settings, fills in defaults and checks the scenario. The GIL is released meanwhile. A setting is a text `path=value`, or
+    /// a path and a value.
     #[pyo3(signature = (sets = Vec::new()))]
-    fn resolve(&self, python: Python<'_>, sets: Vec<String>) -> PyResult<Scenario> {
+    fn resolve(&self, python: Python<'_>, sets: Vec<Setting>) -> PyResult<Scenario> {
+        let sets: Vec<scenario::Setting> = sets.into_iter().map(|setting| setting.0).collect();
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
         let mut resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
         if let WorkloadSpec::Trace(trace) = &resolved.scenario().workload {

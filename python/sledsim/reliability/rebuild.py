@@ -85,17 +85,7 @@ def _copying_h(name: str) -> float:
 
 @lru_cache(maxsize=64)
 def _share_left(path: str, changed_ns: int, name: str) -> float:
-    """Return the share of time in which a device does not serve a scenario's requests.
-
-    Parameters
-    ----------
-    path
-        The scenario.
-    changed_ns
-        When its file was changed: a changed one is simulated anew.
-    name
-        The device.
-    """
+    """Return the share of time in which a device does not serve a scenario's requests; ``changed_ns`` is its file's."""
     from sledsim import run
 
     try:

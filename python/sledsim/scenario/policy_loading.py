@@ -303,13 +303,7 @@ class _Strict(BaseModel):
 
 
 class _Parameters:
-    """The parameters of a class: the arguments that make it.
-
-    Parameters
-    ----------
-    kind
-        The class.
-    """
+    """The parameters of a class: the arguments of its constructor."""
 
     def __init__(self, kind: type[Plugin]) -> None:
         self._kind = kind
@@ -327,13 +321,7 @@ class _Parameters:
         self._model = create_model(kind.__name__, __base__=_Strict, **arguments)
 
     def checked(self, given: Mapping[str, Any]) -> BaseModel:
-        """Return the parameters, with their defaults.
-
-        Raises
-        ------
-        ScenarioError
-            Where one is wrong.
-        """
+        """Return the parameters, with their defaults, or raise a ScenarioError."""
         try:
             return self._model.model_validate_json(json.dumps(given))
         except ValidationError as error:

@@ -22,6 +22,7 @@ __all__ = [
     "Scenario",
     "ScenarioLike",
     "Sets",
+    "Setting",
     "Written",
     "files_of",
     "from_argument",
@@ -84,6 +85,8 @@ Written = _core.Written
 Resolved = _core.Scenario
 #: What can be run.
 ScenarioLike = Scenario | Resolved | Mapping[str, Any] | Path | str
+#: A value that replaces one of a scenario: a text ``path=value``, or a path and a value.
+Setting = str | tuple[str, Any]
 #: Values that replace those of a scenario.
 Sets = Iterable[str] | Mapping[str, Any]
 

@@ -13,8 +13,18 @@ from sledsim.show.frames import need
 
 if TYPE_CHECKING:
     import altair
+    import jinja2
+    import markupsafe
 
-__all__ = ["chart_page", "chart_text", "notebook_bundle", "title_of", "vega_library", "vega_lite_version"]
+__all__ = [
+    "chart_page",
+    "chart_text",
+    "notebook_bundle",
+    "page_environment",
+    "title_of",
+    "vega_library",
+    "vega_lite_version",
+]
 
 #: Digits of a chart's name in a page: of what it holds, so that two charts have two names.
 NAME_DIGITS = 12
@@ -34,12 +44,12 @@ def vega_lite_version() -> str:
 
 
 def chart_text(name: str) -> str:
-    """Return what every page with charts holds: ``chart.css``, or ``draw.js``, which fits them to the page.
+    """Return a file that every page with charts includes.
 
     Parameters
     ----------
     name
-        Which of both.
+        ``chart.css``, or ``draw.js``, which fits charts to the page.
     """
     return (files("sledsim.show") / "templates" / name).read_text(encoding="utf-8")
 
@@ -71,20 +81,37 @@ def chart_page(chart: "altair.TopLevelMixin") -> str:
     title, subtitle = title_of(definition)
     definition.pop("title", None)
     definition["config"] = {**definition.get("config", {}), "mark": {"tooltip": True}}
-    heading = "".join(f"<p>{escape(line)}</p>" for line in subtitle)
-    parts = {
-        "TITLE": escape(title or "Chart"),
-        "HEADING": f'<h1>{escape(title)}</h1><div class="chart-title">{heading}</div>' if title else "",
-        "CHART": chart_text("chart.css"),
-        "DRAW": chart_text("draw.js"),
-        "DEFINITION": _json(definition),
-        "LIBRARY": vega_library(),
-    }
-    page = chart_text("chart.html")
-    # The library comes last: nothing is looked for in it.
-    for name, text in parts.items():
-        page = page.replace(f"@{name}@", text)
-    return page
+    template = page_environment().get_template("chart.html.jinja")
+    return template.render(title=title, subtitle=subtitle, definition=_json(definition), library=vega_library())
+
+
+@cache
+def page_environment(*packages: str) -> "jinja2.Environment":
+    """Return the environment of templates, which can include ``chart.css`` and ``draw.js``.
+
+    Parameters
+    ----------
+    *packages
+        Packages with a folder ``templates``, looked through in this order.
+    """
+    library = need("jinja2", "plots")
+    folders = [library.PackageLoader(each, "templates") for each in (*packages, "sledsim.show")]
+    environment: jinja2.Environment = library.Environment(
+        loader=library.ChoiceLoader(folders),
+        autoescape=True,
+        undefined=library.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["with_code"] = _with_code
+    return environment
+
+
+def _with_code(text: str) -> "markupsafe.Markup":
+    """Return text as HTML, with the parts between backticks as code."""
+    markup: type[markupsafe.Markup] = need("markupsafe", "plots").Markup
+    parts = [markup.escape(part) for part in text.split("`")]
+    return markup().join(markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def notebook_bundle(definition: dict[str, Any], **_: Any) -> dict[str, Any]:

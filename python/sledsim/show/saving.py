@@ -27,10 +27,13 @@ def require_libraries(path: Path) -> None:
     Parameters
     ----------
     path
-        The file that the chart would go to.
+        The file to which the chart is to be written.
     """
     need("altair", "plots")
-    if path.suffix.lower() != ".json":
+    kind = path.suffix.lower()
+    if kind == ".html":
+        need("jinja2", "plots")
+    if kind != ".json":
         need("vl_convert", "plots")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.reading import Resolved, Written, set_list
+from sledsim.scenario.reading import Resolved, Setting, Written
 from sledsim.scenario.source import Source
 from sledsim.show.faults import facts_of, with_facts
 from sledsim.sweep.axes import Assignment
@@ -26,15 +26,20 @@ def own_path(path: str) -> str:
     return path.strip().removeprefix("scenario.").removeprefix("system.")
 
 
-def ordered(sets: list[str]) -> list[str]:
+def ordered(settings: Sequence[Setting]) -> list[Setting]:
     """Return settings in the order in which they replace values: whole tables before the keys in them.
 
     Parameters
     ----------
-    sets
+    settings
         The settings.
     """
-    return sorted(sets, key=lambda text: own_path(text.partition("=")[0]).count("."))
+
+    def depth(setting: Setting) -> int:
+        path = setting.partition("=")[0] if isinstance(setting, str) else setting[0]
+        return own_path(path).count(".")
+
+    return sorted(settings, key=depth)
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Checks:
     """
 
     base: Written
-    settings: Callable[[Assignment], list[str]]
+    settings: Callable[[Assignment], list[Setting]]
     key: Callable[[str, int | None], str]
     located: Callable[[Fault], Fault]
 
@@ -163,7 +168,7 @@ def beside(
     """
     try:
         base = source.written(source.scenario("scenario"), "scenario")
-        Checks(base, lambda values: ordered([*settings, *set_list(values)]), key, source.located).every(groups)
+        Checks(base, lambda values: ordered([*settings, *values.items()]), key, source.located).every(groups)
     except SledsimError as error:
         hung = [_table_of(path.strip().removeprefix("scenario.")) for path in untried]
         return [fault for fault in error.faults if not any(_hangs(fault, path) for path in hung)]

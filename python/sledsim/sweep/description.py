@@ -12,7 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from sledsim._core import Fault, ScenarioError
 from sledsim.scenario.documents import Settings
-from sledsim.scenario.reading import Resolved, set_list
+from sledsim.scenario.reading import Resolved, Setting
 from sledsim.scenario.source import Source
 from sledsim.scenario.tables import KeysError, OneOrMore, collect_faults
 from sledsim.sweep.axes import (
@@ -237,8 +237,8 @@ class Sweep(VariedScenario):
             return derived_seed(self.base_seed, replication, json.dumps(values, sort_keys=True))
         return derived_seed(self.base_seed, replication) if replication else self.base_seed
 
-    def settings(self, task: Task) -> list[str]:
-        """Return what replaces values of the base scenario in a run: whole tables before the keys in them.
+    def settings(self, task: Task) -> list[Setting]:
+        """Return the values that replace those of the base scenario in a run: whole tables before the keys in them.
 
         Parameters
         ----------
@@ -247,11 +247,9 @@ class Sweep(VariedScenario):
         """
         return self._ordered(task.values, task.seed)
 
-    def _ordered(self, values: Assignment, seed: int | None = None) -> list[str]:
-        sets = [*set_list(self.overrides), *set_list(values)]
-        if seed is not None:
-            sets.append(f"seed={seed}")
-        return ordered(sets)
+    def _ordered(self, values: Assignment, seed: int | None = None) -> list[Setting]:
+        of_task = values if seed is None else values | {"seed": seed}
+        return ordered([*self.overrides, *of_task.items()])
 
     def prepare(self, task: Task) -> Prepared:
         """Resolve a run and give it its key.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.running import readable
-from sledsim.scenario.reading import Resolved, Written
+from sledsim.scenario.reading import Resolved, Setting, Written
 from sledsim.show.faults import CanFail, facts_of, make_error
 from sledsim.traces.table import MEMORY
 
@@ -133,7 +133,7 @@ def canonical(values: Any) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def prepared(base: Written, sets: Sequence[str]) -> Prepared:
+def prepared(base: Written, sets: Sequence[Setting]) -> Prepared:
     """Resolve a run and give it its key; where it can't be resolved, say why in its place.
 
     Parameters

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from sledsim._core import Fault
 from sledsim.scenario.documents import BasedOnScenario
-from sledsim.scenario.reading import Sets
+from sledsim.scenario.reading import Sets, Setting
 from sledsim.scenario.tables import KeysError
 from sledsim.show.faults import make_error
 from sledsim.sweep.axes import Assignment
@@ -64,7 +64,7 @@ class VariedScenario(BasedOnScenario):
             return loaded
         return loaded.model_copy(update={"name": _name_of(loaded._source.name, cls.what)})
 
-    def _checks(self, settings: Callable[[Assignment], list[str]], key: Callable[[str, int | None], str]) -> Checks:
+    def _checks(self, settings: Callable[[Assignment], list[Setting]], key: Callable[[str, int | None], str]) -> Checks:
         return Checks(self.base, settings, key, self._located)
 
     def _located(self, fault: Fault) -> Fault:

@@ -22,6 +22,7 @@ pub(crate) use document::node::{Content, Node, Table};
 pub use document::notation::Notation;
 pub use document::quantity::{parse_with_unit, split as split_quantity};
 pub use document::resolve::{resolve, schema};
+pub use document::settings::Setting;
 pub use document::text::text_of;
 pub use document::written_schema::{document_schema, user_schema};
 pub use report::components::{ComponentReport, CountReport, PathReport};

@@ -59,7 +59,7 @@ class Pages:
             need(package, "plots")
         self.folder = folder
         # Loaded early, because little time is left for writing after Ctrl-C.
-        templates = page_environment(__package__)
+        templates = page_environment(__package__, "sledsim.report")
         self._overview, self._page = (templates.get_template(f"{name}.html.jinja") for name in ("overview", "paper"))
         self._lock = threading.Lock()
         try:

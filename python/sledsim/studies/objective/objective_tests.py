@@ -309,15 +309,7 @@ def _difference(mems_without: float, mems: float, disk_without: float, disk: flo
 
 
 class _FittedDisks:
-    """Puts a fitted disk in the place of each MEMS device; each is fitted once.
-
-    Parameters
-    ----------
-    base
-        The disk to start from.
-    size_bytes
-        Of the reads whose mean time it is fitted to.
-    """
+    """Replaces each MEMS device by a disk fitted to the mean time of its random reads; each is fitted once."""
 
     def __init__(self, base: str, size_bytes: int) -> None:
         self._base, self._size_bytes = base, size_bytes

@@ -9,7 +9,7 @@ use super::expand::COMPONENTS;
 use super::node::{Node, Origin, Source, SourceKind};
 use super::notation::Notation;
 use super::resolve::{keys_of, keys_of_system, schema};
-use super::settings::{apply, Keys};
+use super::settings::{apply, apply_value, Keys, Setting};
 use crate::fault::{Collector, Fault};
 
 /// A scenario or a device before it is expanded and checked.
@@ -52,14 +52,18 @@ impl Draft {
         Self::new(serde_json::json!({ "system": { "device": device } }), source)
     }
 
-    /// Applies settings (`path=value`). Their faults are reported when the draft is resolved.
+    /// Applies settings. Their faults are reported when the draft is resolved.
     #[must_use]
-    pub fn set(mut self, settings: &[String]) -> Self {
+    pub fn set(mut self, settings: impl IntoIterator<Item = impl Into<Setting>>) -> Self {
         let top: Vec<&str> = keys_of(schema()).into_iter().chain([COMPONENTS]).collect();
         for setting in settings {
             let of_system = keys_of_system(&self.root);
             let keys = Keys { top: &top, of_system: Some(&of_system) };
-            self.wrong_settings.extend(apply(&mut self.root, setting, setting, &keys).err());
+            let applied = match setting.into() {
+                Setting::Text(text) => apply(&mut self.root, &text, &text, &keys),
+                Setting::Value(path, value) => apply_value(&mut self.root, &path, &value, &keys),
+            };
+            self.wrong_settings.extend(applied.err());
         }
         self
     }

@@ -15,6 +15,33 @@ use crate::scenario::specs::system::{is_child_key, MEMBERS};
 /// Keys that say which kind a table is, as those of [`LOCATION_KEYS`] do: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
 
+/// A value that replaces one of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// `path=value`. The value is read as TOML, and as plain text where it is not TOML.
+    Text(String),
+    /// A dotted path and its value.
+    Value(String, Value),
+}
+
+impl From<&str> for Setting {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Setting {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<&Self> for Setting {
+    fn from(setting: &Self) -> Self {
+        setting.clone()
+    }
+}
+
 /// The keys that a setting's path may begin with.
 pub(super) struct Keys<'a> {
     /// Keys at the top of the document.
@@ -31,17 +58,47 @@ pub(super) struct Keys<'a> {
 /// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
 pub(super) fn apply(document: &mut Node, given: &str, setting: &str, keys: &Keys<'_>) -> Result<(), Fault> {
     let source = Source::new(given, SourceKind::Setting);
-    put(document, setting, &source, keys).map_err(|mut fault| {
-        fault.location.setting = Some(given.to_owned());
-        fault
-    })
+    let split = setting.split_once('=').ok_or_else(|| {
+        let example = if keys.of_system.is_some() { "device.settle_constants=0" } else { "seed=7" };
+        Fault::new(Kind::Notation).says(format!("expected path=value, for example {example}"))
+    });
+    let applied = split.and_then(|(path, text)| put(document, path, Given::Text(text.trim()), &source, keys));
+    applied.map_err(|fault| of_setting(fault, given))
 }
 
-/// The keys of a setting's path, and its value's text.
-fn split<'a>(setting: &'a str, example: &str) -> Result<(Vec<&'a str>, &'a str), Fault> {
-    let Some((path, text)) = setting.split_once('=') else {
-        return Err(Fault::new(Kind::Notation).says(format!("expected path=value, for example {example}")));
-    };
+/// Applies a setting whose value is known to a document.
+///
+/// # Errors
+/// A path through something that is neither a table nor a list.
+pub(super) fn apply_value(document: &mut Node, path: &str, value: &Value, keys: &Keys<'_>) -> Result<(), Fault> {
+    let given = format!("{path}={value}");
+    let source = Source::new(&given, SourceKind::Setting);
+    put(document, path, Given::Value(value), &source, keys).map_err(|fault| of_setting(fault, &given))
+}
+
+fn of_setting(mut fault: Fault, given: &str) -> Fault {
+    fault.location.setting = Some(given.to_owned());
+    fault
+}
+
+/// The value of a setting.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    Text(&'a str),
+    Value(&'a Value),
+}
+
+impl Given<'_> {
+    fn node(&self, source: &Arc<Source>) -> Result<Node, String> {
+        match self {
+            Self::Text(text) => value_of_setting(text, source),
+            Self::Value(value) => Ok(Node::of_value((*value).clone(), &Origin::line_of(source, 0))),
+        }
+    }
+}
+
+/// The keys of a setting's path.
+fn keys_in(path: &str) -> Result<Vec<&str>, Fault> {
     let keys: Vec<&str> = path.trim().split('.').map(|key| key.trim().trim_matches('"')).collect();
     if keys.len() as u64 > NESTING.most {
         return Err(
@@ -51,13 +108,12 @@ fn split<'a>(setting: &'a str, example: &str) -> Result<(Vec<&'a str>, &'a str),
     if keys.iter().any(|key| key.is_empty()) {
         return Err(Fault::new(Kind::Notation).says(format!("{path:?} is no dotted path of keys")));
     }
-    Ok((keys, text.trim()))
+    Ok(keys)
 }
 
-fn put(document: &mut Node, setting: &str, source: &Arc<Source>, known: &Keys<'_>) -> Result<(), Fault> {
+fn put(document: &mut Node, path: &str, value: Given<'_>, source: &Arc<Source>, known: &Keys<'_>) -> Result<(), Fault> {
     let is_scenario = known.of_system.is_some();
-    let example = if is_scenario { "device.settle_constants=0" } else { "seed=7" };
-    let (mut keys, text) = split(setting, example)?;
+    let mut keys = keys_in(path)?;
     if !known.top.contains(&keys[0]) {
         let of_system = known.of_system.unwrap_or_default();
         if !of_system.contains(&keys[0]) {
@@ -116,9 +172,11 @@ fn put(document: &mut Node, setting: &str, source: &Arc<Source>, known: &Keys<'_
         };
         depth += 1;
     }
-    *place = value_of_setting(text, source).map_err(|says| {
+    *place = value.node(source).map_err(|says| {
         let mut fault = Fault::at(Kind::WrongType, path_to(keys.len() - 1)).says(format!(": {says}"));
-        fault.value = Some(text.into());
+        if let Given::Text(text) = value {
+            fault.value = Some(text.into());
+        }
         fault
     })?;
     Ok(())
@@ -186,6 +244,20 @@ mod tests {
 
     fn laid_over(given: Value, replaced: Value) -> Value {
         overlay(node(given), node(replaced)).to_value()
+    }
+
+    #[test]
+    fn a_value_is_set_as_it_is() {
+        let mut document = node(json!({"system": {"device": "g2"}}));
+        for (path, value) in [("device.bit_nm", json!(50)), ("run.title", json!("1 = 1")), ("seed", json!(7))] {
+            let keys = Keys { top: &["system", "run", "seed"], ..KEYS };
+            apply_value(&mut document, path, &value, &keys).expect(path);
+        }
+        let expected =
+            json!({"system": {"device": {"name": "g2", "bit_nm": 50}}, "run": {"title": "1 = 1"}, "seed": 7});
+        assert_eq!(document.to_value(), expected);
+        let fault = apply_value(&mut document, "seed.x", &json!([1]), &KEYS).expect_err("seed is a number");
+        assert_eq!(fault.location.setting.as_deref(), Some("seed.x=[1]"));
     }
 
     #[test]
