@@ -217,3 +217,17 @@ def test_a_session_ends_with_a_policy_that_fails(folder: Path) -> None:
     assert (caught.value.kind, caught.value.path) == ("policy", "system.scheduler")
     # The last may still be on its way back when the device is free for the next.
     assert session.result().requests.completed in (2, 3)
+
+
+def test_a_policy_that_runs_its_own_scenario_ends_the_run(folder: Path) -> None:
+    body = """\
+        import sledsim
+
+        class Mine(Policy):
+            def pick(self, now_ns, pending):
+                sledsim.replay("small.csv", scheduler="mine:Mine")
+                return 0
+        """
+    (folder / "small.csv").write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n")
+    with pytest.raises(sledsim.RunError, match="simulations are nested deeper than 8"):
+        sledsim.replay("small.csv", scheduler=write(folder, body))

@@ -1,7 +1,7 @@
 //! Converts errors of the core to Python exceptions with faults as data.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use pyo3::create_exception;
@@ -363,11 +363,27 @@ impl Vocabulary for PythonVocabulary<'_, '_> {
     }
 }
 
-/// Runs `work` of the core, and converts a panic to an error.
+/// Simulations that may run within each other: a custom policy can run another one. Each takes a part of the thread's stack.
+const MOST_NESTED: u32 = 8;
+
+thread_local! {
+    /// Number of simulations that run within each other on this thread.
+    static NESTED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `work` of the core, and converts a panic to an error. It is also an error if simulations are nested too deep.
 ///
 /// The callers drop the object that `work` used, so its state is not used again.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+    let depth = NESTED.get();
+    if depth >= MOST_NESTED {
+        let says = format!("simulations are nested deeper than {MOST_NESTED}: does a custom policy run its own scenario?");
+        return Err(run(fault::Fault::new(Kind::Unsupported).says(says)));
+    }
+    NESTED.set(depth + 1);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    NESTED.set(depth);
+    outcome.map_err(|panic| {
         let what = describe(panic.as_ref());
         let says = format!("a number overflowed, or the simulator has a defect ({what}): use less extreme parameters");
         run(fault::Fault::new(Kind::OutOfRange).says(says))
