@@ -98,18 +98,18 @@ def _finish_downloads(folder: Path, runs: Path) -> None:
     runs
         The cache of executed notebooks.
     """
-    import nbformat
+    import jupytext
     from jupyter_cache import get_cache
 
     pages = {path.name: path for path in (folder.parent / "jupyter_execute").rglob("*.ipynb")}
     for download in (folder / "_downloads").glob("*/*.ipynb"):
-        page = nbformat.read(pages[download.name], as_version=4)
+        page = jupytext.read(pages[download.name])
         _, notebook = get_cache(runs).merge_match_into_notebook(page)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 # Other pages do not lie beside the downloaded file.
                 cell.source = LINK.sub(r"\g<text>", DOWNLOAD.sub("", cell.source))
-        nbformat.write(notebook, download)
+        jupytext.write(notebook, download, fmt="ipynb")
 
 
 def claims_page(kept: Path) -> str:
