@@ -394,7 +394,7 @@ def disksim_parameters() -> str:
                 each["name"],
                 each["takes"] + ("" if each["required"] else ", or nothing"),
                 ", ".join(f"`{key}`" for key in each["keys"]),
-                each["fate"],
+                each["treatment"],
             ]
             for each in block["parameters"]
         ]

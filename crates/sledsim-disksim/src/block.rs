@@ -1,4 +1,4 @@
-//! Blocks checked against what DiskSim defines, and their parameters by name.
+//! Checks blocks against DiskSim's definitions, and reads their parameters by name.
 
 use serde_json::Value as Json;
 use sledsim::fault::{self, printable, Allowed, Kind, Path, Range};
@@ -8,12 +8,12 @@ use super::grammar::{block_type, BlockType, ParameterType, Takes, BLOCK_TYPES, U
 use super::syntax::{Block, Content, Parameter, Value};
 
 impl Block {
-    /// The parameter called `name`.
+    /// Returns the parameter `name`.
     pub fn get(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| *parameter.name == *name)
     }
 
-    /// The parameter called `name`, which the block must have.
+    /// Returns the required parameter `name`.
     pub fn need(&self, name: &str) -> Result<&Parameter, Fault> {
         self.get(name).ok_or_else(|| {
             let known = self.known().and_then(|known| known.parameter(name));
@@ -21,17 +21,17 @@ impl Block {
         })
     }
 
-    /// What `read` finds in the parameter called `name`, which has to be what is `expected`.
+    /// Returns the value of the parameter `name` that `read` extracts; `expected` describes it for the error.
     fn read<'a, T>(&'a self, name: &str, expected: &str, read: fn(&'a Value) -> Option<T>) -> Result<T, Fault> {
         read(&self.need(name)?.value).ok_or_else(|| self.fault(name).expects(expected))
     }
 
-    /// A number.
+    /// Returns the number that a parameter has.
     pub fn real(&self, name: &str) -> Result<f64, Fault> {
         self.read(name, "a number", number)
     }
 
-    /// A whole number.
+    /// Returns the whole number that a parameter has.
     pub fn whole(&self, name: &str) -> Result<i64, Fault> {
         self.read(name, "a whole number", |value| match value.content {
             Content::Whole(whole) => Some(whole),
@@ -39,12 +39,12 @@ impl Block {
         })
     }
 
-    /// A text.
+    /// Returns the text that a parameter has.
     pub fn text(&self, name: &str) -> Result<String, Fault> {
         Ok(shown(&self.need(name)?.value))
     }
 
-    /// A list.
+    /// Returns the list that a parameter has.
     pub fn list(&self, name: &str) -> Result<&[Value], Fault> {
         self.read(name, "a list", |value| match &value.content {
             Content::List(items) => Some(items.as_slice()),
@@ -52,7 +52,7 @@ impl Block {
         })
     }
 
-    /// A block.
+    /// Returns the block that a parameter has.
     pub fn block(&self, name: &str) -> Result<&Block, Fault> {
         self.read(name, "a block", |value| match &value.content {
             Content::Block(block) => Some(block),
@@ -60,37 +60,37 @@ impl Block {
         })
     }
 
-    /// How people name it: its type, and its own name if it has one.
+    /// Returns its type and, if it has one, its name.
     pub fn label(&self) -> String {
         format!("{} {}", self.kind, self.name).trim().to_owned()
     }
 
-    /// The path of the parameter called `name` in a fault.
+    /// Returns the path of the parameter `name` in a fault.
     pub fn path(&self, name: &str) -> Path {
         Path::default().step(printable(&self.label())).step(printable(name))
     }
 
-    /// A fault of the parameter called `name`: with its value where it stands, or at the block, which lacks it.
+    /// Returns a fault of the parameter `name`: at its line with its value, or at the block if it is missing.
     pub fn fault(&self, name: &str) -> Fault {
         let parameter = self.get(name);
         let place = parameter.map_or(self.place, |parameter| parameter.place);
         Fault::of(place, of(self.path(name), parameter.map(|parameter| &*parameter.value)))
     }
 
-    /// A fault of an entry of the parameter's list, or of one that it lacks.
+    /// Returns a fault of an entry of the parameter's list, which may be missing.
     pub fn fault_of(&self, name: &str, index: usize) -> Fault {
         let entry = self.list(name).ok().and_then(|items| items.get(index));
         let place = entry.map_or_else(|| self.fault(name).place, |entry| entry.place);
         Fault::of(place, of(self.path(name).step(index), entry))
     }
 
-    /// What DiskSim knows of the block.
+    /// Returns DiskSim's definition of the block's type.
     pub fn known(&self) -> Option<&'static BlockType> {
         block_type(&self.kind)
     }
 }
 
-/// The number that a value is.
+/// Returns a value as a number; `None` if it is not one.
 pub(super) fn number(value: &Value) -> Option<f64> {
     match value.content {
         Content::Whole(whole) => Some(whole as f64),
@@ -99,7 +99,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// A value as a message shows it.
+/// Returns the text of a value for messages.
 pub(super) fn shown(value: &Value) -> String {
     match &value.content {
         Content::Whole(whole) => whole.to_string(),
@@ -114,7 +114,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A fault of what stands at `path`, or should.
+/// Returns a fault of the value at `path`, or of a missing value.
 fn of(path: Path, value: Option<&Value>) -> fault::Fault {
     match value {
         Some(value) => fault::Fault::of(Kind::WrongType, path, json(value)),
@@ -122,7 +122,7 @@ fn of(path: Path, value: Option<&Value>) -> fault::Fault {
     }
 }
 
-/// What is wrong with a block and those in it: what DiskSim does not know, parameters that are missing, and values.
+/// Returns the faults of a block and its inner blocks: unknown types and parameters, missing parameters, and values.
 pub(super) fn faults(block: &Block) -> Vec<Fault> {
     let known = match known_type(block) {
         Ok(known) => known,
@@ -195,7 +195,7 @@ fn faults_of_value(block: &Block, parameter: &Parameter, known: &ParameterType) 
     }]
 }
 
-/// A value as a fault holds it: a number, or a text that shows it.
+/// Returns a value for a fault: a number, or its text.
 fn json(value: &Value) -> Json {
     match value.content {
         Content::Whole(whole) => whole.into(),
@@ -206,7 +206,7 @@ fn json(value: &Value) -> Json {
 
 impl From<Takes> for Allowed {
     fn from(takes: Takes) -> Self {
-        // Bounds far out are none that a reader would want to know.
+        // Very large bounds are not shown.
         let near = |bound: f64| Some(bound).filter(|bound| bound.abs() < 1e17);
         let range =
             |least: f64, most: f64, whole| Range { least: near(least), most: near(most), whole, ..Range::default() };

@@ -1,28 +1,28 @@
-//! Disk drives: `disksim_disk` with the mechanics and layout in it.
+//! Disk drives: `disksim_disk`, with its mechanics and layout.
 
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
 use super::model;
 use super::sources::Sources;
 use super::syntax::Block;
-use super::system::Way;
+use super::system::Route;
 
 const READ_AHEAD: [&str; 5] = ["none", "track", "cylinder", "segment", "next-track"];
 const FAST_WRITE: [&str; 3] = ["none", "sequential", "full"];
 
 /// Carries over a drive.
-pub(super) fn carry(drive: &Block, way: &Way, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
+pub(super) fn carry(drive: &Block, route: &Route, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
     drafts.assume("block_bytes", 512, "DiskSim's blocks have 512 bytes");
     model::carry(drive.block("Model")?, sources, drafts)?;
-    way.carry_bus(drive, drafts)?;
+    route.carry_bus(drive, drafts)?;
     drafts.carry(drive);
     carry_choices(drive, drafts)?;
     let queue = drive.whole("Max queue length")?;
-    drafts.remark_fates(drive, queue);
+    drafts.remark_unused(drive, queue);
     Ok(())
 }
 
-/// Carries over a drive of which the files have the mechanics alone.
+/// Carries over a drive whose files contain only the mechanics.
 pub(super) fn carry_mechanics(model: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
     const NONE: &str = "the files describe the mechanics alone";
     drafts.assume("block_bytes", 512, "DiskSim's blocks have 512 bytes");
@@ -35,7 +35,7 @@ pub(super) fn carry_mechanics(model: &Block, sources: &mut Sources, drafts: &mut
     Ok(())
 }
 
-/// Parameters whose numbers stand for words.
+/// Carries over parameters whose numbers represent words.
 fn carry_choices(drive: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     let mut switch = |name: &str, key: &'static str| -> Result<(), Fault> {
         let level = drive.whole(name)?;
@@ -61,7 +61,7 @@ fn carry_choices(drive: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The word that a number stands for; the number has been checked.
+/// Returns the word that a number represents; the number has been checked.
 pub(super) fn word(words: &[&'static str], number: i64) -> &'static str {
     usize::try_from(number).ok().and_then(|number| words.get(number).copied()).unwrap_or(words[0])
 }

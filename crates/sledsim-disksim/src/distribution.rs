@@ -1,4 +1,4 @@
-//! DiskSim's distributions of times and sizes as Sledsim's.
+//! Converts DiskSim's distributions of times and sizes.
 
 use serde_json::{json, Value as Json};
 use sledsim::fault::{Allowed, Kind};
@@ -7,15 +7,15 @@ use super::block::number;
 use super::fault::Fault;
 use super::syntax::{Block, Content};
 
-/// Steps by which a distribution without a counterpart is approximated.
+/// Number of steps that approximate a distribution without a counterpart.
 const STEPS: u32 = 400;
-/// Most sizes of a distribution of sizes.
+/// Maximum number of sizes of a distribution.
 const MAX_SIZES: usize = 2000;
 
 /// DiskSim's names of distributions.
 const SHAPES: [&str; 5] = ["uniform", "normal", "exponential", "poisson", "twovalue"];
 
-/// A distribution as DiskSim has it.
+/// A distribution of DiskSim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Shape {
     Uniform {
@@ -42,8 +42,21 @@ pub(super) enum Shape {
     },
 }
 
+/// A distribution of times in a scenario.
+pub(super) struct Times {
+    pub distribution: Json,
+    /// True if steps approximate a continuous distribution.
+    pub in_steps: bool,
+}
+
+impl Times {
+    fn exact(distribution: Json) -> Self {
+        Self { distribution, in_steps: false }
+    }
+}
+
 impl Shape {
-    /// Reads a parameter such as `[ exponential, 0.0, 8.0 ]`.
+    /// Returns the distribution of a parameter such as `[ exponential, 0.0, 8.0 ]`.
     pub fn read(block: &Block, name: &str) -> Result<Self, Fault> {
         let items = block.list(name)?;
         let kind = match items.first().map(|first| &first.content) {
@@ -74,7 +87,7 @@ impl Shape {
         }
     }
 
-    /// Whether there are values of at least 0, and everything is within what can be computed.
+    /// Returns true if there are values of at least 0, and all numbers can be computed with.
     fn is_possible(self) -> bool {
         let sane = |number: f64| number.abs() <= 1e12;
         match self {
@@ -90,7 +103,7 @@ impl Shape {
         }
     }
 
-    /// Mean of the values of at least 0, about; exact for what needs it.
+    /// Returns the mean of the values of at least 0: approximate for uniform and normal distributions, exact for the others.
     pub fn mean(self) -> f64 {
         match self {
             Self::Uniform { least, most } => 0.5 * (least.max(0.0) + most),
@@ -100,7 +113,7 @@ impl Shape {
         }
     }
 
-    /// The only value, if there is only one.
+    /// Returns the value if there is only one.
     pub fn fixed(self) -> Option<f64> {
         match self {
             Self::Uniform { least, most } if least == most => Some(least),
@@ -111,7 +124,7 @@ impl Shape {
         }
     }
 
-    /// Probability of a value below `x`; of at most `x` where values come in steps.
+    /// Returns the probability of a value below `x`.
     fn below(self, x: f64) -> f64 {
         match self {
             Self::Uniform { least, most } if most > least => ((x - least) / (most - least)).clamp(0.0, 1.0),
@@ -128,32 +141,32 @@ impl Shape {
         }
     }
 
-    /// Times in ms: those below 0 are drawn again, as in DiskSim. True where steps stand for a smooth distribution.
-    pub fn times_ms(self, scale: f64) -> (Json, bool) {
+    /// Returns the distribution of times, in ms. Times below 0 are drawn again, as in DiskSim.
+    pub fn times_ms(self, scale: f64) -> Times {
         if let Some(value) = self.fixed() {
-            return (json!({"kind": "fixed", "value": value * scale}), false);
+            return Times::exact(json!({"kind": "fixed", "value": value * scale}));
         }
         match self {
-            Self::Exponential { base: 0.0, mean } => (json!({"kind": "exponential", "mean": mean * scale}), false),
+            Self::Exponential { base: 0.0, mean } => Times::exact(json!({"kind": "exponential", "mean": mean * scale})),
             Self::Uniform { least, most } => {
-                (json!({"kind": "uniform", "min": least.max(0.0) * scale, "max": most * scale}), false)
+                Times::exact(json!({"kind": "uniform", "min": least.max(0.0) * scale, "max": most * scale}))
             }
             Self::TwoValue { usual, other, probability } => {
                 let point = |value: f64, weight: f64| json!({"value": value * scale, "weight": weight});
                 let points = [point(usual, 1.0 - probability), point(other, probability)];
-                (json!({"kind": "empirical", "points": points}), false)
+                Times::exact(json!({"kind": "empirical", "points": points}))
             }
             _ => {
                 let points: Vec<Json> = (0..STEPS)
                     .map(|step| self.quantile((f64::from(step) + 0.5) / f64::from(STEPS)) * scale)
                     .map(|value| json!({"value": value, "weight": 1.0}))
                     .collect();
-                (json!({"kind": "empirical", "points": points}), true)
+                Times { distribution: json!({"kind": "empirical", "points": points}), in_steps: true }
             }
         }
     }
 
-    /// The value of at least 0 with the fraction `p` of such values below it.
+    /// Returns the quantile of `p` among the values of at least 0.
     fn quantile(self, p: f64) -> f64 {
         let first = self.below(0.0);
         let target = first + p * (1.0 - first);
@@ -172,8 +185,8 @@ impl Shape {
         0.5 * (least + most)
     }
 
-    /// Sizes in bytes, of values in blocks: the whole part, rounded up to multiples of `factor` blocks; sizes of 0 are
-    /// drawn again.
+    /// Returns the distribution of sizes in bytes, from values in blocks: the integer part, rounded up to multiples of `factor` blocks. Sizes of 0
+    /// are drawn again.
     pub fn sizes_bytes(self, factor: f64, block_bytes: f64) -> Json {
         let unit = factor * block_bytes;
         let mut points = Vec::new();
@@ -182,7 +195,7 @@ impl Shape {
         for count in 1..=MAX_SIZES {
             let to = self.below(count as f64 * factor + 1.0);
             let is_last = count == MAX_SIZES || 1.0 - to < 1e-9 * total;
-            // What is left beyond the last size is of that size.
+            // Larger sizes count as the last one.
             let weight = if is_last { 1.0 - from } else { to - from };
             if weight > 0.0 {
                 points.push((count as f64 * unit, weight / total));
@@ -247,11 +260,11 @@ mod tests {
     #[test]
     fn steps_keep_the_mean() {
         // 400 steps of a normal of deviation 10, hardly cut off at 0: the mean to a thousandth of the deviation.
-        let (times, in_steps) = Shape::Normal { mean: 50.0, deviation: 10.0 }.times_ms(1.0);
+        let Times { distribution: times, in_steps } = Shape::Normal { mean: 50.0, deviation: 10.0 }.times_ms(1.0);
         let points = times["points"].as_array().expect("a list");
         let mean = points.iter().filter_map(|point| point["value"].as_f64()).sum::<f64>() / points.len() as f64;
         assert!(in_steps && (mean - 50.0).abs() < 0.01, "{mean}");
-        let (times, in_steps) = Shape::Exponential { base: 0.0, mean: 5.0 }.times_ms(2.0);
+        let Times { distribution: times, in_steps } = Shape::Exponential { base: 0.0, mean: 5.0 }.times_ms(2.0);
         assert_eq!((times, in_steps), (json!({"kind": "exponential", "mean": 10.0}), false));
         assert!((poisson_below(3.0, 2.0) - 5.0 * (-2.0_f64).exp()).abs() < 1e-12);
     }

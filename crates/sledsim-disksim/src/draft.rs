@@ -1,21 +1,21 @@
-//! A device in the making: values with where they come from, and remarks on what is not carried over.
+//! A device under construction: values with their source, and remarks on parameters that are not carried over.
 
 use serde_json::{Map, Value as Json};
 use sledsim::fault;
 
 use super::block::{number, shown};
 use super::fault::{Fault, Place};
-use super::grammar::{Fate, Takes};
+use super::grammar::{Takes, Treatment};
 use super::syntax::{Block, Content, Parameter};
 
-/// How sure a value is.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It stands in the file.
+    /// It is in the file.
     Published,
-    /// It follows from what stands in the file.
+    /// It is computed from values in the file.
     Derived,
-    /// The file doesn't say; the value is DiskSim's way or a default.
+    /// It is not in the file: DiskSim's behaviour, or a default.
     Assumed,
 }
 
@@ -24,13 +24,13 @@ pub enum Origin {
 pub(super) struct Draft {
     pub key: &'static str,
     pub value: Json,
-    /// The parameters that give it, and where they are.
+    /// The parameters that it comes from, with their places.
     pub from: Vec<(Place, String)>,
     pub origin: Origin,
     pub note: Option<String>,
 }
 
-/// What becomes of a parameter that no key takes.
+/// A parameter that does not become a value.
 #[derive(Clone, Debug)]
 pub(super) struct Remark {
     pub place: Place,
@@ -40,7 +40,7 @@ pub(super) struct Remark {
     pub changes_results: bool,
 }
 
-/// Values and remarks, in the order of finding.
+/// Values and remarks, in the order in which they were found.
 #[derive(Debug, Default)]
 pub(super) struct Drafts {
     pub values: Vec<Draft>,
@@ -48,9 +48,9 @@ pub(super) struct Drafts {
 }
 
 impl Drafts {
-    /// Carries over every parameter of `block` that becomes a key as it is.
+    /// Carries over each parameter of `block` that becomes a key without change.
     pub fn carry(&mut self, block: &Block) {
-        for (key, value, parameter) in plain_keys(block) {
+        for PlainKey { key, value, parameter } in plain_keys(block) {
             self.put(key, value, parameter, Origin::Published);
         }
     }
@@ -61,34 +61,34 @@ impl Drafts {
         self.values.push(Draft { key, value: value.into(), from, origin, note: None });
     }
 
-    /// Names another parameter that gives the value added last.
+    /// Adds another source to the last value.
     pub fn also(&mut self, parameter: &Parameter) {
         if let Some(last) = self.values.last_mut() {
             last.from.push((parameter.place, parameter.name.to_string()));
         }
     }
 
-    /// Names a block that gives a part of the value added last.
+    /// Adds a block as a source to the last value.
     pub fn also_block(&mut self, block: &Block) {
         if let Some(last) = self.values.last_mut() {
             last.from.push((block.place, block.kind.clone()));
         }
     }
 
-    /// Adds a value that no parameter gives.
+    /// Adds a value without a source.
     pub fn assume(&mut self, key: &'static str, value: impl Into<Json>, note: &str) {
         let (value, note) = (value.into(), Some(note.to_owned()));
         self.values.push(Draft { key, value, from: Vec::new(), origin: Origin::Assumed, note });
     }
 
-    /// Adds a note to the value added last.
+    /// Adds a note to the last value.
     pub fn note(&mut self, note: impl Into<String>) {
         if let Some(last) = self.values.last_mut() {
             last.note = Some(note.into());
         }
     }
 
-    /// Adds a note to the value of a key that has been added.
+    /// Adds a note to the value of a key.
     pub fn note_on(&mut self, key: &str, note: &str) {
         if let Some(draft) = self.values.iter_mut().find(|draft| draft.key == key) {
             draft.note = Some(note.to_owned());
@@ -110,32 +110,33 @@ impl Drafts {
         self.remarks.push(Remark { place, name, value, reason: reason.into(), changes_results });
     }
 
-    /// Remarks that a whole block has no effect, or changes results.
+    /// Adds a remark on a whole block.
     pub fn block(&mut self, block: &Block, reason: impl Into<String>, changes_results: bool) {
         self.line(block.place, &block.label(), reason, changes_results);
     }
 
-    /// Remarks on something other than a parameter.
+    /// Adds a remark on something other than a parameter.
     pub fn line(&mut self, place: Place, name: &str, reason: impl Into<String>, changes_results: bool) {
         let (name, value, reason) = (name.to_owned(), String::new(), reason.into());
         self.remarks.push(Remark { place, name, value, reason, changes_results });
     }
 
-    /// Remarks on every parameter of `block` that nothing takes; `queue` requests are in the device at a time.
-    pub fn remark_fates(&mut self, block: &Block, queue: i64) {
+    /// Adds a remark on each parameter of `block` that does not become a value; `queue` is the maximum number of requests in the device.
+    pub fn remark_unused(&mut self, block: &Block, queue: i64) {
         for parameter in &block.parameters {
-            match fate(block, parameter) {
-                Some(Fate::Idle(reason)) => self.idle(parameter, reason),
-                Some(Fate::Only(neutral, reason)) if number(&parameter.value) == Some(neutral) => {
+            match treatment(block, parameter) {
+                Some(Treatment::Idle(reason)) => self.idle(parameter, reason),
+                Some(Treatment::Only(neutral, reason)) if number(&parameter.value) == Some(neutral) => {
                     self.idle(parameter, format!("with this value; {reason}"));
                 }
-                Some(Fate::Only(_, reason) | Fate::Lost(reason)) => self.lost(parameter, reason),
-                Some(Fate::Queue(reason)) => self.queue(parameter, reason, queue),
+                Some(Treatment::Only(_, reason) | Treatment::Lost(reason)) => self.lost(parameter, reason),
+                Some(Treatment::Queue(reason)) => self.queue(parameter, reason, queue),
                 _ => {}
             }
         }
     }
 
+    /// Adds a remark on a parameter of the drive's queue.
     fn queue(&mut self, parameter: &Parameter, reason: &str, queue: i64) {
         match &parameter.value.content {
             _ if queue <= 1 => self.idle(parameter, "counts only with several requests in the device at a time"),
@@ -144,7 +145,7 @@ impl Drafts {
         }
     }
 
-    /// Takes a value back, and remarks why it has no effect.
+    /// Removes a value, with a remark why it has no effect.
     pub fn withdraw(&mut self, key: &str, reason: &str) {
         let Some(index) = self.values.iter().position(|draft| draft.key == key) else { return };
         let draft = self.values.remove(index);
@@ -154,17 +155,17 @@ impl Drafts {
         }
     }
 
-    /// Remarks on every parameter of `block` and of the blocks in it that nothing takes.
-    pub fn remark_deep(&mut self, block: &Block) {
-        self.remark_fates(block, 1);
+    /// Adds a remark on each parameter of `block` and of its inner blocks that does not become a value.
+    pub fn remark_unused_deep(&mut self, block: &Block) {
+        self.remark_unused(block, 1);
         for parameter in &block.parameters {
             if let Content::Block(inner) = &parameter.value.content {
-                self.remark_deep(inner);
+                self.remark_unused_deep(inner);
             }
         }
     }
 
-    /// Remarks on every parameter of `block` and of the blocks in it, for one reason.
+    /// Adds a remark with one reason on each parameter of `block` and of its inner blocks.
     pub fn remark_all(&mut self, block: &Block, reason: &str, changes_results: bool) {
         for parameter in &block.parameters {
             match &parameter.value.content {
@@ -182,19 +183,26 @@ impl Drafts {
     }
 }
 
-/// What becomes of a parameter.
-pub(super) fn fate(block: &Block, parameter: &Parameter) -> Option<Fate> {
+/// Returns the treatment of a parameter.
+pub(super) fn treatment(block: &Block, parameter: &Parameter) -> Option<Treatment> {
     let known = block.known()?.parameters.iter().find(|known| *known.name == *parameter.name)?;
-    Some(known.fate)
+    Some(known.treatment)
 }
 
-/// Keys and values of the parameters that become keys as they are.
-pub(super) fn plain_keys(block: &Block) -> Vec<(&'static str, Json, &Parameter)> {
+/// A key with the value of a parameter.
+pub(super) struct PlainKey<'a> {
+    pub key: &'static str,
+    pub value: Json,
+    pub parameter: &'a Parameter,
+}
+
+/// Returns the parameters that become keys without change.
+pub(super) fn plain_keys(block: &Block) -> Vec<PlainKey<'_>> {
     let Some(known) = block.known() else { return Vec::new() };
-    let carried = known.parameters.iter().filter_map(|known| match known.fate {
-        Fate::Key(key) => {
+    let carried = known.parameters.iter().filter_map(|known| match known.treatment {
+        Treatment::Key(key) => {
             let parameter = block.get(known.name)?;
-            Some((key, json(known.takes, parameter)?, parameter))
+            Some(PlainKey { key, value: json(known.takes, parameter)?, parameter })
         }
         _ => None,
     });
@@ -210,16 +218,16 @@ fn json(takes: Takes, parameter: &Parameter) -> Option<Json> {
     }
 }
 
-/// The values as one table.
+/// Returns the values as one table.
 pub(super) fn table(values: &[Draft]) -> Map<String, Json> {
     values.iter().map(|draft| (draft.key.to_owned(), draft.value.clone())).collect()
 }
 
-/// The fault of a value that the keys' own definitions refuse: at the parameter that gives it.
-pub(super) fn refused(values: &[Draft], fault: fault::Fault, otherwise: Place) -> Fault {
+/// Returns a fault of the scenario's keys at the parameter that the key comes from.
+pub(super) fn fault_at_source(values: &[Draft], fault: fault::Fault, otherwise: Place) -> Fault {
     let mut steps = fault.location.path.steps().iter();
     let key = steps.next();
-    // Of the zones, the parameter of the list comes first.
+    // The sources of the zones are the list, then each zone.
     let index = steps.next().and_then(|entry| entry.parse::<usize>().ok()).map_or(0, |index| index + 1);
     let from = values.iter().find(|draft| key.is_some_and(|key| key == draft.key)).map(|draft| &draft.from);
     let place = from.and_then(|from| from.get(index).or(from.first())).map_or(otherwise, |(place, _)| *place);

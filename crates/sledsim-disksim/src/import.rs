@@ -1,33 +1,34 @@
-//! From a parameter file to a device, and to a scenario.
+//! Imports a device, or a scenario, from a parameter file.
 
 use std::path::Path;
 
 use serde_json::Value as Json;
 use sledsim::devices::disk::Layout;
+use sledsim::devices::Dimensions;
 use sledsim::fault::{self, Faults};
 use sledsim::scenario::{self, resolve, Catalog, DeviceSpec, Notation};
 
 use super::block;
 use super::disk;
-use super::draft::{refused, table, Draft, Drafts, Origin};
+use super::draft::{fault_at_source, table, Draft, Drafts, Origin};
 use super::fault::{Fault, Place, Refusal};
 use super::mems;
 use super::overrides::Override;
 use super::sources::Sources;
 use super::syntax::{self, Block, Document};
-use super::system::Way;
-use super::workload;
+use super::system::Route;
+use super::workload::{self, DeviceSize};
 
-/// What to read.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportOptions<'a> {
-    /// Name of the device, as a component or as a block, where there are several.
+    /// Name of the component or block of the device; required if there are several.
     pub device: Option<&'a str>,
-    /// Whether to read the workload, the scheduler and the length of the run too.
+    /// If true, the workload, the scheduler and the length of the run are imported, too.
     pub scenario: bool,
-    /// Whether that scenario has its requests from outside: its workload is not looked at then, and need not be there.
+    /// If true, requests come from a session, and the workload of the files is ignored.
     pub driven: bool,
-    /// Values that take the place of those in the files.
+    /// Values that replace those in the files.
     pub overrides: &'a [Override],
 }
 
@@ -40,30 +41,30 @@ pub struct Import {
     pub file: String,
     /// The device.
     pub device: DeviceSpec,
-    /// Its values, in the order of finding, each with its place.
+    /// Its values, in the order in which they were found.
     pub entries: Vec<Entry>,
-    /// Values of the scenario, if one was asked for.
+    /// Values of the scenario, if one was requested.
     pub settings: Vec<Entry>,
-    /// What is not carried over, in the order of the files.
+    /// Parameters that are not carried over, in the order of the files.
     pub notes: Vec<Note>,
-    /// How many components are made of the device's block: they are alike.
+    /// Number of components that are instances of the device's block.
     pub alike: usize,
 }
 
-/// A value of a device and where it comes from.
+/// A value of a device with its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The key.
     pub key: String,
     /// The value, in the key's unit.
     pub value: Json,
-    /// The key's unit; empty where it has none.
+    /// The key's unit; empty if it has none.
     pub unit: String,
-    /// The parameters that give it; none where it is assumed.
+    /// The parameters that it comes from; empty if it is assumed.
     pub from: Vec<Source>,
-    /// How sure the value is.
+    /// Kind of the source.
     pub origin: Origin,
-    /// What else there is to say.
+    /// A remark.
     pub note: Option<String>,
 }
 
@@ -89,20 +90,19 @@ pub struct Note {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Why it is not carried over.
+    /// Reason why it is not carried over.
     pub reason: String,
-    /// Whether results would be different with it.
+    /// True if it would change results.
     pub changes_results: bool,
-    /// Whether they would be so of a scenario as a whole: a run has to accept that it is missing.
+    /// True if it decides the results of a scenario: a run has to accept that it is missing.
     pub decides: bool,
 }
 
-/// Reads the device that the parameter file at `path` describes, or that with the scenario around it: a `.parv`, `.diskspecs` or
-/// other file with a block of a device in it or in the files that it includes.
+/// Imports the device of the parameter file at `path`, and the scenario around it if requested: a `.parv`, `.diskspecs` or other file that
+/// contains a device, or includes a file that does.
 ///
 /// # Errors
-/// A file that is missing or is not as DiskSim defines it, or a device that can't be carried over: file, line, what is
-/// wrong and what is expected; for a scenario also files without a workload.
+/// A file is missing or violates DiskSim's definitions, the device can't be carried over, or a scenario has no workload.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, Faults> {
     let mut sources = Sources::default();
     read(path, options, &mut sources).map_err(|refusal| sources.faults(refusal))
@@ -110,66 +110,67 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, Faults> {
 
 fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<Import, Refusal> {
     let mut document = syntax::read(sources, path)?;
-    for instead in options.overrides {
-        document.take_instead(instead)?;
+    for value in options.overrides {
+        document.apply(value)?;
     }
     let found: Vec<Fault> = document.blocks.iter().flat_map(block::faults).collect();
     if !found.is_empty() {
         return Err(Refusal(found));
     }
-    let way = Way::find(&document, options.device)?;
+    let route = Route::find(&document, options.device)?;
     let mut drafts = Drafts::default();
-    let mechanism = match way.device.kind.as_str() {
+    let mechanism = match route.device.kind.as_str() {
         "memsmodel_mems" => {
-            mems::carry(way.device, &mut drafts)?;
+            mems::carry(route.device, &mut drafts)?;
             "mems"
         }
         "disksim_simpledisk" => {
-            mems::carry_simple(way.device, &mut drafts)?;
+            mems::carry_simple(route.device, &mut drafts)?;
             "simpledisk-constant"
         }
         "dm_disk" => {
-            disk::carry_mechanics(way.device, sources, &mut drafts)?;
+            disk::carry_mechanics(route.device, sources, &mut drafts)?;
             "disk"
         }
         _ => {
-            disk::carry(way.device, &way, sources, &mut drafts)?;
+            disk::carry(route.device, &route, sources, &mut drafts)?;
             "disk"
         }
     };
-    way.remark(&document, &mut drafts);
-    let device = device(mechanism, &way, &mut drafts)?;
+    route.remark(&document, &mut drafts);
+    let device = device(mechanism, &route, &mut drafts)?;
     let mut settings = Vec::new();
     if options.scenario {
-        let size = size(&device).map_err(|fault| Fault::of(way.device.place, fault))?;
+        let size = size(&device).map_err(|fault| Fault::of(route.device.place, fault))?;
         let values = std::mem::take(&mut drafts.values);
         if options.driven {
-            workload::carry_driven(&document, &way, &mut drafts)?;
+            workload::carry_driven(&document, &route, &mut drafts)?;
         } else {
-            workload::carry(&document, &way, size, &mut drafts)?;
+            workload::carry(&document, &route, size, &mut drafts)?;
         }
         settings = std::mem::replace(&mut drafts.values, values);
-    } else if way.device.get("Scheduler").is_some() {
-        drafts.remark_all(way.device.block("Scheduler")?, "a scenario's scheduler takes its place", false);
+    } else if route.device.get("Scheduler").is_some() {
+        drafts.remark_all(route.device.block("Scheduler")?, "a scenario's scheduler takes its place", false);
     }
-    remark_rest(&document, &way, options, &mut drafts);
-    let mut import = finish(&way, device, drafts, &settings, sources);
-    import.alike = document.made_of_block(&way.device.name).max(1);
+    remark_rest(&document, &route, options, &mut drafts);
+    let mut import = finish(&route, device, drafts, &settings, sources);
+    import.alike = document.made_of_block(&route.device.name).max(1);
     check_scenario(&import, &settings, options.driven, document.end)?;
     Ok(import)
 }
 
-/// Blocks that the device offers, and their size.
-fn size(device: &DeviceSpec) -> Result<(u64, u32), fault::Fault> {
+/// Returns the size of a device.
+fn size(device: &DeviceSpec) -> Result<DeviceSize, fault::Fault> {
     let mechanism = scenario::device(device)?;
-    Ok((mechanism.dimensions().capacity_blocks * u64::from(device.mechanisms()), mechanism.dimensions().block_bytes))
+    let Dimensions { capacity_blocks, block_bytes, .. } = mechanism.dimensions();
+    Ok(DeviceSize { capacity_blocks: capacity_blocks * u64::from(device.mechanisms()), block_bytes })
 }
 
-/// Remarks on the blocks that are neither the device nor on the way to it.
-fn remark_rest(document: &Document, way: &Way, options: &ImportOptions, drafts: &mut Drafts) {
+/// Adds remarks on the blocks that are neither the device nor on the route to it.
+fn remark_rest(document: &Document, route: &Route, options: &ImportOptions, drafts: &mut Drafts) {
     let ImportOptions { scenario, driven, .. } = *options;
     let is_used = |block: &Block| {
-        let mut used = way.between.iter().copied().chain([way.device]);
+        let mut used = route.between.iter().copied().chain([route.device]);
         used.any(|used| std::ptr::eq(used, block))
     };
     let first = |kind: &str| document.blocks.iter().find(|block| block.kind == kind);
@@ -179,7 +180,7 @@ fn remark_rest(document: &Document, way: &Way, options: &ImportOptions, drafts: 
             "disksim_synthio" | "disksim_global" | "disksim_pf" => {
                 scenario && first(&block.kind).is_some_and(|first| std::ptr::eq(first, block))
             }
-            "disksim_iodriver" => scenario && way.driver.is_some_and(|driver| std::ptr::eq(driver, block)),
+            "disksim_iodriver" => scenario && route.driver.is_some_and(|driver| std::ptr::eq(driver, block)),
             _ => false,
         };
         match block.kind.as_str() {
@@ -191,15 +192,15 @@ fn remark_rest(document: &Document, way: &Way, options: &ImportOptions, drafts: 
                 drafts.remark_all(block, "belongs to a scenario, not to a device", false);
             }
             "disksim_logorg" => remark_organisation(block, drafts),
-            "disksim_stats" | "disksim_syncset" | "disksim_iosim" => drafts.remark_deep(block),
+            "disksim_stats" | "disksim_syncset" | "disksim_iosim" => drafts.remark_unused_deep(block),
             _ => drafts.block(block, "is not on the way to the device", false),
         }
     }
 }
 
-/// Remarks on how data lie over devices: as they are, or in a way that one device can't have.
+/// Adds remarks on the organisation of data over several devices.
 fn remark_organisation(organisation: &Block, drafts: &mut Drafts) {
-    drafts.remark_fates(organisation, 1);
+    drafts.remark_unused(organisation, 1);
     for (name, neutral) in [("Distribution scheme", "Asis"), ("Redundancy scheme", "Noredun")] {
         let Some(parameter) = organisation.get(name) else { continue };
         if organisation.text(name).is_ok_and(|word| word == neutral) {
@@ -210,33 +211,33 @@ fn remark_organisation(organisation: &Block, drafts: &mut Drafts) {
     }
 }
 
-/// The device that the values make, checked as one that a user writes.
-fn device(mechanism: &str, way: &Way, drafts: &mut Drafts) -> Result<DeviceSpec, Refusal> {
-    let place = way.device.place;
-    let mut device = specified(mechanism, way, drafts)?;
+/// Returns the device of the values, with the checks of a device in a scenario.
+fn device(mechanism: &str, route: &Route, drafts: &mut Drafts) -> Result<DeviceSpec, Refusal> {
+    let place = route.device.place;
+    let mut device = specified(mechanism, route, drafts)?;
     if let DeviceSpec::Disk(parameters) = &mut device {
         let offered = parameters.capacity_blocks.take();
-        let layout = Layout::new(parameters).map_err(|fault| refused(&drafts.values, fault, place))?;
+        let layout = Layout::new(parameters).map_err(|fault| fault_at_source(&drafts.values, fault, place))?;
         let held = layout.capacity_blocks();
-        // DiskSim goes by what the zones hold; a drive that says it has less hides the rest.
+        // DiskSim uses the capacity of the zones; a drive may offer less, not more.
         parameters.capacity_blocks = offered.filter(|offered| *offered <= held);
         if offered.is_some_and(|offered| offered > held) {
             drafts.withdraw("capacity_blocks", &format!("the zones hold {held} blocks, by which DiskSim goes too"));
         }
     }
-    scenario::device(&device).map_err(|fault| refused(&drafts.values, fault, place))?;
+    scenario::device(&device).map_err(|fault| fault_at_source(&drafts.values, fault, place))?;
     Ok(device)
 }
 
-fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, Refusal> {
+fn specified(mechanism: &str, route: &Route, drafts: &Drafts) -> Result<DeviceSpec, Refusal> {
     let mut values = table(&drafts.values);
-    values.insert("name".into(), way.device.name.clone().into());
+    values.insert("name".into(), route.device.name.clone().into());
     values.insert("mechanism".into(), mechanism.into());
-    let refusal = |fault: fault::Fault| refused(&drafts.values, fault, way.device.place);
+    let refusal = |fault: fault::Fault| fault_at_source(&drafts.values, fault, route.device.place);
     DeviceSpec::of(Json::Object(values)).map_err(|faults| Refusal(faults.into_iter().map(refusal).collect()))
 }
 
-/// Checks that the scenario can be run as it is written.
+/// Checks that the scenario can be run.
 fn check_scenario(import: &Import, settings: &[Draft], driven: bool, end: Place) -> Result<(), Refusal> {
     let Some(text) = import.scenario_toml() else { return Ok(()) };
     let mut accepted = vec!["accept_missing=true".to_owned()];
@@ -252,10 +253,10 @@ fn check_scenario(import: &Import, settings: &[Draft], driven: bool, end: Place)
     resolved.map(|_| ()).map_err(|faults| Refusal(faults.into_iter().map(placed).collect()))
 }
 
-fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft], sources: &Sources) -> Import {
+fn finish(route: &Route, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft], sources: &Sources) -> Import {
     drafts.remarks.sort_by_key(|remark| remark.place);
     let mut import = Import {
-        name: way.device.name.clone(),
+        name: route.device.name.clone(),
         file: sources.name(0),
         device,
         entries: Vec::new(),

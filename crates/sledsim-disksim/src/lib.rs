@@ -1,9 +1,9 @@
-//! Reads parameter files of DiskSim 4.0: a device, with every value's place, and a list of what can't be carried over.
+//! Imports parameter files of DiskSim 4.0: a device, the file and line of each value, and a list of the parameters that can't be carried
+//! over.
 //!
-//! It knows [`sledsim`] by its public names: what it reads becomes a [`sledsim::scenario::DeviceSpec`], and the scenario
-//! around it a [`sledsim::scenario::Commented`] document.
+//! A device becomes a [`sledsim::scenario::DeviceSpec`], and the scenario around it a [`sledsim::scenario::Commented`] document.
 //!
-//! The meaning of blocks and parameters is that of DiskSim's `.modspec` files and manual.
+//! Blocks and parameters have the meaning of DiskSim's `.modspec` files and manual.
 
 mod block;
 mod disk;

@@ -6,7 +6,7 @@ use super::draft::{Drafts, Origin};
 use super::fault::Fault;
 use super::syntax::Block;
 
-/// Encoded bits of a byte: DiskSim's tip sector of 80 bits holds 8 bytes.
+/// Encoded bits per byte: DiskSim's tip sector of 80 bits holds 8 bytes.
 const BITS_PER_BYTE: i64 = 10;
 
 /// Carries over a MEMS device.
@@ -35,11 +35,11 @@ pub(super) fn carry(mems: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
         drafts.put(key, mems.real("Sled active power")?, power, Origin::Published);
     }
     drafts.note("DiskSim charges the power of the moving sled while it starts");
-    drafts.remark_fates(mems, mems.whole("Max queue length")?);
+    drafts.remark_unused(mems, mems.whole("Max queue length")?);
     Ok(())
 }
 
-/// Sizes of a tip sector and of a block.
+/// Carries over the sizes of a tip sector and of a block.
 fn carry_blocks(mems: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     let length = mems.need("Tip sector length")?;
     let bits = mems.whole("Tip sector length")?;
@@ -61,7 +61,7 @@ fn carry_blocks(mems: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
 pub(super) fn carry_simple(simple: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     drafts.assume("block_bytes", 512, "DiskSim's blocks have 512 bytes");
     drafts.carry(simple);
-    // Two names of one parameter: DiskSim takes the one that it meets last.
+    // Two names of one parameter: DiskSim uses the last one in the file.
     let names = ["Constant access time", "Access time"];
     let mut given: Vec<_> = names.iter().filter_map(|name| simple.get(name)).collect();
     given.sort_by_key(|parameter| parameter.place);
@@ -71,6 +71,6 @@ pub(super) fn carry_simple(simple: &Block, drafts: &mut Drafts) -> Result<(), Fa
     drafts.put("access_ms", time, access, Origin::Derived);
     drafts.also(simple.need("Command overhead")?);
     drafts.note("access and command overhead together");
-    drafts.remark_fates(simple, simple.whole("Max queue length")?);
+    drafts.remark_unused(simple, simple.whole("Max queue length")?);
     Ok(())
 }

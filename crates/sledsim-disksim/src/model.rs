@@ -13,7 +13,7 @@ use super::sources::Sources;
 use super::syntax::{Block, Content};
 
 const MAPPINGS: [&str; 3] = ["cylinder", "serpentine-by-zone", "serpentine"];
-/// Words of `sparing` in the order of DiskSim's numbers.
+/// Values of `sparing` in the order of DiskSim's numbers.
 pub(super) const SPARINGS: [&str; 11] = [
     "none",
     "tracks-per-zone",
@@ -27,9 +27,9 @@ pub(super) const SPARINGS: [&str; 11] = [
     "sectors-per-zone",
     "sectors-per-zone-slip-to-end",
 ];
-/// The type of block that describes a zone.
+/// The type of block of a zone.
 const ZONE: &str = "dm_layout_g1_zone";
-/// The number of the scheme in which slips, defects and spares are tracks.
+/// Number of the sparing scheme whose slips, defects and spares are tracks.
 const WHOLE_TRACKS: i64 = 1;
 
 /// Carries over mechanics and layout.
@@ -46,7 +46,7 @@ pub(super) fn carry(model: &Block, sources: &mut Sources, drafts: &mut Drafts) -
     carry_mechanics(model.block("Mechanical Model")?, sources, drafts)
 }
 
-/// The number of cylinders: one more where the last zone counts it among its own, which DiskSim lets pass.
+/// Carries over the number of cylinders; one more if the last zone ends at that number, which DiskSim accepts.
 fn carry_cylinders(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     const NAME: &str = "Number of cylinders";
     let count = model.whole(NAME)?;
@@ -102,7 +102,7 @@ fn not_a_zone(layout: &Block, index: usize) -> Fault {
     layout.fault_of("Zones", index).expects(Takes::Block(&[ZONE]))
 }
 
-/// What zones have to fit into.
+/// Limits of the zones.
 struct Extent {
     surfaces: u64,
     cylinders: i64,
@@ -111,7 +111,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// A zone's table; `end` is the first cylinder that it may begin with.
+    /// Returns the table of a zone, whose first cylinder is at least `end`; updates `end`.
     fn zone(&self, zone: &Block, end: &mut i64) -> Result<Json, Fault> {
         let (first, last) = (zone.whole("First cylinder number")?, zone.whole("Last cylinder number")?);
         if first < *end {
@@ -126,7 +126,7 @@ impl Extent {
         *end = last + 1;
         let sectors = zone.whole("Blocks per track")?;
         let mut table: Map<String, Json> =
-            plain_keys(zone).into_iter().map(|(key, value, _)| (key.to_owned(), value)).collect();
+            plain_keys(zone).into_iter().map(|plain| (plain.key.to_owned(), plain.value)).collect();
         let own = zone.get("Skew units").map(|_| zone.text("Skew units")).transpose()?;
         let revolutions = own.as_deref().or(self.units.as_deref()) == Some("revolutions");
         let scale = if revolutions { sectors as f64 } else { 1.0 };
@@ -152,7 +152,7 @@ impl Extent {
     }
 }
 
-/// A list of sectors or tracks, each below `places`.
+/// Returns a list of sectors or tracks, each below `places`.
 fn numbers(zone: &Block, name: &str, places: u64) -> Result<Vec<u64>, Fault> {
     let each = zone.list(name)?.iter().enumerate().map(|(index, item)| match item.content {
         Content::Whole(number) if u64::try_from(number).is_ok_and(|number| number < places) => Ok(number as u64),
@@ -181,11 +181,11 @@ fn carry_mechanics(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts
         drafts.note_on("write_settle_ms", note);
     }
     seek::carry(mechanics, sources, drafts)?;
-    drafts.remark_fates(mechanics, 1);
+    drafts.remark_unused(mechanics, 1);
     Ok(())
 }
 
-/// Whole milliseconds, or parts of them, from a list.
+/// Returns the `count` numbers of a list.
 pub(super) fn times(block: &Block, name: &str, count: usize) -> Result<Vec<f64>, Fault> {
     let items = block.list(name)?;
     if items.len() != count {

@@ -1,4 +1,4 @@
-//! Device files and scenarios, as TOML with the place of every value.
+//! Output of an import: device files and scenarios as TOML, with the source of every value.
 
 use sledsim::fault::printable;
 use sledsim::scenario::Commented;
@@ -7,7 +7,7 @@ use super::draft::Origin;
 use super::import::{Entry, Import, Note};
 
 impl Import {
-    /// The device as a device file: TOML, each value with its unit and source, and comments on what is not carried over.
+    /// Returns the device as a device file: TOML with the unit and source of each value, and comments on parameters that are not carried over.
     #[must_use]
     pub fn device_toml(&self) -> String {
         let mut file = self.heading();
@@ -30,7 +30,7 @@ impl Import {
         file.to_string()
     }
 
-    /// The scenario, with the device in it; none where only the device was asked for.
+    /// Returns the scenario with the device; `None` if only the device was imported.
     #[must_use]
     pub fn scenario_toml(&self) -> Option<String> {
         if self.settings.is_empty() {
@@ -64,8 +64,8 @@ impl Import {
         Some(file.to_string())
     }
 
-    /// What is not carried over, for a reader at a terminal: what changes results, with its values, and how many parameters have
-    /// no effect.
+    /// Returns a summary of the parameters that are not carried over: those that change results, with their values, and the number of those
+    /// without effect.
     #[must_use]
     pub fn listing(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -80,7 +80,7 @@ impl Import {
         lines
     }
 
-    /// Notes of one kind by their reasons, in the order of the files.
+    /// Returns the notes of one kind by reason, in the order of the files.
     fn by_reason(&self, changes_results: bool) -> Vec<(String, Vec<&Note>)> {
         let mut reasons: Vec<(String, Vec<&Note>)> = Vec::new();
         for note in self.notes.iter().filter(|note| note.changes_results == changes_results) {
@@ -93,7 +93,7 @@ impl Import {
         reasons
     }
 
-    /// What a reader has to know first.
+    /// Returns a document with its introductory comments.
     fn heading(&self) -> Commented {
         let mut file = Commented::default();
         file.comment(&format!("Read from {} of DiskSim 4.0 by sledsim import disksim.", self.file));
@@ -135,7 +135,7 @@ fn setting(file: &mut Commented, entry: &Entry) {
     file.key(&entry.key, entry.value.clone());
 }
 
-/// The files, lines and parameters that give a value.
+/// Returns the files, lines and parameters that a value comes from.
 fn place_of(entry: &Entry) -> String {
     let shown = |from: &super::Source| format!("{}:{} {}", from.file, from.line, from.parameter);
     match entry.from.as_slice() {

@@ -1,23 +1,23 @@
-//! What becomes of every parameter, for the reference page.
+//! The treatment of every parameter, for the reference page.
 
 use serde_json::{json, Value as Json};
 use sledsim::fault::Allowed;
 
-use super::grammar::{Fate, BLOCK_TYPES, UNSUPPORTED};
+use super::grammar::{Treatment, BLOCK_TYPES, UNSUPPORTED};
 use super::workload::policy;
 
-/// Every block and parameter with what it takes and what becomes of it; scheduling policies; blocks that are refused.
+/// Returns every block and parameter with its values and treatment, the scheduling policies, and the unsupported blocks.
 #[must_use]
 pub fn reference() -> Json {
     let blocks = BLOCK_TYPES.iter().map(|block| {
         let parameters = block.parameters.iter().map(|parameter| {
-            let (keys, fate) = told(parameter.fate);
+            let (keys, treatment) = describe(parameter.treatment);
             json!({
                 "name": parameter.name,
                 "takes": Allowed::from(parameter.takes).to_string(),
                 "required": parameter.required,
                 "keys": keys,
-                "fate": fate,
+                "treatment": treatment,
             })
         });
         json!({"name": block.name, "title": block.title, "parameters": parameters.collect::<Vec<_>>()})
@@ -33,15 +33,15 @@ pub fn reference() -> Json {
     })
 }
 
-/// The keys that a parameter enters, and what becomes of it in words.
-fn told(fate: Fate) -> (Vec<&'static str>, String) {
-    match fate {
-        Fate::Key(key) => (vec![key], "as it is".into()),
-        Fate::Enters(keys, how) => (keys.split(", ").filter(|key| !key.is_empty()).collect(), how.into()),
-        Fate::Idle(reason) => (Vec::new(), format!("no effect: {reason}")),
-        Fate::Lost(reason) => (Vec::new(), format!("not carried over: {reason}")),
-        Fate::Only(neutral, reason) => (Vec::new(), format!("not carried over unless {neutral}: {reason}")),
-        Fate::Queue(reason) => {
+/// Returns the keys that a parameter becomes, and its treatment in words.
+fn describe(treatment: Treatment) -> (Vec<&'static str>, String) {
+    match treatment {
+        Treatment::Key(key) => (vec![key], "as it is".into()),
+        Treatment::Enters(keys, how) => (keys.split(", ").filter(|key| !key.is_empty()).collect(), how.into()),
+        Treatment::Idle(reason) => (Vec::new(), format!("no effect: {reason}")),
+        Treatment::Lost(reason) => (Vec::new(), format!("not carried over: {reason}")),
+        Treatment::Only(neutral, reason) => (Vec::new(), format!("not carried over unless {neutral}: {reason}")),
+        Treatment::Queue(reason) => {
             (Vec::new(), format!("not carried over where the device takes several requests at a time: {reason}"))
         }
     }

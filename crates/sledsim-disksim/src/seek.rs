@@ -1,4 +1,4 @@
-//! Seek times: the six ways in which DiskSim describes them.
+//! Seek times: DiskSim's six seek types.
 
 use serde_json::{json, Value as Json};
 use sledsim::fault::{self, printable, Allowed, Kind, Range};
@@ -6,15 +6,15 @@ use sledsim::fault::{self, printable, Allowed, Kind, Range};
 use super::draft::{Drafts, Origin};
 use super::fault::{Fault, Place};
 use super::model::times;
-use super::sources::Sources;
+use super::sources::{OpenFile, Sources};
 use super::syntax::{Block, Parameter};
 
-/// Longest seek, ms: what the keys allow.
+/// Longest seek that the keys allow, ms.
 const MAX_MS: f64 = 10_000.0;
 /// Longest distance, cylinders.
 const MAX_CYLINDERS: f64 = 1e9;
-/// What a table begins with, before a colon and the number of its lines.
-const ANNOUNCED: &str = "Seek distances measured";
+/// The first line of a table, before a colon and the number of lines.
+const HEADER: &str = "Seek distances measured";
 /// Parameters that describe seeks.
 const PARAMETERS: [&str; 7] = [
     "Average seek time",
@@ -26,7 +26,7 @@ const PARAMETERS: [&str; 7] = [
     "HPL seek equation values",
 ];
 
-/// Carries over the seek curve that the seek type asks for.
+/// Carries over the seek curve of the seek type.
 pub(super) fn carry(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
     let kind = mechanics.need("Seek type")?;
     let name = mechanics.text("Seek type")?;
@@ -62,12 +62,12 @@ pub(super) fn carry(mechanics: &Block, sources: &mut Sources, drafts: &mut Draft
     Ok(())
 }
 
-/// Times of seeks, ms.
+/// Returns the range of seek times.
 fn range_ms() -> Range {
     Range { unit: "ms".into(), ..Range::from_to(0.0, MAX_MS) }
 }
 
-/// Distances of so many cylinders or more.
+/// Returns the range of distances from `least` cylinders on.
 fn range_cylinders(least: f64) -> Range {
     Range { whole: true, unit: "cylinders".into(), ..Range::from_to(least, MAX_CYLINDERS) }
 }
@@ -105,7 +105,7 @@ fn hpl(mechanics: &Block, first_ms: Option<Vec<f64>>) -> Result<Json, Fault> {
     }))
 }
 
-/// The points of a file of measured seek times: `Seek distances measured: N`, then a distance and a time a line.
+/// Returns the points of a file of measured seek times: `Seek distances measured: N`, then a distance and a time on each line.
 fn table(
     name: &str,
     parameter: &Parameter,
@@ -113,7 +113,7 @@ fn table(
     drafts: &mut Drafts,
 ) -> Result<Vec<[f64; 2]>, Fault> {
     let path = sources.find(name, parameter.place)?;
-    let (file, text) = sources.open(&path, Some(parameter.place))?;
+    let OpenFile { index: file, text } = sources.open(&path, Some(parameter.place))?;
     let mut points: Vec<[f64; 2]> = Vec::new();
     let mut announced = None;
     let mut place = Place { file, line: 0 };
@@ -122,8 +122,8 @@ fn table(
     for line in text.lines() {
         place.line += 1;
         if place.line == 1 {
-            if let Some(count) = line.trim().strip_prefix(ANNOUNCED).and_then(|rest| rest.strip_prefix(':')) {
-                let expected = || record(place, ANNOUNCED, "the number of lines that follow", count.trim());
+            if let Some(count) = line.trim().strip_prefix(HEADER).and_then(|rest| rest.strip_prefix(':')) {
+                let expected = || record(place, HEADER, "the number of lines that follow", count.trim());
                 announced = Some(count.trim().parse::<usize>().map_err(|_| expected())?);
                 continue;
             }
@@ -131,15 +131,15 @@ fn table(
         if line.trim().is_empty() {
             continue;
         }
-        let (point, digits, has_deviation) = point(line, place)?;
+        let TableLine { point, decimals: digits, has_deviation } = table_line(line, place)?;
         if let Some(last) = points.last().filter(|last| point[0] <= last[0]) {
             let allowed = format!("rising distances, above {}", last[0]);
             return Err(record(place, "distance", Allowed::Type(allowed), &point[0].to_string()));
         }
-        // The last digits of a file cut off are missed: every line has as many.
+        // A truncated file is recognised by a last line with fewer digits than the others.
         if !text.ends_with('\n') && text.lines().count() == place.line as usize && decimals.is_some_and(|d| d > digits)
         {
-            let says = "the last line ends in its middle: expected as many digits as in the others";
+            let says = "the last line is cut off: expected as many digits as in the others";
             return Err(Fault::new(place, Kind::Record, says));
         }
         decimals = Some(digits);
@@ -162,7 +162,7 @@ fn table(
     Ok(points)
 }
 
-/// A fault of a field of a table's line.
+/// Returns a fault of a field on a line of a table.
 fn record(place: Place, field: &str, allowed: impl Into<Allowed>, found: &str) -> Fault {
     let mut what = fault::Fault::new(Kind::Record);
     (what.location.field, what.value, what.allowed) =
@@ -170,8 +170,17 @@ fn record(place: Place, field: &str, allowed: impl Into<Allowed>, found: &str) -
     Fault::of(place, what)
 }
 
-/// A line of a table: distance and time, the number of the time's decimals, and whether there is a third column.
-fn point(line: &str, place: Place) -> Result<([f64; 2], usize, bool), Fault> {
+/// A line of a table.
+struct TableLine {
+    /// Distance in cylinders, and time in ms.
+    point: [f64; 2],
+    /// Number of decimals of the time.
+    decimals: usize,
+    has_deviation: bool,
+}
+
+/// Returns a line of a table.
+fn table_line(line: &str, place: Place) -> Result<TableLine, Fault> {
     let shown: String = line.chars().take(60).collect();
     let fault = || record(place, "seek time", "a distance in cylinders, a comma and a time in ms", &shown);
     let columns: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -187,5 +196,5 @@ fn point(line: &str, place: Place) -> Result<([f64; 2], usize, bool), Fault> {
         return Err(record(place, "time", range_ms(), columns[1]));
     }
     let decimals = columns[1].split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    Ok(([f64::from(distance), time], decimals, columns.len() == 3))
+    Ok(TableLine { point: [f64::from(distance), time], decimals, has_deviation: columns.len() == 3 })
 }

@@ -8,11 +8,11 @@ use sledsim::fault::{printable, Faults, Kind, Word};
 
 use super::fault::{Fault, Place, Refusal};
 
-/// Largest file read, bytes; a drive's files have some tens of thousands.
+/// Maximum size of a file, bytes; typical files have some ten thousand.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-/// Most bytes read in all: a file that many others include counts each time.
+/// Maximum total size, bytes; a file counts each time that it is included.
 const MAX_TOTAL_BYTES: u64 = 64 << 20;
-/// Most files opened.
+/// Maximum number of opened files.
 const MAX_FILES: usize = 1000;
 
 /// The files of an import, by number.
@@ -22,26 +22,32 @@ pub(super) struct Sources {
     total_bytes: u64,
 }
 
+/// A file that has been read.
+pub(super) struct OpenFile {
+    pub index: u32,
+    pub text: Arc<str>,
+}
+
 impl Sources {
-    /// The path of a file, as it was reached.
+    /// Returns the path of a file.
     pub fn path(&self, file: u32) -> &Path {
         self.files.get(file as usize).map_or(Path::new("?"), PathBuf::as_path)
     }
 
-    /// The name of a file, without its folders and with nothing that would break a line.
+    /// Returns the printable name of a file, without its folders.
     pub fn name(&self, file: u32) -> String {
         let name = self.path(file).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         printable(&name)
     }
 
-    /// Reads a file that `from` asks for, by its path.
-    pub fn open(&mut self, path: &Path, from: Option<Place>) -> Result<(u32, Arc<str>), Fault> {
+    /// Reads a file, which `from` includes unless it is the main file.
+    pub fn open(&mut self, path: &Path, from: Option<Place>) -> Result<OpenFile, Fault> {
         let number = self.files.len() as u32;
         if self.files.len() < MAX_FILES {
             self.files.push(path.to_path_buf());
         }
         let shown = path.display();
-        // A main file is told of by its own name, an included one by the line that asks for it.
+        // A fault of an included file is at the line that includes it.
         let fault = |message: String| match from {
             Some(place) => Fault::new(place, Kind::Unreadable, format!("{shown}: {message}")),
             None => Fault::new(Place { file: number, line: 0 }, Kind::Unreadable, message),
@@ -51,7 +57,7 @@ impl Sources {
         }
         let metadata = std::fs::metadata(path).map_err(|error| fault(sledsim::fault::unread(&error)))?;
         if !metadata.is_file() {
-            return Err(fault("is no plain file: expected a parameter file of DiskSim".into()));
+            return Err(fault("is not a regular file: expected a parameter file of DiskSim".into()));
         }
         let mut bytes = Vec::new();
         let file = std::fs::File::open(path).map_err(|error| fault(sledsim::fault::unread(&error)))?;
@@ -68,12 +74,12 @@ impl Sources {
             let message = format!("byte {:#04x} in what should be text: expected a parameter file", bytes[position]);
             return Err(Fault::new(Place { file: number, line }, Kind::Syntax, message));
         }
-        // Comments may be in any 8-bit code; editors may have put a mark of UTF-8 in front.
+        // Comments may be in any 8-bit encoding, and the file may begin with a byte order mark.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        Ok((number, String::from_utf8_lossy(text).into()))
+        Ok(OpenFile { index: number, text: String::from_utf8_lossy(text).into() })
     }
 
-    /// The file called `name` in the file of `from`: beside that file, else beside the main file.
+    /// Returns the path of the file `name` that `from` refers to: beside that file, or else beside the main file.
     pub fn find(&self, name: &str, from: Place) -> Result<PathBuf, Fault> {
         let folder = |file: u32| self.path(file).parent().unwrap_or(Path::new("")).to_path_buf();
         let (near, top) = (folder(from.file), folder(0));
@@ -85,7 +91,7 @@ impl Sources {
         })
     }
 
-    /// The faults to report, with the names of their files and with nothing that would break a line.
+    /// Returns the faults in printable form, with the names of their files.
     pub fn faults(&self, refusal: Refusal) -> Faults {
         let named = |Fault { place, mut what }: Fault| {
             for word in &mut what.message {

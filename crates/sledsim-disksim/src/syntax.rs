@@ -1,4 +1,4 @@
-//! The structure of a parameter file: blocks of parameters, what is made of them, and what is attached to what.
+//! Parser of parameter files: blocks of parameters, their instances, and the topology.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::fault::{Fault, Place};
 use super::sources::Sources;
 use super::tokens::{Token, Tokens};
 
-/// Deepest nesting of blocks and lists.
+/// Maximum nesting of blocks and lists.
 const MAX_DEPTH: usize = 40;
-/// Most parameters of a block.
+/// Maximum number of parameters of a block.
 const MAX_PARAMETERS: usize = 500;
-/// Most blocks at the top of the files.
+/// Maximum number of top-level blocks.
 const MAX_BLOCKS: usize = 10_000;
-/// Most names that a range such as `disk0 .. disk9` stands for.
+/// Maximum number of names in a range such as `disk0 .. disk9`.
 const MAX_RANGE: i64 = 10_000;
 
 /// A value and its line.
@@ -26,7 +26,7 @@ pub(super) struct Value {
     pub content: Content,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Whole(i64),
@@ -48,15 +48,15 @@ pub(super) struct Parameter {
 /// A block: `TYPE NAME { … }`, or `TYPE { … }` as a value.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// The type that DiskSim defines; a type defined in the file is replaced by the one it derives from.
+    /// A type of DiskSim; for a block that derives from another one, that of the other.
     pub kind: String,
-    /// The name, empty where it has none.
+    /// The name; empty if it has none.
     pub name: String,
     pub place: Place,
     pub parameters: Vec<Parameter>,
 }
 
-/// A component and what is attached to it.
+/// A component of the topology.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub kind: String,
@@ -65,7 +65,7 @@ pub(super) struct Node {
     pub children: Vec<Node>,
 }
 
-/// Components made of a block.
+/// Components that are instances of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Instances {
     pub names: Vec<String>,
@@ -73,35 +73,35 @@ pub(super) struct Instances {
     pub of: String,
 }
 
-/// What the files say, in their order.
+/// The content of the files, in order.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     pub blocks: Vec<Block>,
     pub instances: Vec<Instances>,
     pub topology: Option<Node>,
-    /// Where the main file ends.
+    /// End of the main file.
     pub end: Place,
     by_name: HashMap<String, usize>,
 }
 
 impl Document {
-    /// The block called `name`.
+    /// Returns the block `name`.
     pub fn block(&self, name: &str) -> Option<&Block> {
         self.by_name.get(name).map(|&index| &self.blocks[index])
     }
 
-    /// The block that a component is made of.
+    /// Returns the block that a component is an instance of.
     pub fn made_of(&self, component: &str) -> Option<&Block> {
         let made = self.instances.iter().find(|made| made.names.iter().any(|name| name == component));
         made.and_then(|made| self.block(&made.of))
     }
 
-    /// How many components are made of the block called `name`.
+    /// Returns the number of components that are instances of the block `name`.
     pub fn made_of_block(&self, name: &str) -> usize {
         self.instances.iter().filter(|made| made.of == name).map(|made| made.names.len()).sum()
     }
 
-    /// The block called `name`, to be changed.
+    /// Returns the block `name`, to be changed.
     pub fn block_mut(&mut self, name: &str) -> Option<&mut Block> {
         self.by_name.get(name).map(|&index| &mut self.blocks[index])
     }
@@ -128,7 +128,7 @@ impl Document {
     }
 }
 
-/// Reads the file at `path`, with all that it includes.
+/// Reads the file at `path` and the files that it includes.
 pub(super) fn read(sources: &mut Sources, path: &Path) -> Result<Document, Fault> {
     let mut parser = Parser { tokens: Tokens::new(sources, path)?, next: None, document: Document::default() };
     if matches!(parser.peek()?, Token::Word(word) if word == "Seek") {
@@ -237,7 +237,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What is attached to a component whose type and name have been read.
+    /// Reads a component whose type and name have been read.
     fn node(&mut self, kind: String, name: String, place: Place, depth: usize) -> Result<Node, Fault> {
         check_depth(depth, place)?;
         self.mark('[', "and what is attached to the component")?;
@@ -254,7 +254,7 @@ impl Parser<'_> {
         Ok(Node { kind, name, place, children })
     }
 
-    /// A block whose type and name have been read.
+    /// Reads a block whose type and name have been read.
     fn block(&mut self, kind: String, name: String, place: Place, depth: usize) -> Result<Block, Fault> {
         check_depth(depth, place)?;
         self.mark('{', "and the parameters of a block")?;
@@ -268,19 +268,19 @@ impl Parser<'_> {
                 (Token::Mark('}'), _) => return Ok(block),
                 (Token::Mark(','), _) => {}
                 (other, place) => {
-                    let expected = format!("',' or '}}' in {}", self.told(&block));
+                    let expected = format!("',' or '}}' in {}", self.describe(&block));
                     return Err(other.unexpected(place, expected));
                 }
             }
         }
     }
 
-    /// A block and where it begins: a brace that is missing there may be missed in another file.
-    fn told(&self, block: &Block) -> String {
+    /// Describes a block and its start for messages: its missing brace may be noticed in another file.
+    fn describe(&self, block: &Block) -> String {
         format!("the {} block that begins at {}:{}", block.kind, self.tokens.file_name(block.place), block.place.line)
     }
 
-    /// `name = value`, or `[ names ] = value`.
+    /// Reads `name = value` or `[ names ] = value`.
     fn parameter(&mut self, block: &mut Block, depth: usize) -> Result<(), Fault> {
         let (token, place) = self.take()?;
         let names: Vec<String> = match token {
@@ -299,14 +299,14 @@ impl Parser<'_> {
                         (Token::Mark('='), _) => break,
                         (Token::Word(word), _) if name.len() < 200 => name = name + " " + &word,
                         (other, place) => {
-                            let expected = format!("'=' after {name:?}, a parameter of {}", self.told(block));
+                            let expected = format!("'=' after {name:?}, a parameter of {}", self.describe(block));
                             return Err(other.unexpected(place, expected));
                         }
                     }
                 }
                 vec![name]
             }
-            other => return Err(other.unexpected(place, format!("a parameter of {}", self.told(block)))),
+            other => return Err(other.unexpected(place, format!("a parameter of {}", self.describe(block)))),
         };
         let value = Arc::new(self.value(depth + 1)?);
         for name in names {
@@ -328,7 +328,7 @@ impl Parser<'_> {
         self.value_from(token, place, depth)
     }
 
-    /// A value whose first token has been read.
+    /// Reads a value whose first token has been read.
     fn value_from(&mut self, token: Token, place: Place, depth: usize) -> Result<Value, Fault> {
         check_depth(depth, place)?;
         let word = match token {
@@ -342,7 +342,7 @@ impl Parser<'_> {
             Token::Word(_) => {
                 let (name, at) = self.word("a name")?;
                 match self.peek()? {
-                    // Such a block could be referred to by its name elsewhere; here it stands for itself.
+                    // The name is not used for references here.
                     Token::Mark('{') => Content::Block(self.block(word, name, place, depth)?),
                     Token::Mark('[') => Content::Node(self.node(word, name, place, depth)?),
                     _ => {
@@ -356,7 +356,7 @@ impl Parser<'_> {
         Ok(Value { place, content })
     }
 
-    /// The rest of a list, after its `[`.
+    /// Reads the rest of a list, after its `[`.
     fn list(&mut self, depth: usize) -> Result<Vec<Value>, Fault> {
         let mut items = Vec::new();
         if self.takes(']')? {
@@ -393,7 +393,7 @@ fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A number, if the word is one; a text otherwise.
+/// Returns a number if the word is one, otherwise a text.
 pub(super) fn scalar(word: String, place: Place) -> Result<Content, Fault> {
     let digits = word.strip_prefix('-').unwrap_or(&word);
     let out_of_range = || Fault::new(place, Kind::OutOfRange, format!("{word:?} is too large a number"));
@@ -415,7 +415,7 @@ pub(super) fn scalar(word: String, place: Place) -> Result<Content, Fault> {
     }
 }
 
-/// The names from `first` to `last`, which differ in the number they end in.
+/// Returns the names from `first` to `last`, which differ in their final number.
 fn range(first: &Value, last: &str, place: Place) -> Result<Vec<Value>, Fault> {
     let split = |text: &str| {
         let stem = text.trim_end_matches(|c: char| c.is_ascii_digit());

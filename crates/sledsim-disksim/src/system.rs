@@ -1,4 +1,4 @@
-//! The device among the components, and the way to it: driver, buses, controllers.
+//! The device among the components, and the route to it: driver, buses, controllers.
 
 use sledsim::fault::{self, printable, Kind, Path};
 
@@ -6,31 +6,31 @@ use super::draft::{Drafts, Origin};
 use super::fault::Fault;
 use super::syntax::{Block, Content, Document, Node, Parameter};
 
-/// Types of block that describe a device.
+/// Types of block of a device.
 const DEVICES: [&str; 3] = ["disksim_disk", "disksim_simpledisk", "memsmodel_mems"];
-/// The type of block that describes a drive's mechanics: a device where files have nothing else.
+/// The type of block of a drive's mechanics, which is a device if the files contain no other.
 const MECHANICS: &str = "dm_disk";
-/// Types of block that a device's own files have.
+/// Types of block in the files of a device.
 const PARTS: [&str; 5] = ["dm_disk", "dm_layout_g1", "dm_layout_g1_zone", "dm_mech_g1", "disksim_ioqueue"];
 const TWO_TIMES: &str = "a longer time of the drive, the bus or the controller counts";
 
-/// A device and what lies between it and the workload.
+/// A device and the components between it and the workload.
 #[derive(Clone, Debug)]
-pub(super) struct Way<'a> {
+pub(super) struct Route<'a> {
     /// The device.
     pub device: &'a Block,
-    /// The name that the topology has for it; empty where there is none.
+    /// Its name in the topology; empty without one.
     pub component: String,
     /// The host's driver, if the files have one.
     pub driver: Option<&'a Block>,
-    /// Buses and controllers, from the driver on.
+    /// Buses and controllers, in order from the driver.
     pub between: Vec<&'a Block>,
-    /// Devices in the topology.
+    /// Number of devices in the topology.
     pub devices: usize,
 }
 
-impl<'a> Way<'a> {
-    /// Finds the device called `name` (as a component, or as a block); the only one where no name is given.
+impl<'a> Route<'a> {
+    /// Returns the route to the component or block `name`, or to the only device.
     pub fn find(document: &'a Document, name: Option<&str>) -> Result<Self, Fault> {
         match &document.topology {
             Some(root) => Self::through(document, root, name),
@@ -57,15 +57,15 @@ impl<'a> Way<'a> {
     fn through(document: &'a Document, root: &'a Node, name: Option<&str>) -> Result<Self, Fault> {
         let mut all = Vec::new();
         collect(document, root, &mut Vec::new(), &mut all)?;
-        let is_meant = |way: &&Self| name.is_none_or(|name| way.component == name || way.device.name == name);
+        let is_meant = |route: &&Self| name.is_none_or(|name| route.component == name || route.device.name == name);
         let mut found: Vec<&Self> = all.iter().filter(is_meant).collect();
-        // Several of one kind are alike.
+        // Instances of one block are identical.
         found.dedup_by(|a, b| std::ptr::eq(a.device, b.device));
-        let chosen = one_of(&all, &found, |way| &way.component, name, document)?;
+        let chosen = one_of(&all, &found, |route| &route.component, name, document)?;
         Ok(Self { devices: all.len(), ..chosen.clone() })
     }
 
-    /// Carries over the time of a block on the bus: the longest of the drive's, the next bus's and the controllers'.
+    /// Carries over the bus time of a block: the longest of those of the drive, the nearest bus and the controllers.
     pub fn carry_bus(&self, drive: &'a Block, drafts: &mut Drafts) -> Result<(), Fault> {
         const OWN: &str = "Bulk sector transfer time";
         let bus = self.between.iter().rev().find(|block| block.kind == "disksim_bus");
@@ -76,7 +76,7 @@ impl<'a> Way<'a> {
         }
         let longest = |own: Option<&'a Parameter>| {
             let times = own.into_iter().chain(common.iter().copied());
-            // The first of equals: the bus's own where it has one.
+            // The first of equals, which is that of the bus if there is one.
             times.rev().max_by(|a, b| time(a).total_cmp(&time(b)))
         };
         let reading = bus.map(|bus| bus.need("Read block transfer time")).transpose()?;
@@ -100,7 +100,7 @@ impl<'a> Way<'a> {
         Ok(())
     }
 
-    /// Remarks on the buses and controllers, and on devices beside the one imported.
+    /// Adds remarks on the buses and controllers, and on other devices.
     pub fn remark(&self, document: &Document, drafts: &mut Drafts) {
         if let Some(root) = document.topology.as_ref().filter(|_| self.devices > 1) {
             let (count, one) = (self.devices, &self.component);
@@ -108,13 +108,13 @@ impl<'a> Way<'a> {
         }
         let next = self.between.iter().rposition(|block| block.kind == "disksim_bus");
         for (index, block) in self.between.iter().enumerate() {
-            drafts.remark_fates(block, 1);
+            drafts.remark_unused(block, 1);
             for parameter in &block.parameters {
                 match &parameter.value.content {
                     Content::Block(queue) if queue.kind == "disksim_ioqueue" => {
                         drafts.remark_all(queue, "controllers pass everything through; see their type", false);
                     }
-                    Content::Block(inner) => drafts.remark_deep(inner),
+                    Content::Block(inner) => drafts.remark_unused_deep(inner),
                     _ => {}
                 }
             }
@@ -129,7 +129,10 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The only one of the things found among all; a fault that tells their names otherwise.
+/// Returns the only entry of `found`.
+///
+/// # Errors
+/// There is none, or several; the fault lists the names.
 fn one_of<'b, T>(
     all: &'b [T],
     found: &[&'b T],
@@ -152,12 +155,12 @@ fn one_of<'b, T>(
     Err(Fault::of(document.end, what))
 }
 
-/// Collects the ways to all devices below `node`.
+/// Collects the routes to all devices below `node`.
 fn collect<'a>(
     document: &'a Document,
     node: &'a Node,
     above: &mut Vec<&'a Block>,
-    found: &mut Vec<Way<'a>>,
+    found: &mut Vec<Route<'a>>,
 ) -> Result<(), Fault> {
     let fault = |kind: Kind, says: String| {
         let path = Path::from("topology").step(printable(&node.name));
@@ -173,7 +176,7 @@ fn collect<'a>(
     if DEVICES.contains(&node.kind.as_str()) {
         let driver = above.iter().copied().find(|block| block.kind == "disksim_iodriver");
         let between = above.iter().copied().filter(|block| block.kind != "disksim_iodriver").collect();
-        found.push(Way { device: block, component: node.name.clone(), driver, between, devices: 1 });
+        found.push(Route { device: block, component: node.name.clone(), driver, between, devices: 1 });
     }
     above.push(block);
     for child in &node.children {

@@ -1,4 +1,4 @@
-//! Words and marks of parameter files. `source NAME` puts another file in its place, wherever it stands.
+//! Tokens of parameter files. `source NAME` includes another file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::Arc;
 use sledsim::fault::{Allowed, Kind};
 
 use super::fault::{Fault, Place};
-use super::sources::Sources;
+use super::sources::{OpenFile, Sources};
 
-/// Most files open in one another.
+/// Maximum depth of includes.
 const MAX_DEPTH: usize = 16;
-/// Most words and marks read in all.
+/// Maximum number of tokens.
 const MAX_TOKENS: usize = 8_000_000;
-/// Longest word, in bytes: errors repeat words.
+/// Maximum length of a word, in bytes, as errors repeat words.
 const MAX_WORD_BYTES: usize = 1000;
 
-/// A word or a mark.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     /// One of `{ } [ ] , = ; : ?`.
     Mark(char),
-    /// Anything between marks and blanks.
+    /// Any other characters without blanks.
     Word(String),
     /// The end of the main file.
     End,
 }
 
 impl Token {
-    /// A fault of a place where something else should be.
+    /// Returns the fault of an unexpected token.
     pub fn unexpected(&self, place: Place, expected: impl Into<String>) -> Fault {
         let (shown, expected) = (self.shown(), expected.into());
         let mut fault = Fault::new(place, Kind::Syntax, format!("unexpected {shown}: expected {expected}"));
@@ -35,7 +35,7 @@ impl Token {
         fault
     }
 
-    /// How a message shows it.
+    /// Returns its text for messages.
     fn shown(&self) -> String {
         match self {
             Self::Mark(mark) => format!("{mark:?}"),
@@ -53,7 +53,7 @@ struct Open {
     place: Place,
 }
 
-/// Reads words and marks, through included files.
+/// Reads tokens, including those of included files.
 pub(super) struct Tokens<'a> {
     sources: &'a mut Sources,
     stack: Vec<Open>,
@@ -62,14 +62,14 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Begins with the main file.
+    /// Opens the main file.
     pub fn new(sources: &'a mut Sources, path: &std::path::Path) -> Result<Self, Fault> {
         let mut tokens = Self { sources, stack: Vec::new(), count: 0, last: Place::default() };
         tokens.include(path.to_path_buf(), None)?;
         Ok(tokens)
     }
 
-    /// The next word or mark, with its place.
+    /// Returns the next token with its place.
     pub fn take(&mut self) -> Result<(Token, Place), Fault> {
         loop {
             let (token, place) = self.plain()?;
@@ -86,7 +86,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The name of a file, without its folders.
+    /// Returns the name of a file, without its folders.
     pub fn file_name(&self, place: Place) -> String {
         self.sources.name(place.file)
     }
@@ -102,12 +102,12 @@ impl<'a> Tokens<'a> {
                 return Err(Fault::new(place, Kind::OutOfRange, says));
             }
         }
-        let (file, text) = self.sources.open(&path, from)?;
+        let OpenFile { index: file, text } = self.sources.open(&path, from)?;
         self.stack.push(Open { text, path: real, position: 0, place: Place { file, line: 1 } });
         Ok(())
     }
 
-    /// The next word or mark, `source` as any other.
+    /// Returns the next token, without resolving `source`.
     fn plain(&mut self) -> Result<(Token, Place), Fault> {
         while let Some(open) = self.stack.last_mut() {
             if let Some(found) = open.next() {

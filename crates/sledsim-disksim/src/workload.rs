@@ -1,20 +1,20 @@
-//! From generators, driver and settings to the workload, scheduler and run of a scenario.
+//! Converts generators, driver and settings to the workload, scheduler and run of a scenario.
 
 use serde_json::{json, Value as Json};
 use sledsim::fault::{self, Kind};
 
-use super::distribution::Shape;
+use super::distribution::{Shape, Times};
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
 use super::grammar::Takes;
 use super::syntax::{Block, Content, Document, Parameter};
-use super::system::Way;
+use super::system::Route;
 
-/// The type of block that describes a generator.
+/// The type of block of a generator.
 const GENERATOR: &str = "disksim_synthgen";
 const OPEN_OR_CLOSED: &str = "a request in so many is waited for: all or none can be";
 
-/// Parameters of a scenario that decide its results as a whole: when requests come, where they go, and to how many devices.
+/// Parameters that decide the results of a scenario: arrivals and locations of requests, and the number of devices.
 const DECISIVE: [&str; 12] = [
     "Distribution scheme",
     "General inter-arrival times",
@@ -30,12 +30,12 @@ const DECISIVE: [&str; 12] = [
     "topology",
 ];
 
-/// Whether a parameter that is not carried over decides results.
+/// Returns true if a parameter that is not carried over decides results.
 pub(super) fn decides(name: &str) -> bool {
     DECISIVE.contains(&name)
 }
 
-/// What a scheduling policy of DiskSim becomes: our name, and what is lost.
+/// Scheduler of each policy of DiskSim, and the difference between them.
 const POLICIES: [(&str, &str); 28] = [
     ("fcfs", ""),
     ("look", ""),
@@ -67,19 +67,21 @@ const POLICIES: [(&str, &str); 28] = [
     ("fcfs", "serves batches in DiskSim"),
 ];
 
-/// The policy that number `number` of DiskSim becomes, and what is lost by it; none for other numbers.
+/// Returns the scheduler of a policy number of DiskSim, and the difference between them; `None` for other numbers.
 #[must_use]
 pub fn policy(number: i64) -> Option<(&'static str, &'static str)> {
     usize::try_from(number - 1).ok().and_then(|index| POLICIES.get(index).copied())
 }
 
-/// Carries over workload, scheduler and run. `capacity_blocks` and `block_bytes` are those of the device.
-pub(super) fn carry(
-    document: &Document,
-    way: &Way,
-    (capacity_blocks, block_bytes): (u64, u32),
-    drafts: &mut Drafts,
-) -> Result<(), Fault> {
+/// Size of the imported device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceSize {
+    pub capacity_blocks: u64,
+    pub block_bytes: u32,
+}
+
+/// Carries over workload, scheduler and run.
+pub(super) fn carry(document: &Document, route: &Route, size: DeviceSize, drafts: &mut Drafts) -> Result<(), Fault> {
     let Some(synthetic) = document.blocks.iter().find(|block| block.kind == "disksim_synthio") else {
         let says = ": there is no workload for a scenario";
         return Err(Fault::of(document.end, fault::Fault::missing("disksim_synthio").says(says)));
@@ -103,12 +105,12 @@ pub(super) fn carry(
         synthetic.need("Maximum time of trace generated")?,
         Origin::Published,
     );
-    drafts.remark_fates(synthetic, 1);
+    drafts.remark_unused(synthetic, 1);
     let generators = Generators::new(synthetic)?;
     generators.carry_arrival(document, scale, drafts)?;
-    generators.carry_location((capacity_blocks, f64::from(block_bytes)), drafts)?;
+    generators.carry_location(size, drafts)?;
     let one = generators.first;
-    let sizes = Shape::read(one, "Sizes")?.sizes_bytes(one.real("Blocking factor")?, f64::from(block_bytes));
+    let sizes = Shape::read(one, "Sizes")?.sizes_bytes(one.real("Blocking factor")?, f64::from(size.block_bytes));
     drafts.put("size_bytes", sizes, one.need("Sizes")?, Origin::Derived);
     drafts.also(one.need("Blocking factor")?);
     drafts.note("blocks, cut to whole ones and rounded up to the blocking factor");
@@ -118,15 +120,15 @@ pub(super) fn carry(
         one.need("Probability of read access")?,
         Origin::Published,
     );
-    carry_scheduler(way, drafts)
+    carry_scheduler(route, drafts)
 }
 
-/// Carries over the scheduler and the settings alone, for requests that come from outside.
-pub(super) fn carry_driven(document: &Document, way: &Way, drafts: &mut Drafts) -> Result<(), Fault> {
+/// Carries over the scheduler and the settings, for a session.
+pub(super) fn carry_driven(document: &Document, route: &Route, drafts: &mut Drafts) -> Result<(), Fault> {
     if let Some(global) = document.blocks.iter().find(|block| block.kind == "disksim_global") {
         carry_global(global, drafts)?;
     }
-    carry_scheduler(way, drafts)
+    carry_scheduler(route, drafts)
 }
 
 fn carry_global(global: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
@@ -142,11 +144,11 @@ fn carry_global(global: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     if let Some(warmup) = global.get("Statistic warm-up IOs") {
         drafts.put("warmup_requests", global.whole("Statistic warm-up IOs")?, warmup, Origin::Published);
     }
-    drafts.remark_fates(global, 1);
+    drafts.remark_unused(global, 1);
     Ok(())
 }
 
-/// The generators, which must be alike to become one workload.
+/// The generators, which become one workload.
 struct Generators<'a> {
     first: &'a Block,
     all: Vec<&'a Block>,
@@ -174,7 +176,7 @@ impl<'a> Generators<'a> {
         let (one, count) = (self.first, self.all.len());
         let critical = one.real("Probability of time-critical request")?;
         let shape = Shape::read(one, "General inter-arrival times")?;
-        let (times, in_steps) = shape.times_ms(scale);
+        let Times { distribution: times, in_steps } = shape.times_ms(scale);
         let general = one.need("General inter-arrival times")?;
         let kind = one.need("Probability of time-critical request")?;
         let arrival = match (critical >= 0.5, shape) {
@@ -215,7 +217,7 @@ impl<'a> Generators<'a> {
         Ok(())
     }
 
-    /// Remarks on times of requests that are sequential or local.
+    /// Adds remarks on interarrival times of sequential and local requests.
     fn remark_times(&self, drafts: &mut Drafts) -> Result<(), Fault> {
         let one = self.first;
         let general = Shape::read(one, "General inter-arrival times")?;
@@ -232,11 +234,11 @@ impl<'a> Generators<'a> {
                 drafts.lost(parameter, "all requests follow one another alike, by the general times");
             }
         }
-        drafts.remark_fates(one, 1);
+        drafts.remark_unused(one, 1);
         Ok(())
     }
 
-    /// Remarks on generators beside the first.
+    /// Adds remarks on the other generators.
     fn remark_others(&self, drafts: &mut Drafts) {
         let plain = |block: &Block| -> Vec<String> {
             block.parameters.iter().map(|each| format!("{}={:?}", each.name, Plain(&each.value))).collect()
@@ -251,7 +253,9 @@ impl<'a> Generators<'a> {
         }
     }
 
-    fn carry_location(&self, (capacity_blocks, block_bytes): (u64, f64), drafts: &mut Drafts) -> Result<(), Fault> {
+    fn carry_location(&self, size: DeviceSize, drafts: &mut Drafts) -> Result<(), Fault> {
+        let DeviceSize { capacity_blocks, block_bytes } = size;
+        let block_bytes = f64::from(block_bytes);
         let one = self.first;
         let (sequential, local) =
             (one.real("Probability of sequential access")?, one.real("Probability of local access")?);
@@ -297,7 +301,7 @@ impl<'a> Generators<'a> {
     }
 }
 
-/// Mean of the distance without its sign.
+/// Returns the mean of the absolute distance.
 fn mean_distance(shape: Shape) -> f64 {
     match shape {
         Shape::Normal { mean, deviation } => mean.abs().max(deviation * (2.0 / std::f64::consts::PI).sqrt()),
@@ -305,22 +309,22 @@ fn mean_distance(shape: Shape) -> f64 {
     }
 }
 
-fn carry_scheduler(way: &Way, drafts: &mut Drafts) -> Result<(), Fault> {
-    let depth = way.device.whole("Max queue length")?;
-    let passes_on = match way.driver {
+fn carry_scheduler(route: &Route, drafts: &mut Drafts) -> Result<(), Fault> {
+    let depth = route.device.whole("Max queue length")?;
+    let passes_on = match route.driver {
         Some(driver) => driver.whole("Use queueing in subsystem")? != 0,
         None => true,
     };
     let at_device = passes_on && depth > 1;
-    let queue = match way.driver.filter(|_| !at_device) {
+    let queue = match route.driver.filter(|_| !at_device) {
         Some(driver) => driver.block("Scheduler")?,
-        None => way.device.block("Scheduler")?,
+        None => route.device.block("Scheduler")?,
     };
     let chosen = queue.need("Scheduling policy")?;
     let (name, lost) = policy(queue.whole("Scheduling policy")?).unwrap_or(("fcfs", ""));
     let weight = queue.need("Timeout time/weight")?;
     let scheduler = match name {
-        // DiskSim takes a thousandth of it for each ms of waiting.
+        // DiskSim uses a thousandth of the weight per ms of waiting.
         "asptf" => json!({"name": name, "weight": queue.real("Timeout time/weight")? / 1000.0}),
         "vscan" => json!({"name": name, "r": 0.2}),
         _ => json!({ "name": name }),
@@ -334,20 +338,20 @@ fn carry_scheduler(way: &Way, drafts: &mut Drafts) -> Result<(), Fault> {
     if !lost.is_empty() {
         drafts.lost(chosen, lost);
     }
-    drafts.remark_fates(queue, 1);
-    if let Some(driver) = way.driver {
-        drafts.remark_fates(driver, 1);
+    drafts.remark_unused(queue, 1);
+    if let Some(driver) = route.driver {
+        drafts.remark_unused(driver, 1);
         drafts.idle(driver.need("Use queueing in subsystem")?, "chooses whose queue counts: see the scheduler");
         if at_device {
             drafts.remark_all(driver.block("Scheduler")?, "the device's own queue counts", false);
         } else {
-            drafts.remark_all(way.device.block("Scheduler")?, "the host's queue counts", false);
+            drafts.remark_all(route.device.block("Scheduler")?, "the host's queue counts", false);
         }
     }
     Ok(())
 }
 
-/// A value without its place, to compare by.
+/// A value without its place, for comparisons.
 struct Plain<'a>(&'a super::syntax::Value);
 
 impl std::fmt::Debug for Plain<'_> {

@@ -143,7 +143,7 @@ pub enum Negotiated {
     Ended,
 }
 
-/// What clients can open.
+/// The export that clients can open.
 #[derive(Clone, Copy, Debug)]
 pub enum Export {
     /// The device.
@@ -155,7 +155,7 @@ pub enum Export {
         /// True if seeks take time on it.
         is_rotational: bool,
     },
-    /// Nothing, for this reason.
+    /// None, for this reason.
     Unavailable(&'static str),
 }
 

@@ -23,7 +23,7 @@ use crate::store::Store;
 
 /// Connections that are served at once.
 pub const MAX_CONNECTIONS: usize = 256;
-/// Connections beyond that are told the reason, and those beyond this number of them are closed at once.
+/// Connections beyond that get an error reply; those beyond this number are closed at once.
 const MAX_REFUSED: usize = 64;
 const TOO_MANY: Export = Export::Unavailable("256 connections are served, and no more at once");
 /// How often the server looks whether it has to end while no client connects.

@@ -1,4 +1,4 @@
-//! Cost of drawing numbers, of generating requests and of recording measurements.
+//! Time of drawing numbers, of generating requests and of recording measurements.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! What a request costs where a MEMS device works for a disk: as its cache, or as its write buffer.
+//! Time of a request to a disk with a MEMS device as its cache or its write buffer.
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
@@ -74,7 +74,7 @@ fn mems_and_disk(criterion: &mut Criterion) {
     for (name, is_mcd, load, gap_ns) in cases.into_iter().chain(writes) {
         let mut system = if is_mcd { over(mcd) } else { over(mwb) };
         let (mut random, mut next) = (Stream::new(1, "requests"), 0);
-        // Full before it is measured; an empty one keeps up with no more than its disk.
+        // The cache is full before the measurement.
         for _ in 0..3 {
             serve(&mut system, &mut random, &mut next, load, DISK_KEEPS_UP_NS);
         }

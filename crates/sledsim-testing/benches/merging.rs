@@ -1,4 +1,4 @@
-//! What a request costs a drive that merges, by queue length: all of it, service included.
+//! Time of a request to a drive that merges, by queue length, including its service.
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;

@@ -1,4 +1,4 @@
-//! What a reference costs each replacement policy: pages of which a few are popular, in caches of several sizes.
+//! Time of a reference, by replacement policy and cache size, for skewed popularity of pages.
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
@@ -7,7 +7,7 @@ use sledsim::hierarchy::cache::replacement::{build, POLICIES};
 const REFERENCES: usize = 1_000_000;
 const PAGES: u64 = 1_000_000;
 
-/// Popularity falls with the page's number, which says nothing of its place.
+/// Popularity falls with the rank of a page, which is independent of its number.
 fn keys() -> Vec<u64> {
     let mut random = Stream::new(1, "pages");
     (0..REFERENCES)
@@ -31,8 +31,8 @@ fn replacement(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Misses in a full cache whose oldest entries, nine in ten, may not be evicted; now and then one of them may. Whether the policy
-/// is told that makes the difference between a search and a walk.
+/// Misses in a full cache whose oldest entries, nine in ten, are pinned, and some of them are unpinned now and then. A policy that is notified of
+/// this avoids a walk over all entries.
 fn pinned(criterion: &mut Criterion) {
     const SLOTS: u32 = 100_000;
     const MISSES: u64 = 1000;
@@ -60,7 +60,7 @@ fn pinned(criterion: &mut Criterion) {
                         }
                         next += 1;
                         let admission = cache.admit(next, &mut |slot| !is_pinned[slot as usize]);
-                        // What comes in where another was pinned before is pinned, too.
+                        // A page that replaces a pinned one is pinned, too.
                         let slot = admission.expect("a tenth may leave").slot;
                         is_pinned[slot as usize] = slot < SLOTS / 10 * 9;
                     }

@@ -1,4 +1,4 @@
-//! What a dispatch costs, by policy and queue length: one push and one pop with the queue kept at its length.
+//! Time of a dispatch, by policy and queue length: one push and one pop at a constant queue length.
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use serde_json::json;
@@ -9,7 +9,7 @@ use sledsim::time::Time;
 use sledsim_testing::scenarios;
 use sledsim_testing::sled::{read, Sled};
 
-/// A saturated drive: whenever a request is done, the next one arrives.
+/// A saturated drive: a request arrives when one completes.
 struct Saturated {
     device: Box<dyn Mechanism>,
     blocks: u32,
@@ -33,7 +33,7 @@ impl Saturated {
     }
 
     fn push(&mut self) {
-        // xorshift64: plenty for places.
+        // xorshift64.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -78,7 +78,7 @@ fn dispatch(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The same on a disk, where the search knows seeks and the platter; serving the request is a small part of it.
+/// Dispatches on a disk, where the search uses seek times and the rotation. Serving the request is a small part of the time.
 fn dispatch_on_disk(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("dispatch on atlas10k");
     group.throughput(Throughput::Elements(1));
@@ -94,7 +94,7 @@ fn dispatch_on_disk(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Random requests of 8 KB, one after the other, on a disk without its buffer and with it.
+/// Services of random requests of 8 KB on a disk, without and with its buffer.
 fn serve_on_disk(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("serve 8 KB on atlas10k");
     group.throughput(Throughput::Elements(1));

@@ -1,4 +1,4 @@
-//! A session beside a run of the same requests: random reads on `g2`, FCFS, open at 500 a second.
+//! Times of a session and of a run with the same requests: random reads on `g2`, FCFS, open at 500 a second.
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use serde_json::json;

@@ -51,7 +51,7 @@ const SWITCHES: [&str; 15] = [
     "read_hits_on_writes",
 ];
 
-/// A zone, its first cylinder yet to be moved behind the zone before it: cylinders, gap before them, the rest.
+/// Cylinders of a zone, gap before it, and its other parameters; its first cylinder follows from the zone before.
 fn zone() -> impl Strategy<Value = (u32, u32, Value)> {
     let shape = (4_u32..30, prop_oneof![4 => Just(0), 1 => 1_u32..3], 10_u32..60);
     let angles = (0.0_f64..60.0, 0.0_f64..30.0, 0.0_f64..30.0, any::<bool>());
@@ -77,7 +77,7 @@ fn zone() -> impl Strategy<Value = (u32, u32, Value)> {
     })
 }
 
-/// The zones of a drive, and its number of cylinders.
+/// Zones of a drive, and its number of cylinders.
 fn zones() -> impl Strategy<Value = (Vec<Value>, u32)> {
     prop::collection::vec(zone(), 1..4).prop_map(|zones| {
         let mut next = 0;
@@ -104,12 +104,12 @@ fn seek() -> impl Strategy<Value = Value> {
         json!({"curve": "table", "points": steps.into_iter().map(point).collect::<Vec<_>>()})
     });
     let hpl = (1.0_f64..40.0, 0.0_f64..2.0, 0.0_f64..0.5).prop_map(|(short_below, constant_ms, sqrt_ms)| {
-        // The straight part begins where the curved one ends.
+        // The linear part continues the curved one.
         let long_constant_ms = constant_ms + sqrt_ms * short_below.sqrt() - 0.01 * short_below;
         json!({"curve": "hpl", "short_below": short_below, "short_constant_ms": constant_ms, "short_sqrt_ms": sqrt_ms,
                "long_constant_ms": long_constant_ms.max(0.0), "long_linear_ms": 0.01})
     });
-    // Rising by so much from one of three points to the next.
+    // Three points with rising times.
     let three = (prop_oneof![Just("lee"), Just("three-point")], 0.1_f64..3.0, 0.5_f64..3.0).prop_map(
         |(curve, single_ms, rise_ms)| {
             let (average_ms, full_ms) = (single_ms + rise_ms, single_ms + 1.8 * rise_ms);
@@ -124,7 +124,7 @@ fn seek() -> impl Strategy<Value = Value> {
     prop_oneof![table, hpl, three, linear, constant]
 }
 
-/// What moves and turns.
+/// Parameters of the mechanics.
 fn mechanics() -> impl Strategy<Value = Map<String, Value>> {
     let media = (zones(), seek(), 1_u32..5, 1_u32..4);
     let schemes = (
@@ -167,7 +167,7 @@ fn mechanics() -> impl Strategy<Value = Map<String, Value>> {
     })
 }
 
-/// What commands cost, and what the buffer does.
+/// Parameters of the electronics and the buffer.
 fn electronics() -> impl Strategy<Value = Map<String, Value>> {
     let times = prop_oneof![
         1 => Just(Vec::new()),
@@ -205,7 +205,7 @@ fn electronics() -> impl Strategy<Value = Map<String, Value>> {
     })
 }
 
-/// A drive whose buffer keeps nothing, reads nothing ahead and takes no writes; every request begins with its first block.
+/// Returns the drive without caching, read-ahead, fast writes and zero-latency access.
 pub fn without_buffer(drive: &DiskParameters) -> DiskParameters {
     DiskParameters {
         buffer_caching: false,
@@ -220,7 +220,7 @@ pub fn without_buffer(drive: &DiskParameters) -> DiskParameters {
     }
 }
 
-/// A drive without any time for commands, connections and the bus.
+/// Returns the drive without times of commands, connections and the bus.
 pub fn without_overheads(drive: &DiskParameters) -> DiskParameters {
     let mut values = serde_json::to_value(drive).expect("numbers");
     for key in TIMES.iter().chain(&EXTRA_TIMES) {
@@ -230,8 +230,7 @@ pub fn without_overheads(drive: &DiskParameters) -> DiskParameters {
     serde_json::from_value(values).expect("a drive")
 }
 
-/// Drives that can be built: any zones, skews, sparing, mapping, seeks, arms, overheads and buffers; the powers of some are
-/// known.
+/// Valid drives with any zones, skews, sparing, mapping, seeks, arms, overheads and buffers; some with known power.
 pub fn disk_design() -> impl Strategy<Value = DiskParameters> {
     let parts = (mechanics(), electronics(), prop::option::of(powers::power()));
     let designs = parts.prop_map(|(mut mechanics, electronics, power)| {
@@ -242,8 +241,8 @@ pub fn disk_design() -> impl Strategy<Value = DiskParameters> {
     designs.prop_filter("contradicts itself", |design| DiskDevice::new(design).is_ok())
 }
 
-/// Drives whose numbers lie at the ends of what the keys allow, or close by. Buffers stay below a thousand tracks of a sector,
-/// for the sake of time.
+/// Valid drives with values at or near the ends of the allowed ranges. Buffers stay below a thousand tracks of one sector, to limit the
+/// run time.
 pub fn extreme_design() -> impl Strategy<Value = DiskParameters> {
     let ends = prop::collection::vec(any::<prop::sample::Index>(), 20 + TIMES.len() + EXTRA_TIMES.len());
     let designs = (disk_design(), ends).prop_map(|(design, ends)| {

@@ -1,4 +1,4 @@
-//! Every kind of component that scenarios know, small, over whatever is put below it.
+//! A small component of every kind, over any other component.
 
 use serde_json::{json, Value};
 use sledsim::scenario::schema;
@@ -6,10 +6,10 @@ use sledsim::scenario::schema;
 /// Size of a block: small, for many operations, with room for the headers of buffers and caches.
 pub const BLOCK: u64 = 64;
 
-/// Every access of every drive, ms.
+/// Access time of each drive, ms.
 const ACCESS_MS: f64 = 0.1;
 
-/// The kinds that scenarios know.
+/// Returns the kinds of components of scenarios.
 pub fn all() -> Vec<String> {
     let schema = schema();
     let kinds = schema.pointer("/$defs/SystemSpec/oneOf").and_then(Value::as_array).expect("kinds of systems");
@@ -17,7 +17,7 @@ pub fn all() -> Vec<String> {
     kinds.iter().map(name).collect()
 }
 
-/// A drive of so many blocks whose every access takes as long.
+/// Returns a drive of a number of blocks with a constant access time.
 pub fn drive(blocks: u64) -> Value {
     let device = json!({
         "mechanism": "simpledisk-constant", "name": "constant", "block_bytes": BLOCK, "capacity_blocks": blocks,
@@ -26,10 +26,10 @@ pub fn drive(blocks: u64) -> Value {
     json!({"kind": "drive", "device": device, "scheduler": {"name": "fcfs"}})
 }
 
-/// A component of a kind with at least so many blocks, over what `below` makes of at least so many.
+/// Returns a component of a kind with at least `blocks` blocks, over components made by `below` from a number of blocks.
 ///
 /// # Panics
-/// For a kind that is not listed here: add it, with keys that make it do all that it can.
+/// The kind is not in the list: add it, with keys that use all of its features.
 pub fn over(kind: &str, blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
     let bytes = |blocks: u64| blocks * BLOCK;
     let members = |count: u64, each: u64| json!([{"count": count, "system": below(each)}]);
@@ -69,13 +69,13 @@ pub fn over(kind: &str, blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
     };
     keys["kind"] = kind.into();
     if keys.get("spares").is_some() {
-        // A member takes some ten seconds.
+        // The rebuild of a member takes about ten seconds.
         keys["rebuild"] = json!({"mb_per_s": 0.0002, "rows": 2, "outstanding": 2});
     }
     keys
 }
 
-/// Three volumes in a space of so many blocks, on members of half as many and four: in no order, with holes between them.
+/// Returns three volumes with `blocks` blocks in total, out of order and with gaps, on members of `blocks / 2 + 4` blocks.
 fn volumes(blocks: u64) -> Value {
     let (a, b) = (blocks / 3, blocks / 4);
     json!([
@@ -85,20 +85,20 @@ fn volumes(blocks: u64) -> Value {
     ])
 }
 
-/// Latent errors of the first member, in blocks that every component above uses; and failures: of the first of `failing`, which is
-/// rebuilt on a spare, and then of the others.
+/// Returns latent errors of the first member, in blocks that every component above uses, and failures: the first of `failing` is rebuilt on a
+/// spare before the others fail.
 fn faults(failing: &[u32]) -> Value {
     let failing = failing.iter().zip(FAIL_S).map(|(member, at_s)| json!({"member": member, "fails_at_s": at_s}));
     let latent = json!({"member": 0, "unreadable": [{"lbn": 6}, {"lbn": 8}]});
     [latent].into_iter().chain(failing).collect()
 }
 
-/// When members fail, s: the second one after the first has been rebuilt.
+/// Times of failures, s; the second is after the rebuild of the first.
 const FAIL_S: [f64; 3] = [10.0, 60.0, 70.0];
-/// When the last of them has failed, s.
+/// Time of the last failure, s.
 pub const FAILED_BY_S: f64 = FAIL_S[2];
 
-/// Has members fail so many times as early, and be rebuilt so many times as fast.
+/// Divides the times of failures, and of rebuilds, by factors.
 pub fn hurry(document: &mut Value, times: f64) {
     match document {
         Value::Object(keys) => {

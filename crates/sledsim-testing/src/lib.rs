@@ -1,25 +1,27 @@
-//! What several test programs and benchmarks share: random designs and loads, a test ground with planted bugs, the catalogue, and
-//! the reference data.
+//! Shared code of tests and benchmarks: random designs and loads, a test bed with faulty components, the catalogue, and the reference
+//! data.
 
+pub mod buggy_component;
 pub mod disk_designs;
-pub mod ground;
 pub mod kinds;
 pub mod mems_designs;
 pub mod merging;
 pub mod options;
-pub mod planted;
 pub mod powers;
 pub mod replacement;
 pub mod scenario_runs;
 pub mod scenarios;
 pub mod sled;
+pub mod test_bed;
 pub mod tiers;
 
 use std::path::{Path, PathBuf};
 
-/// The reference data at `rel`: below `SLEDSIM_REFERENCE`, or else below `shared` beside the repository.
+/// Returns the path of reference data: below `SLEDSIM_REFERENCE`, or else below `shared` beside the repository; `None` if there are none, and
+/// the test is skipped.
 ///
-/// Where there is none the caller skips; with `CI=true` its absence is a failure.
+/// # Panics
+/// The data are missing, and `CI` is `true`.
 pub fn reference(rel: &str) -> Option<PathBuf> {
     let root = std::env::var_os("SLEDSIM_REFERENCE")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);

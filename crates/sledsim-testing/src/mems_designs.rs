@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{
-    FailedTips, Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, SledLayout, StopAt, Timeout, Transfer,
+    Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, StopAt, Timeout, Transfer,
 };
+
+use crate::scenarios;
 
 #[derive(Clone, Copy, Debug)]
 struct Media {
@@ -53,24 +55,9 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
         prop_oneof![Just(0.0), 0.0..1.0_f64],
         prop_oneof![Just(None), (0.0..8.0_f64).prop_map(Some)],
     );
-    (motion, choices, delays).prop_map(|(motion, choices, delays)| MemsParameters {
+    let base = scenarios::mems_parameters("g1");
+    (motion, choices, delays).prop_map(move |(motion, choices, delays)| MemsParameters {
         name: "random".into(),
-        transfer: Transfer::Rows,
-        x_range_um: 0.0,
-        y_range_um: 0.0,
-        bit_nm: 0.0,
-        tips: 0,
-        spare_tips: 0,
-        parity_tips: 0,
-        failed_tips: FailedTips::default(),
-        read_error_rate: 0.0,
-        tip_seed: 1,
-        active_tips: 0,
-        block_bytes: 0,
-        tip_sector_bytes: 0,
-        encoded_bits_per_byte: 0,
-        servo_bits: 0,
-        layout: Layout::Simple,
         bidirectional: choices.0,
         acceleration_x_m_s2: motion.0,
         acceleration_y_m_s2: motion.1,
@@ -85,19 +72,13 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
         stop_at: if choices.5 { StopAt::InPlace } else { StopAt::Centre },
         inactive_after_ms: delays.3.map_or(Timeout::Never, Timeout::AfterMs),
         startup_ms: delays.2,
-        sled_mw: 100.0,
-        tip_mw: 1.0,
-        inactive_mw: 50.0,
-        startup_mw: 70.0,
         idle_tips: if choices.4 { IdleTips::LastAccess } else { IdleTips::None },
-        sleds: 1,
-        sled_layout: SledLayout::Split,
-        failed_sleds: Vec::new(),
-        stripe_blocks: 8,
+        startup_mw: 70.0,
+        ..base.clone()
     })
 }
 
-/// Designs that can be built whose blocks lie at points.
+/// Valid designs with blocks at points.
 pub fn points_design() -> impl Strategy<Value = MemsParameters> {
     let designs = (media(), mechanics()).prop_map(|(media, mechanics)| {
         let pitch_bits = media.tip_sector_bytes * media.encoded_bits_per_byte + media.servo_bits;
@@ -124,7 +105,7 @@ pub fn points_design() -> impl Strategy<Value = MemsParameters> {
     designs.prop_filter("the springs are too stiff", |design| MemsDevice::new(design).is_ok())
 }
 
-/// Designs that can be built: any shape, motion, seek model, idle behaviour and delays. Few of them are sensible.
+/// Valid designs with any shape, motion, seek model, idle behaviour and delays. Few of them are realistic.
 pub fn mems_design() -> impl Strategy<Value = MemsParameters> {
     let designs = (media(), mechanics()).prop_map(|(media, mechanics)| {
         let pitch_bits = media.tip_sector_bytes * media.encoded_bits_per_byte + media.servo_bits;

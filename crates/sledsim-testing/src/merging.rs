@@ -1,4 +1,4 @@
-//! Drives that merge, on requests among which there is something to merge; and what a drive dispatched.
+//! Drives that merge, workloads with requests to merge, and a record of dispatches.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,10 +16,10 @@ use sledsim::request::{Op, Request};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
 
-/// Requests at their times.
-pub struct Listed(pub VecDeque<Request>);
+/// A list of requests.
+pub struct RequestList(pub VecDeque<Request>);
 
-impl Workload for Listed {
+impl Workload for RequestList {
     fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.0.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
     }
@@ -31,49 +31,49 @@ impl Workload for Listed {
     fn completed(&mut self, _completion: &Completion) {}
 }
 
-/// Hears completions.
+/// Records services.
 #[derive(Default)]
-pub struct Heard(pub Vec<(Request, Service)>);
+pub struct ServiceLog(pub Vec<(Request, Service)>);
 
-impl Observer for Heard {
+impl Observer for ServiceLog {
     fn served(&mut self, request: &Request, service: &Service) {
         self.0.push((*request, *service));
     }
 }
 
-/// What a drive asked its device to serve at once.
+/// A dispatch of a drive to its device.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
-    /// When.
+    /// Time.
     pub now: Time,
-    /// In the order in which they were handed over.
+    /// Requests in their order.
     pub requests: Vec<Request>,
-    /// Whether the requests were merged.
+    /// True if the requests were merged.
     pub merged: bool,
-    /// In which way, where the device had a choice.
+    /// Plan of the merge, if there was a choice.
     pub plan: Option<Plan>,
 }
 
-/// All of it, in order.
+/// Shared record of dispatches, in order.
 pub type Dispatches = Arc<Mutex<Vec<Dispatch>>>;
 
-/// A device that notes what it serves.
+/// A device that records its services.
 #[derive(Clone)]
-pub struct Witness {
-    /// The device that serves.
+pub struct RecordingDevice {
+    /// The actual device.
     pub inner: Box<dyn Mechanism>,
-    /// What it served.
+    /// Its record.
     pub dispatches: Dispatches,
 }
 
-impl Witness {
+impl RecordingDevice {
     fn note(&self, now: Time, requests: &[Request], merged: bool, plan: Option<&Plan>) {
         let dispatch = Dispatch { now, requests: requests.to_vec(), merged, plan: plan.cloned() };
         self.dispatches.lock().expect("one thread").push(dispatch);
     }
 }
 
-impl Mechanism for Witness {
+impl Mechanism for RecordingDevice {
     fn dimensions(&self) -> Dimensions {
         self.inner.dimensions()
     }
@@ -123,26 +123,26 @@ impl Mechanism for Witness {
     }
 }
 
-/// How a drive puts requests together.
+/// How a drive groups requests.
 #[derive(Clone, Copy, Debug)]
 pub enum Grouping {
-    /// One by one.
+    /// No groups.
     Not,
-    /// In batches of at most so many.
+    /// Batches of at most this many requests.
     Batch(usize),
-    /// Merged by these settings.
+    /// Merging with these settings.
     Merge(MergeSpec),
 }
 
-/// What a run came to.
+/// The outcome of a run.
 pub struct Ran {
-    /// Requests as they completed.
+    /// Requests in the order of completion.
     pub heard: Vec<(Request, Service)>,
-    /// What the device was asked for.
+    /// Dispatches to the device.
     pub dispatches: Vec<Dispatch>,
-    /// What the drive says of itself.
+    /// Measurements of the drive.
     pub measured: Measured,
-    /// When the run ended.
+    /// End of the run.
     pub finished: Time,
 }
 
@@ -154,7 +154,7 @@ pub fn run_drive(
     requests: &[Request],
 ) -> Ran {
     let dispatches = Dispatches::default();
-    let device: Box<dyn Mechanism> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
+    let device: Box<dyn Mechanism> = Box::new(RecordingDevice { inner: device, dispatches: dispatches.clone() });
     let scheduler = build(&scheduler, device.as_ref());
     let drive = match grouping {
         Grouping::Not => Drive::new(device, scheduler, 1),
@@ -163,8 +163,8 @@ pub fn run_drive(
     };
     let mut system = System::default();
     system.add(Box::new(drive), &[]);
-    let mut heard = Heard::default();
-    let mut workload = Listed(requests.iter().copied().collect());
+    let mut heard = ServiceLog::default();
+    let mut workload = RequestList(requests.iter().copied().collect());
     let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true);
     let finished = outcome.expect("it runs").finished;
     let measured = system.component(ComponentId(0)).measured(finished);
@@ -172,41 +172,41 @@ pub fn run_drive(
     Ran { heard: heard.0, dispatches, measured, finished }
 }
 
-/// Settings of merging, each key on and off.
+/// Random settings of merging.
 pub fn any_merge() -> impl Strategy<Value = MergeSpec> {
     (prop_oneof![2_u32..5, Just(16), Just(1000)], any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(requests, anywhere, writes, rows, mixed)| MergeSpec { requests, anywhere, writes, rows, mixed })
 }
 
-/// A policy of the registry.
+/// A random policy of the registry.
 pub fn any_policy() -> impl Strategy<Value = SchedulerSpec> {
     (0..sledsim::schedulers::POLICIES.len()).prop_map(|index| sledsim::schedulers::POLICIES[index].default)
 }
 
-/// What requests look like.
+/// Parameters of random requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
-    /// Of the random stream.
+    /// Seed of the random stream.
     pub seed: u64,
-    /// How many.
+    /// Number of requests.
     pub count: u64,
     /// Mean time between arrivals, ns; 0 for all at once.
     pub gap_ns: u64,
-    /// Sequential streams that take turns at random.
+    /// Number of sequential streams, chosen at random.
     pub streams: u64,
-    /// Share of requests that continue a stream, begin within a few blocks of the last one, or lie at its sled position.
+    /// Shares of requests that continue a stream, begin near the last one, or lie at its sled position.
     pub shares: [f64; 3],
     /// Share of reads.
     pub read_fraction: f64,
-    /// Longest request.
+    /// Maximum request size, blocks.
     pub most_blocks: u64,
-    /// Blocks in which the requests lie.
+    /// Number of blocks that requests access.
     pub area_blocks: u64,
-    /// Share of the requests that need only some of their bytes.
+    /// Share of requests with padding.
     pub spare_fraction: f64,
 }
 
-/// A mix, all at once or spread over time.
+/// Random parameters of requests, all at time 0 or spread over time.
 pub fn any_mix() -> impl Strategy<Value = Mix> {
     let area = prop_oneof![Just(u64::MAX), Just(100_000_u64), Just(3_000), Just(300)];
     let gap = prop_oneof![2 => Just(0_u64), 1 => Just(200_000), 1 => Just(600_000), 1 => Just(1_500_000)];
@@ -230,7 +230,7 @@ pub fn any_mix() -> impl Strategy<Value = Mix> {
     )
 }
 
-/// Requests of a mix on a device.
+/// Returns random requests for a device.
 pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
     let mut random = Stream::new(mix.seed, "merging");
     let area = mix.area_blocks.min(device.dimensions().capacity_blocks);
@@ -276,7 +276,7 @@ pub fn requests(mix: &Mix, device: &dyn Mechanism) -> Vec<Request> {
     (0..mix.count).map(request).collect()
 }
 
-/// A read of block 0.
+/// Returns a read of block 0.
 pub fn blank(id: u64) -> Request {
     Request { id, ..Request::read(0, 1) }
 }

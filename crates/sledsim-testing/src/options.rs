@@ -1,9 +1,9 @@
-//! A reader of faults who sets keys by options, as a command line's does.
+//! Faults in the words of a command line.
 
 use serde_json::Value;
 use sledsim::fault::{Path, Vocabulary};
 
-/// The words of a command line.
+/// Vocabulary of a command line, which sets keys by options.
 pub struct Options;
 
 impl Vocabulary for Options {

@@ -1,12 +1,11 @@
-//! Random powers and idle modes, and every spin-down policy.
+//! Random powers and idle modes, and all spin-down policies.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::power::SpinDownSpec;
 use sledsim::scenario;
 
-/// Powers that can be: modes whose powers fall and whose times rise, with any returns. Some modes are never entered by
-/// themselves.
+/// Valid powers: modes with falling powers and rising times, and any wake-ups. Some modes are entered by policies only.
 pub fn power() -> impl Strategy<Value = Value> {
     let watts = || prop_oneof![Just(0.0), 0.0_f64..20.0];
     let mode = (0.0_f64..3.0, prop_oneof![Just(0.0), 0.0_f64..1.5], 0.0_f64..300.0, prop::option::of(watts()));
@@ -34,7 +33,7 @@ pub fn power() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Every spin-down policy that a scenario may name, and none. Times that a policy asks for are 40 ms.
+/// Returns all spin-down policies of scenarios, and `None`. Times that a policy requires are 40 ms.
 pub fn policies() -> Vec<Option<SpinDownSpec>> {
     let schema = scenario::schema();
     let kinds = schema.pointer("/$defs/SpinDownSpec/oneOf").and_then(Value::as_array).expect("policies");

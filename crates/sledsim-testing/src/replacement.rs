@@ -1,16 +1,15 @@
-//! The policies once more, word for word from their papers, on the collections of the standard library.
-//!
-//! Nothing here is shared with the policies under test: no slots, no links, no lists with ends.
+//! Reference implementations of replacement policies: literally as in their papers, with the collections of the standard library, and without
+//! any code of the policies under test.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// A cache that says of each reference whether it is a hit.
+/// A simulated cache.
 pub trait Reference {
-    /// Whether a reference to a page hits; the page is in the cache afterwards, unless the policy keeps it out.
+    /// References a page; returns true if it is a hit. The page is in the cache afterwards, unless the policy bypasses it.
     fn reference(&mut self, x: u64) -> bool;
 }
 
-/// A list of pages from LRU to MRU, by a stamp for each time that a page is put at the MRU end.
+/// A list of pages from LRU to MRU, with a stamp for each move to the MRU end.
 #[derive(Default)]
 struct Recency {
     stamps: HashMap<u64, u64>,
@@ -47,10 +46,10 @@ impl Recency {
     }
 }
 
-/// The reference for a policy with its published parameters, or for one with parameters of its own.
+/// Returns the reference implementation of a policy with its published parameters.
 ///
 /// # Panics
-/// If there is none.
+/// There is none.
 pub fn reference(policy: &str, pages: usize) -> Box<dyn Reference> {
     match policy {
         "lru" => Box::new(Lru { pages, stack: Recency::default() }),
@@ -101,7 +100,7 @@ impl Reference for Fifo {
     }
 }
 
-/// Frames in a circle, each with a page and its reference bit, and a hand.
+/// A circle of frames, each with a page and its reference bit, and a hand.
 struct Clock {
     pages: usize,
     frames: Vec<(u64, bool)>,
@@ -132,7 +131,7 @@ impl Reference for Clock {
     }
 }
 
-/// Arlitt et al.: K = F + L; the lowest K leaves, and L becomes it. Ties by the last reference.
+/// Arlitt et al.: K = F + L; the page of lowest K is evicted, and L becomes its K. Ties by the last reference.
 struct Lfuda {
     pages: usize,
     /// F, K, time of the last reference.
@@ -266,7 +265,7 @@ impl Reference for TwoQ {
         if self.a1in.contains(x) {
             return true;
         }
-        // The figure does not say when x leaves A1out: here, before another comes in.
+        // The figure does not define when x leaves A1out; here it does before another page enters.
         if self.a1out.remove(x) {
             self.reclaim();
             self.am.put_mru(x);
@@ -278,7 +277,7 @@ impl Reference for TwoQ {
     }
 }
 
-/// Karedla et al., in words.
+/// Karedla et al., from the description in the text.
 #[derive(Default)]
 struct Slru {
     pages: usize,
@@ -305,7 +304,7 @@ impl Reference for Slru {
     }
 }
 
-/// Yang et al., Algorithm 1, with the main queue's excess taken back at the next eviction, as libCacheSim does.
+/// Yang et al., Algorithm 1; an oversized main queue is reduced at the next eviction, as in libCacheSim.
 #[derive(Default)]
 struct S3Fifo {
     pages: usize,

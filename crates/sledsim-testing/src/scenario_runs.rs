@@ -1,4 +1,4 @@
-//! Runs scenarios the way a user's documents do: text and settings, resolved against the catalogue.
+//! Runs scenarios from settings, with the catalogue.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sledsim::scenario::{self, Notation, RunOutput, Scenario};
 
 use crate::scenarios::catalog;
 
-/// The scenario that `settings` (`path=value`) describe.
+/// Returns the scenario of `settings` (`path=value`).
 pub fn scenario<S: AsRef<str>>(settings: &[S]) -> Scenario {
     let settings: Vec<String> = settings.iter().map(|setting| setting.as_ref().to_owned()).collect();
     scenario::resolve("", Notation::Toml, "test", &settings, &catalog(), Path::new("."))
@@ -14,13 +14,13 @@ pub fn scenario<S: AsRef<str>>(settings: &[S]) -> Scenario {
         .into_scenario()
 }
 
-/// Runs the scenario that `settings` describe, to its end; keeps the request log if asked.
+/// Runs the scenario of `settings`; keeps the request log if `log`.
 pub fn run<S: AsRef<str>>(settings: &[S], log: bool) -> RunOutput {
     let scenario = scenario(settings);
     scenario::run(&scenario, Vec::new(), log, &mut |_| true).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// docs/reference/validation.md: for the table whose header starts with `| {heading} |`, the cells of its rows.
+/// Returns the cells of the table in docs/reference/validation.md whose header starts with `| {heading} |`, by row.
 pub fn documented(heading: &str) -> Vec<Vec<String>> {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/validation.md");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! The catalogue as the tests find it, and scenarios from documents.
+//! The catalogue, and scenarios from documents.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use sledsim::hierarchy::cache::ram::RamCacheSpec;
 use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, Resolved, RunOutput, Scenario};
 use sledsim::workloads::{ArrivalSpec, SyntheticSpec};
 
-/// The folder of the catalogue.
+/// Returns the folder of the catalogue.
 pub fn catalog_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog")
 }
 
-/// The catalogue.
+/// Returns the catalogue.
 pub fn catalog() -> Catalog {
     Catalog::new(vec![catalog_folder()])
 }
 
-/// Names of the devices in the catalogue, read from its folder so that new ones are tested too.
+/// Returns the names of the devices in the catalogue.
 pub fn device_names() -> Vec<String> {
     let files = std::fs::read_dir(catalog_folder().join("devices")).expect("the catalogue has devices");
     let paths = files.map(|file| file.expect("a readable folder").path());
@@ -32,30 +32,30 @@ pub fn device_names() -> Vec<String> {
     names
 }
 
-/// Completes a document.
+/// Resolves a document.
 pub fn resolve(document: &Value) -> Result<Scenario, String> {
     resolve_in(document, Path::new("."))
 }
 
-/// Completes a document whose files are relative to `base`.
+/// Resolves a document whose files are relative to `base`.
 pub fn resolve_in(document: &Value, base: &Path) -> Result<Scenario, String> {
     scenario::resolve(&document.to_string(), Notation::Json, "test", &[], &catalog(), base)
         .map(Resolved::into_scenario)
         .map_err(|error| error.to_string())
 }
 
-/// A document that must be right.
+/// Resolves a valid document.
 pub fn resolved(document: &Value) -> Scenario {
     resolve(document).unwrap_or_else(|error| panic!("{error}\n{document:#}"))
 }
 
-/// A device of the catalogue.
+/// Returns a device of the catalogue.
 pub fn device_spec(name: &str) -> DeviceSpec {
     let scenario = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}}));
     scenario.system.into_drive().expect("a drive alone").device
 }
 
-/// Parameters of a MEMS device of the catalogue.
+/// Returns the parameters of a MEMS device of the catalogue.
 pub fn mems_parameters(name: &str) -> MemsParameters {
     match device_spec(name) {
         DeviceSpec::Mems(parameters) => *parameters,
@@ -63,8 +63,7 @@ pub fn mems_parameters(name: &str) -> MemsParameters {
     }
 }
 
-/// Name and parameters of the MEMS devices in the catalogue whose data pass in rows; those with points have contracts of their
-/// own.
+/// Returns names and parameters of the MEMS devices in the catalogue with data in rows.
 pub fn mems_devices() -> Vec<(String, MemsParameters)> {
     let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
         DeviceSpec::Mems(parameters) if parameters.transfer == Transfer::Rows => Some((name, *parameters)),
@@ -73,7 +72,7 @@ pub fn mems_devices() -> Vec<(String, MemsParameters)> {
     devices.collect()
 }
 
-/// Name and parameters of the disks in the catalogue.
+/// Returns names and parameters of the disks in the catalogue.
 pub fn disk_devices() -> Vec<(String, DiskParameters)> {
     let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
         DeviceSpec::Disk(parameters) => Some((name, *parameters)),
@@ -82,7 +81,7 @@ pub fn disk_devices() -> Vec<(String, DiskParameters)> {
     devices.collect()
 }
 
-/// A workload of random 4 KB requests, two thirds of them reads.
+/// Returns a workload of random 4 KB requests, two thirds of them reads.
 pub fn poisson(rate_per_s: f64) -> Value {
     json!({"arrival": {"kind": "poisson", "rate_per_s": rate_per_s}, "read_fraction": 0.67})
 }
@@ -97,12 +96,12 @@ pub fn try_run(scenario: &Scenario) -> Result<RunOutput, String> {
     scenario::run(scenario, Vec::new(), true, &mut |_| true).map_err(|error| error.to_string())
 }
 
-/// A cache of so many bytes with everything else at its default.
+/// Returns a cache of a size, with defaults otherwise.
 pub fn ram_cache(bytes: u64) -> RamCacheSpec {
     serde_json::from_value(json!({"bytes": bytes})).expect("a cache")
 }
 
-/// Requests that arrive so, everything else by default.
+/// Returns a workload with an arrival process, with defaults otherwise.
 pub fn arriving(arrival: &ArrivalSpec) -> SyntheticSpec {
     serde_json::from_value(json!({"arrival": arrival})).expect("a workload")
 }

@@ -1,4 +1,4 @@
-//! A small two-dimensional sled, for testing and measuring schedulers.
+//! A simple two-dimensional sled for tests and benchmarks of schedulers.
 
 use std::cell::Cell;
 
@@ -8,48 +8,47 @@ use sledsim::devices::{
 use sledsim::request::Request;
 use sledsim::time::{s_to_ns, Time};
 
-/// A sled that seeks in X and Y at once: `rows` rows a cylinder, `blocks_per_row` consecutive LBNs a row.
+/// A sled that seeks in X and Y at the same time: `rows` rows per cylinder, `blocks_per_row` consecutive LBNs per row.
 ///
-/// X takes no time within a cylinder, else settling plus 2 sqrt(distance / acceleration), with an acceleration for
-/// each sense; Y takes a time proportional to the rows crossed. Positioning takes the longer. All times are rounded
-/// down to multiples of `quantum_ns`, so a coarse quantum makes ties common.
+/// A seek in X takes no time within a cylinder, otherwise settling plus 2 sqrt(distance / acceleration), with an acceleration for each
+/// direction. A seek in Y takes a time proportional to the rows. Positioning takes the longer of both. All times are rounded down to
+/// multiples of `quantum_ns`, so that a coarse quantum makes ties common.
 #[derive(Clone, Debug)]
 pub struct Sled {
-    /// How many cylinders it has.
+    /// Number of cylinders.
     pub cylinders: u32,
     /// Rows of a cylinder.
     pub rows: u32,
-    /// Blocks of a row, which pass together.
+    /// Blocks of a row, which are accessed together.
     pub blocks_per_row: u32,
-    /// What every move along X takes in addition, ns.
+    /// Settling time of a move along X, ns.
     pub settle_ns: u64,
-    /// From one cylinder to the next, m.
+    /// Distance of neighbouring cylinders, m.
     pub cylinder_pitch_m: f64,
-    /// From one row to the next, m.
+    /// Distance of neighbouring rows, m.
     pub row_pitch_m: f64,
-    /// Towards higher cylinders, towards lower ones.
+    /// Accelerations towards higher and towards lower cylinders.
     pub accelerations_m_s2: (f64, f64),
     /// Time to cross a row, ns.
     pub row_ns: u64,
-    /// What all times are multiples of, ns.
+    /// Unit of all times, ns.
     pub quantum_ns: u64,
-    /// How much the bound of a cylinder falls short of its X seek.
+    /// Difference between the X seek to a cylinder and its bound, ns.
     pub bound_slack_ns: u64,
-    /// Time of a turn of the platter below the sled, 0 where there is none: a row passes at its share of the turn, and
-    /// positioning waits for it.
+    /// Time of a revolution of a platter, ns; 0 without a platter. Rows are evenly spaced on it, and positioning waits for the row.
     pub revolution_ns: u64,
-    /// Whether X coordinates fall as cylinder numbers rise.
+    /// True if X coordinates fall as cylinder numbers rise.
     pub mirrored: bool,
-    /// Where the sled stands.
+    /// Location of the sled.
     pub at: Location,
-    /// Where between two cylinders the sled stands, in cylinder pitches.
+    /// Distance of the sled from its cylinder, in cylinder pitches.
     pub offset: f64,
-    /// How often a positioning time or coordinates were asked for.
+    /// Number of computed positioning times and coordinates.
     pub asked: Cell<u64>,
 }
 
 impl Sled {
-    /// 2500 cylinders of 27 rows, with seek times of a first-generation MEMS device.
+    /// Returns a sled of 2500 cylinders of 27 rows, with seek times of a first-generation MEMS device.
     pub fn mems() -> Self {
         Self {
             cylinders: 2500,
@@ -85,7 +84,7 @@ impl Sled {
         self.quantise(u64::from(row.abs_diff(self.at.slot)) * self.row_ns)
     }
 
-    /// When the row passes, counted from the start of each turn.
+    /// Returns the time in each revolution at which a row passes.
     fn row_phase_ns(&self, row: u32) -> u64 {
         u64::from(row) * self.revolution_ns / u64::from(self.rows)
     }
@@ -177,7 +176,7 @@ impl Rotating for Sled {
     }
 }
 
-/// A read of `blocks` at `lbn` that arrives at `arrival_ns`.
+/// Returns a read of `blocks` at `lbn` that arrives at `arrival_ns`.
 pub fn read(id: u64, arrival_ns: u64, lbn: u64, blocks: u32) -> Request {
     Request { id, arrival: Time::from_ns(arrival_ns), ..Request::read(lbn, blocks) }
 }

@@ -1,14 +1,13 @@
-//! How much the tests do: each behaviour once at a size that finds every planted bug, or, with `SLEDSIM_TESTS=all`, at the sizes
-//! that published statements rest on.
+//! Sizes of tests: reduced sizes by default, full sizes with `SLEDSIM_TESTS=all`.
 
 use std::sync::LazyLock;
 
 use proptest::prelude::ProptestConfig;
 
-/// Whether the tests do all they can.
+/// Returns true if tests run at full size.
 ///
 /// # Panics
-/// If `SLEDSIM_TESTS` is something other than `all`.
+/// `SLEDSIM_TESTS` is set, but not to `all`.
 pub fn all() -> bool {
     static ALL: LazyLock<bool> = LazyLock::new(|| match std::env::var("SLEDSIM_TESTS") {
         Ok(value) => {
@@ -20,16 +19,16 @@ pub fn all() -> bool {
     *ALL
 }
 
-/// How many of something: a few, or so many where the tests do all they can.
-pub fn size<T>(few: T, many: T) -> T {
+/// Returns the size of a test: `quick`, or `full` with `SLEDSIM_TESTS=all`.
+pub fn size<T>(quick: T, full: T) -> T {
     if all() {
-        many
+        full
     } else {
-        few
+        quick
     }
 }
 
-/// A property test with so many random cases, which leaves nothing behind on the disk.
+/// Returns the configuration of a property test with a number of random cases, which writes no files.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }

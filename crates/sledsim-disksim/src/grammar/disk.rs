@@ -1,10 +1,10 @@
 //! Blocks of disk drives.
 
-use super::Fate::{Enters, Idle, Key, Only, Queue};
 use super::Takes::{Block, Choice, Flag, List, Real, Text, Whole};
+use super::Treatment::{Enters, Idle, Key, Only, Queue};
 use super::{optional, print, required, BlockType, ANY, MANY};
 
-/// Longest time of anything a drive does, ms: what the keys allow.
+/// Longest time that the keys allow, ms.
 const MS: super::Takes = Real(0.0, 1000.0);
 const REVOLUTIONS_OR_SECTORS: &[&str] = &["revolutions", "sectors"];
 

@@ -1,7 +1,7 @@
 //! Blocks of devices other than disk drives.
 
-use super::Fate::{Enters, Idle, Key, Only, Queue};
 use super::Takes::{Block, Flag, Real, Whole};
+use super::Treatment::{Enters, Idle, Key, Only, Queue};
 use super::{optional, print, required, BlockType, MANY};
 
 /// A device of constant service time.

@@ -1,4 +1,4 @@
-//! DiskSim's blocks and parameters, as its `.modspec` files define them, and what becomes of each.
+//! DiskSim's blocks and parameters as defined in its `.modspec` files, and the treatment of each.
 
 mod disk;
 mod mems;
@@ -10,14 +10,14 @@ mod workload;
 pub struct BlockType {
     /// Its name in parameter files.
     pub name: &'static str,
-    /// What it describes.
+    /// Its title on the reference page.
     pub title: &'static str,
     /// Its parameters.
     pub parameters: &'static [ParameterType],
 }
 
 impl BlockType {
-    /// Its parameter called `name`.
+    /// Returns the parameter `name`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&ParameterType> {
         self.parameters.iter().find(|known| known.name == name)
@@ -29,15 +29,15 @@ impl BlockType {
 pub struct ParameterType {
     /// Its name in parameter files.
     pub name: &'static str,
-    /// What it takes.
+    /// Allowed values.
     pub takes: Takes,
-    /// Whether a block must have it.
+    /// True if a block must have it.
     pub required: bool,
-    /// What becomes of it.
-    pub fate: Fate,
+    /// Its treatment.
+    pub treatment: Treatment,
 }
 
-/// What a parameter takes.
+/// Allowed values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Takes {
     /// 0 or 1.
@@ -46,31 +46,31 @@ pub enum Takes {
     Whole(i64, i64),
     /// A number between two bounds.
     Real(f64, f64),
-    /// One of some words.
+    /// One of several words.
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
     /// A list.
     List,
-    /// A block of one of some types.
+    /// A block of one of several types.
     Block(&'static [&'static str]),
 }
 
-/// What becomes of a parameter.
+/// Treatment of a parameter by the import.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fate {
-    /// It becomes the value of a key as it is.
+pub enum Treatment {
+    /// It becomes the value of a key, without change.
     Key(&'static str),
-    /// It enters the keys named, in the way told.
+    /// It determines the named keys, as described.
     Enters(&'static str, &'static str),
-    /// It has no effect on what Sledsim simulates, because of the reason given.
+    /// It has no effect in Sledsim, for a reason.
     Idle(&'static str),
-    /// With this value it has no effect; any other changes results and can't be carried over, because of the reason given.
+    /// It has no effect with this value. Other values change results and can't be carried over, for a reason.
     Only(f64, &'static str),
-    /// It changes results and can't be carried over, because of the reason given.
+    /// It changes results and can't be carried over, for a reason.
     Lost(&'static str),
-    /// It matters only where the drive itself queues requests, which Sledsim's drives don't: no effect with a queue of one,
-    /// else not carried over.
+    /// It concerns the queue in the drive, which Sledsim's drives don't have: it has no effect with a queue of one, otherwise it is not carried
+    /// over.
     Queue(&'static str),
 }
 
@@ -105,7 +105,7 @@ pub const BLOCK_TYPES: &[BlockType] = &[
     workload::GENERATOR,
 ];
 
-/// Types of block that DiskSim has and Sledsim can't carry over.
+/// Types of block that can't be carried over.
 pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("dm_layout_g2", "the second layout model, of which only dm_layout_g1 is supported"),
     ("dm_layout_g2_zone", "a zone of the second layout model, of which only dm_layout_g1 is supported"),
@@ -113,7 +113,7 @@ pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("ssdmodel_ssd", "a solid-state drive"),
 ];
 
-/// The type of block called `name`.
+/// Returns the type of block `name`.
 #[must_use]
 pub fn block_type(name: &str) -> Option<&'static BlockType> {
     BLOCK_TYPES.iter().find(|known| known.name == name)
@@ -124,17 +124,17 @@ const ANY: f64 = f64::MAX;
 /// Largest count.
 const MANY: i64 = i64::MAX;
 
-const fn required(name: &'static str, takes: Takes, fate: Fate) -> ParameterType {
-    ParameterType { name, takes, required: true, fate }
+const fn required(name: &'static str, takes: Takes, treatment: Treatment) -> ParameterType {
+    ParameterType { name, takes, required: true, treatment }
 }
 
-const fn optional(name: &'static str, takes: Takes, fate: Fate) -> ParameterType {
-    ParameterType { name, takes, required: false, fate }
+const fn optional(name: &'static str, takes: Takes, treatment: Treatment) -> ParameterType {
+    ParameterType { name, takes, required: false, treatment }
 }
 
-/// A switch of what DiskSim prints.
+/// Returns a flag that selects DiskSim's output.
 const fn print(name: &'static str) -> ParameterType {
-    required(name, Takes::Flag, Fate::Idle(PRINTS))
+    required(name, Takes::Flag, Treatment::Idle(PRINTS))
 }
 
 const PRINTS: &str = "chooses what DiskSim prints; a result always has all of its figures";

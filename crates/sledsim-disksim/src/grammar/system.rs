@@ -1,7 +1,7 @@
-//! Blocks of what lies between the workload and the device, and of what DiskSim prints.
+//! Blocks of the components between the workload and the device, and of DiskSim's output.
 
-use super::Fate::{Enters, Idle, Lost, Only};
 use super::Takes::{Block, Choice, Flag, List, Real, Text, Whole};
+use super::Treatment::{Enters, Idle, Lost, Only};
 use super::{optional, print, required, BlockType, ANY, MANY};
 
 const ONE_DEVICE: &str = "one device is on the bus";
@@ -103,7 +103,7 @@ pub const CONTROLLER: BlockType = BlockType {
     ],
 };
 
-/// How data lie over devices.
+/// Organisation of data over devices.
 pub const ORGANISATION: BlockType = BlockType {
     name: "disksim_logorg",
     title: "how data lie over devices",
@@ -156,7 +156,7 @@ pub const GLOBAL: BlockType = BlockType {
     ],
 };
 
-/// What DiskSim prints.
+/// DiskSim's output.
 pub const STATISTICS: BlockType = BlockType {
     name: "disksim_stats",
     title: "what DiskSim prints",
@@ -169,7 +169,7 @@ pub const STATISTICS: BlockType = BlockType {
     ],
 };
 
-/// What DiskSim prints of the driver.
+/// DiskSim's output about the driver.
 pub const DRIVER_STATISTICS: BlockType = BlockType {
     name: "disksim_iodriver_stats",
     title: "what DiskSim prints of the driver",
@@ -188,14 +188,14 @@ pub const DRIVER_STATISTICS: BlockType = BlockType {
     ],
 };
 
-/// What DiskSim prints of buses.
+/// DiskSim's output about buses.
 pub const BUS_STATISTICS: BlockType = BlockType {
     name: "disksim_bus_stats",
     title: "what DiskSim prints of buses",
     parameters: &[print("Print bus idle stats"), print("Print bus arbwait stats")],
 };
 
-/// What DiskSim prints of controllers.
+/// DiskSim's output about controllers.
 pub const CONTROLLER_STATISTICS: BlockType = BlockType {
     name: "disksim_ctlr_stats",
     title: "what DiskSim prints of controllers",
@@ -215,7 +215,7 @@ pub const CONTROLLER_STATISTICS: BlockType = BlockType {
     ],
 };
 
-/// What DiskSim prints of devices.
+/// DiskSim's output about devices.
 pub const DEVICE_STATISTICS: BlockType = BlockType {
     name: "disksim_device_stats",
     title: "what DiskSim prints of devices",
@@ -234,7 +234,7 @@ pub const DEVICE_STATISTICS: BlockType = BlockType {
     ],
 };
 
-/// What DiskSim prints of processes.
+/// DiskSim's output about processes.
 pub const PROCESS_STATISTICS: BlockType = BlockType {
     name: "disksim_pf_stats",
     title: "what DiskSim prints of processes",
@@ -256,7 +256,7 @@ pub const PROCESSES: BlockType = BlockType {
     ],
 };
 
-/// How a trace is read.
+/// Input of traces.
 pub const TRACE_INPUT: BlockType = BlockType {
     name: "disksim_iosim",
     title: "how a trace is read",
@@ -274,7 +274,7 @@ pub const TRACE_INPUT: BlockType = BlockType {
     ],
 };
 
-/// Where the requests of a trace go.
+/// Mapping of trace requests to devices.
 pub const TRACE_MAPPING: BlockType = BlockType {
     name: "disksim_iomap",
     title: "where the requests of a trace go",
@@ -287,11 +287,11 @@ pub const TRACE_MAPPING: BlockType = BlockType {
     ],
 };
 
-/// Drives that turn together.
+/// Drives with synchronised rotation.
 pub const SYNCHRONISED: BlockType = BlockType {
     name: "disksim_syncset",
     title: "drives that turn together",
-    // DiskSim's own files leave out the type, which its definition asks for.
+    // DiskSim's definition requires the type, but its files omit it.
     parameters: &[optional("type", Text, Idle(NO_ARRAY)), required("devices", List, Idle(NO_ARRAY))],
 };
 

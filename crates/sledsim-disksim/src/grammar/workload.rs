@@ -1,7 +1,7 @@
 //! Blocks of generated workloads.
 
-use super::Fate::{Enters, Idle, Only};
 use super::Takes::{Flag, List, Real, Whole};
+use super::Treatment::{Enters, Idle, Only};
 use super::{required, BlockType, ANY, MANY};
 
 /// Processes that generate requests.

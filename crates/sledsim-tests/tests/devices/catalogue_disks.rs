@@ -26,7 +26,7 @@ fn seek_ms(parameters: &DiskParameters, distance: u32) -> f64 {
     Seek::new(parameters).expect("a drive of the catalogue").time_ns(distance) as f64 * 1e-6
 }
 
-/// Whether two figures agree to a relative tolerance.
+/// Returns true if two figures agree to a relative tolerance.
 fn close(ours: f64, printed: f64, tolerance: f64) -> bool {
     (ours / printed - 1.0).abs() <= tolerance
 }
@@ -37,7 +37,7 @@ fn capacity_bytes(parameters: &DiskParameters) -> f64 {
 }
 
 #[test]
-fn measured_drives_are_what_their_files_say() {
+fn catalogue_drives_have_the_values_of_their_files() {
     for name in MEASURED {
         let Some(path) = reference(&format!("drives/{name}/{name}.parv")) else { return };
         let import = import(&path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -48,7 +48,7 @@ fn measured_drives_are_what_their_files_say() {
 }
 
 #[test]
-fn the_faster_atlas_differs_in_its_media_rate_alone() {
+fn faster_atlas_differs_in_media_rate_only() {
     let (faster, atlas) = (disk("atlas10k-50mb"), disk("atlas10k"));
     let (ours, base) = (figures(&faster), figures(&atlas));
     // The outermost track has a whole number of sectors: half of one in 584 is 0.09 %.
@@ -62,14 +62,14 @@ fn the_faster_atlas_differs_in_its_media_rate_alone() {
     let stroke = |parameters: &DiskParameters| seek_ms(parameters, parameters.cylinders - 1);
     // The farthest cylinder is a whole one, and the curve is steep there: 0.03 ms a cylinder.
     assert!(close(stroke(&faster), stroke(&atlas), 0.005), "{} {}", stroke(&faster), stroke(&atlas));
-    // What the drive offers fills the stroke: no cylinder is left over but by rounding of the zones.
+    // The capacity fills all cylinders, up to rounding of the zones.
     let used: u64 = ours.zones.iter().map(|zone| zone.blocks).sum();
     let last = ours.zones.last().expect("zones");
     assert!(last.blocks > 0 && close(used as f64, 17_938_986.0, 1e-9));
 }
 
 #[test]
-fn the_superdisk_has_the_figures_of_its_table() {
+fn superdisk_has_published_figures() {
     let superdisk = disk("superdisk");
     let ours = figures(&superdisk);
     assert!(close(ours.rotation_s, 60.0 / 20_000.0, 1e-9));
@@ -84,7 +84,7 @@ fn the_superdisk_has_the_figures_of_its_table() {
 }
 
 #[test]
-fn the_uberdisk_has_the_figures_of_its_table() {
+fn uberdisk_has_published_figures() {
     let uberdisk = disk("uberdisk");
     assert_eq!((uberdisk.surfaces, uberdisk.cylinders), (2, 39_511));
     // In whole nanoseconds.
@@ -108,7 +108,7 @@ fn the_uberdisk_has_the_figures_of_its_table() {
 }
 
 #[test]
-fn random_reads_in_the_uberdisks_first_cylinders_take_what_the_paper_says() {
+fn uberdisk_random_reads_have_published_times() {
     let document = json!({
         "workload": {"arrival": {"kind": "closed", "outstanding": 1}},
         "system": {"device": {"name": "uberdisk", "capacity_blocks": 6_750_000}},
@@ -126,7 +126,7 @@ fn random_reads_in_the_uberdisks_first_cylinders_take_what_the_paper_says() {
 }
 
 #[test]
-fn the_uberdisk_streams_as_fast_as_its_bus() {
+fn uberdisk_streams_at_bus_speed() {
     let spec = DeviceSpec::Disk(Box::new(disk("uberdisk")));
     for share in [0.0, 0.5, 0.99] {
         let mut device = scenario::device(&spec).expect("a drive of the catalogue");
@@ -140,7 +140,7 @@ fn the_uberdisk_streams_as_fast_as_its_bus() {
 }
 
 #[test]
-fn the_mobile_drive_has_the_figures_of_its_data_sheet() {
+fn mobile_drive_has_data_sheet_figures() {
     let travelstar = disk("travelstar");
     let ours = figures(&travelstar);
     assert!(close(capacity_bytes(&travelstar), 12e9, 0.01));
@@ -155,7 +155,7 @@ fn the_mobile_drive_has_the_figures_of_its_data_sheet() {
 }
 
 #[test]
-fn the_server_drive_is_as_large_and_as_quick_as_quoted() {
+fn server_drive_has_data_sheet_figures() {
     let ultrastar = disk("ultrastar36z15");
     let ours = figures(&ultrastar);
     assert!(close(capacity_bytes(&ultrastar), 36.7e9, 0.001));
@@ -169,7 +169,7 @@ fn the_server_drive_is_as_large_and_as_quick_as_quoted() {
 }
 
 #[test]
-fn the_cheetah_73_is_as_large_and_as_quick_as_quoted() {
+fn cheetah_73_has_data_sheet_figures() {
     let cheetah = disk("cheetah73");
     let ours = figures(&cheetah);
     assert!(close(capacity_bytes(&cheetah), 73.4e9, 0.001));

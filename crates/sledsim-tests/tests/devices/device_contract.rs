@@ -1,4 +1,4 @@
-//! What sleds keep to beside what every device does (`device_contract_mechanisms`): geometry, and phases and energy of
+//! Contract of sleds beyond that of all mechanisms (`device_contract_mechanisms`): geometry, and phases and energy of
 //! services to the last tip. Over all sleds of the catalogue and random designs.
 
 use std::collections::BTreeSet;
@@ -140,7 +140,7 @@ impl Walk {
     }
 }
 
-/// What is known beforehand of a pass over a row.
+/// Expected values of a pass over a row.
 struct Pass {
     servo_ns: u64,
     transfer_ns: u64,
@@ -283,7 +283,7 @@ proptest! {
 }
 
 #[test]
-fn places_are_right_where_a_track_has_more_blocks_than_32_bits_count() {
+fn tracks_of_more_than_2_32_blocks() {
     for y_range_um in [524.288, 700.0] {
         let parameters = MemsParameters {
             block_bytes: 1,

@@ -1,4 +1,4 @@
-//! What every device keeps to when it serves several requests together.
+//! Contract of all devices for batches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -228,7 +228,7 @@ fn batches_on_the_catalogue_go_to_the_nearest_position() {
 
 /// More positions than are tried against each other: cylinder by cylinder, from where the sled is nearer to.
 #[test]
-fn a_batch_of_positions_by_the_thousand_goes_by_cylinder() {
+fn large_batches_go_by_cylinder() {
     // One block at a time.
     for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {
         let device = device(&MemsParameters { transfer, active_tips, ..mems_parameters("g2") });
@@ -258,7 +258,7 @@ fn a_batch_of_positions_by_the_thousand_goes_by_cylinder() {
 
 /// As many blocks as may be served together, at positions of their own: their order is found in no time.
 #[test]
-fn a_batch_of_all_blocks_that_there_may_be_ends() {
+fn batch_of_maximum_size_terminates() {
     for (transfer, active_tips) in [(Transfer::Rows, 64), (Transfer::Points, 5120)] {
         let device = device(&MemsParameters { transfer, active_tips, ..mems_parameters("g2") });
         let distance = device.dimensions().capacity_blocks / BATCH_BLOCKS.most;
@@ -298,12 +298,12 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_of_one_is_a_request(design in mems_design()) {
+    fn batch_of_one_equals_single_request(design in mems_design()) {
         check_batch_of_one(&design);
     }
 
     #[test]
-    fn passes_are_shared_where_positions_are(design in mems_design()) {
+    fn shares_pass_if_positions_are_equal(design in mems_design()) {
         check_shared_passes(&design);
     }
 }

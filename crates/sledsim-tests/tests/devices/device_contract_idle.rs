@@ -1,4 +1,4 @@
-//! What every device does while it has nothing to do: hold, sweep, stop, and start again.
+//! Idle devices: hold, sweep, stop and start-up.
 
 use proptest::prelude::*;
 use sledsim::devices::mems::motion::{exact_turnaround_s, y_seek, Axis};
@@ -14,7 +14,7 @@ use sledsim_testing::tiers::cases;
 /// Positions are computed in floating point from micrometres.
 const POSITION_TOLERANCE_M: f64 = 1e-14;
 
-/// A device that has just served one block, idling as told, and when it became free.
+/// Returns a device that has served one block, with its idle behaviour, and the time at which it became free.
 fn idling(parameters: &MemsParameters, idle: Idle, inactive_after_ms: Timeout) -> (MemsDevice, Time) {
     let mut device = MemsDevice::new(&MemsParameters { idle, inactive_after_ms, ..parameters.clone() })
         .unwrap_or_else(|error| panic!("{error}"));
@@ -126,7 +126,7 @@ fn check_all(parameters: &MemsParameters) {
 }
 
 #[test]
-fn the_catalogue_idles_as_described() {
+fn catalogue_devices_idle_as_specified() {
     for (name, parameters) in scenarios::mems_devices() {
         println!("{name}");
         check_all(&parameters);
@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn every_design_idles_as_described(design in mems_design()) {
+    fn random_designs_idle_as_specified(design in mems_design()) {
         check_all(&design);
     }
 }
@@ -145,7 +145,7 @@ proptest! {
 /// A sled that stopped in place starts from there at rest, by the closed form of such a seek; and so it does under a policy with
 /// hindsight, which stops at once where it stops.
 #[test]
-fn a_sled_that_stops_in_place_starts_from_there() {
+fn sled_restarts_where_it_stopped() {
     for idle in [Idle::Hold, Idle::Sweep] {
         let parameters = MemsParameters { idle, stop_at: StopAt::InPlace, ..scenarios::mems_parameters("g2") };
         for (policy, moves_ns) in [

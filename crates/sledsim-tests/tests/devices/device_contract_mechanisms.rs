@@ -1,4 +1,4 @@
-//! What every device keeps to, whatever its mechanism: over all devices of the catalogue and random designs.
+//! Contract of all mechanisms, on all devices of the catalogue and random designs.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn device(spec: &DeviceSpec, policy: Option<&SpinDownSpec>) -> Box<dyn Mechanism
 /// How far what a service takes before its first bit is known beforehand.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
-    /// To the nanosecond: nothing is in a buffer, nothing runs on its own.
+    /// Exact to the nanosecond: no buffer and no background work.
     Exactly,
     /// The same, but that overheads after the last bit count among the phases too, and that a write may miss a turn because
     /// its data cross the bus late.
@@ -49,7 +49,7 @@ impl Known {
     }
 }
 
-/// What to serve when: anywhere, on from the last request, or the last one again.
+/// Requests and their times: random, sequential, or repeated.
 struct Walk {
     random: Stream,
     capacity: u64,
@@ -227,7 +227,7 @@ fn check_modes(ledger: &EnergyLedger) {
     let [ready, lower @ ..] = &ledger.modes;
     let [idle, inactive] = [State::Idle, State::Inactive].map(|state| state as usize);
     if ledger.total_j() == 0.0 && ready.time_ns == 0 {
-        // Nobody knows its powers, or it has done nothing yet.
+        // The power is not known, or the device is unused.
         return;
     }
     assert_eq!((ready.time_ns, ready.energy_j), (ledger.time_ns[idle], ledger.energy_j[idle]), "{ledger:?}");
@@ -237,7 +237,7 @@ fn check_modes(ledger: &EnergyLedger) {
     assert!(ledger.regret_j <= ledger.total_j() * (1.0 + 1e-9) + 1e-12, "{ledger:?}");
 }
 
-/// The same requests take the same, whatever is asked in between; and the last block can be served.
+/// The same requests take the same times whatever is queried in between; and the last block can be served.
 fn check_determinism(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, requests: usize) {
     let serve = |curious: bool| {
         let mut device = device(spec, policy);
@@ -278,14 +278,14 @@ fn check_all(spec: &DeviceSpec, drawn: usize, requests: usize) {
     check_under(spec, policy, requests);
 }
 
-/// A disk as it is, without its buffer, and without overheads too.
+/// Returns a disk, the disk without its buffer, and that without overheads.
 fn disk_specs(drive: &DiskParameters) -> [DeviceSpec; 3] {
     let bare = without_buffer(drive);
     [drive.clone(), bare.clone(), without_overheads(&bare)].map(|drive| DeviceSpec::Disk(Box::new(drive)))
 }
 
 #[test]
-fn the_catalogue_accounts_for_every_nanosecond() {
+fn catalogue_accounts_for_every_nanosecond() {
     for name in scenarios::device_names() {
         println!("{name}");
         match scenarios::device_spec(&name) {
@@ -296,7 +296,7 @@ fn the_catalogue_accounts_for_every_nanosecond() {
 }
 
 #[test]
-fn the_catalogue_does_so_under_every_spin_down_policy() {
+fn catalogue_accounts_under_every_spin_down_policy() {
     for name in scenarios::device_names() {
         let spec = scenarios::device_spec(&name);
         for policy in policies().iter().filter(|_| spec.has_powers()).flatten() {
@@ -342,7 +342,7 @@ proptest! {
     #![proptest_config(cases(size(12, 48)))]
 
     #[test]
-    fn disks_at_the_ends_of_their_ranges_account_for_every_nanosecond(
+    fn extreme_disks_account_for_every_nanosecond(
         design in extreme_design(),
         drawn in 0_usize..1000,
     ) {

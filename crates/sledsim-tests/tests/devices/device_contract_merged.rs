@@ -1,4 +1,4 @@
-//! What every sled keeps to when it tries services out, and serves requests that were merged.
+//! Contract of sleds for estimates, plans and merged requests.
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
@@ -109,7 +109,7 @@ fn check_ways(parameters: &MemsParameters, subsector: bool, mix: &Mix, pause_ns:
 }
 
 #[test]
-fn trials_on_the_catalogue_come_true() {
+fn plans_of_catalogue_devices_equal_their_services() {
     for (_, parameters) in scenarios::mems_devices() {
         for seed in 0..40 {
             let mix = Mix {
@@ -130,7 +130,7 @@ fn trials_on_the_catalogue_come_true() {
 
 /// A run of contiguous requests in any order streams as the one request that it is, or better.
 #[test]
-fn a_large_merge_streams_as_one_request() {
+fn large_merge_streams_like_one_request() {
     for (name, parameters) in scenarios::mems_devices() {
         let capacity = device(&parameters, false).dimensions().capacity_blocks;
         for (seed, blocks) in [(1, 100), (2, 1_000), (3, 5_000)] {
@@ -166,7 +166,7 @@ proptest! {
     #![proptest_config(cases(2_000))]
 
     #[test]
-    fn trials_come_true(
+    fn plans_equal_their_services(
         design in mems_design(), subsector in any::<bool>(), mix in any_mix(), pause_ns in prop_oneof![Just(0_u64), 0..3_000_000_u64],
     ) {
         check_ways(&design, subsector, &mix, pause_ns);
@@ -174,7 +174,7 @@ proptest! {
 
     /// Ranges of companions are the blocks at the sled positions of a request, no more and no less.
     #[test]
-    fn companions_are_what_shares_a_position(design in mems_design(), mix in any_mix()) {
+    fn companions_share_a_position(design in mems_design(), mix in any_mix()) {
         let device = device(&design, false);
         let geometry = device.geometry();
         for request in batch(&mix, &device).iter().take(3) {

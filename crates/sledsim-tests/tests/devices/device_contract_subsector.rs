@@ -1,4 +1,4 @@
-//! What every MEMS device keeps to when it accesses only the tip sectors that hold what requests need.
+//! Contract of MEMS devices for accesses to only the needed tip sectors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ fn pass_ns(parameters: &MemsParameters, geometry: &Geometry) -> (u64, u64) {
     (servo_ns, s_to_ns(geometry.pitch_bits() * bit_s) - servo_ns)
 }
 
-/// Joules of `ns` with the sled moving and so many tips on, all passes together.
+/// Returns the energy in joules of `ns` with a moving sled and a number of active tips, for all passes.
 fn tips_j(parameters: &MemsParameters, ns: u64, passes: u64, tip_passes: u64) -> f64 {
     let sled_w = parameters.sled_mw * 1e-3 * passes as f64;
     (sled_w + parameters.tip_mw * 1e-3 * tip_passes as f64) * ns as f64 * 1e-9
@@ -235,7 +235,7 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
         let fewest: u64 = wanted.values().map(|tips| tips.len().div_ceil(geometry.active_tips as usize) as u64).sum();
         assert!((fewest..=passes_whole).contains(&passes), "{fewest} to {passes_whole}: {passes} {requests:?}");
         for (state, ns) in [(State::Servo, servo_ns), (State::Data, data_ns)] {
-            // What was booked before makes a difference of two sums of this one.
+            // The energy is the difference of two sums that include earlier services.
             let error_j = 1e-12 * before[0].energy_j[state as usize];
             let expected_j = tips_j(parameters, ns, passes, tips);
             let spent_j = spent.energy_j[state as usize];
@@ -262,7 +262,7 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
 /// true: where the first rows hold nothing needed the sled sets out for another row, takes the nearer end of it, and may
 /// have to turn more often after that.
 #[test]
-fn a_part_costs_no_more_than_the_whole_on_published_devices() {
+fn catalogue_subsector_access_costs_no_more_than_the_block() {
     for (name, parameters) in scenarios::mems_devices() {
         let geometry = device(&parameters).geometry().clone();
         let mut random = Stream::new(14, &name);
@@ -279,22 +279,22 @@ proptest! {
     #![proptest_config(cases(128))]
 
     #[test]
-    fn only_tips_that_hold_needed_bytes_are_on(design in mems_design()) {
+    fn only_tips_with_needed_bytes_are_active(design in mems_design()) {
         check_passes(&design, 12);
     }
 
     #[test]
-    fn without_spare_bytes_or_subsector_accesses_blocks_are_whole(design in mems_design()) {
+    fn whole_blocks_without_padding_or_subsector_access(design in mems_design()) {
         check_whole_blocks(&design, 12);
     }
 
     #[test]
-    fn tips_that_several_members_want_are_on_once(design in mems_design()) {
+    fn tips_of_several_members_are_active_once(design in mems_design()) {
         check_batches(&design, 8);
     }
 
     #[test]
-    fn a_part_never_takes_more_than_the_whole(design in mems_design()) {
+    fn subsector_access_costs_no_more_than_the_block(design in mems_design()) {
         check_never_more(&design, 12);
     }
 }

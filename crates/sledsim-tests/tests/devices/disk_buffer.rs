@@ -1,4 +1,4 @@
-//! What a drive's buffer still has.
+//! Contents of a drive's buffer.
 
 use serde_json::json;
 use sledsim::devices::disk::DiskDevice;
@@ -23,14 +23,14 @@ fn drive(over_requested: i32, read_ahead: &str) -> DiskDevice {
     DiskDevice::new(&serde_json::from_value(drive).expect("parameters")).expect("a drive")
 }
 
-/// Whether a read finds all in the buffer, well after the one before.
+/// Returns true if a read, long after the one before, hits the buffer.
 fn hits(drive: &mut DiskDevice, revolution: u64, lbn: u64, blocks: u32) -> bool {
     let now = Time::from_ns(revolution * PERIOD_NS);
     drive.serve(now, &Request { arrival: now, ..Request::read(lbn, blocks) }).end == now
 }
 
 #[test]
-fn requested_data_is_kept_where_it_may_not_be_read_over() {
+fn read_ahead_keeps_requested_data() {
     for read_ahead in ["segment", "track", "cylinder"] {
         let mut keeping = drive_after_miss(0, read_ahead);
         assert!(hits(&mut keeping, 3, 10, 8), "{read_ahead}: read again");
@@ -49,7 +49,7 @@ fn drive_after_miss(over_requested: i32, read_ahead: &str) -> DiskDevice {
 }
 
 #[test]
-fn a_request_beyond_a_segment_leaves_no_room_to_read_ahead() {
+fn request_longer_than_a_segment_has_no_read_ahead() {
     let mut keeping = drive(0, "segment");
     assert!(!hits(&mut keeping, 0, 10, 70));
     assert!(!hits(&mut keeping, 3, 80, 1));

@@ -1,4 +1,4 @@
-//! What a drive's commands and bus wait for.
+//! Times of a drive's commands and bus transfers.
 
 use serde_json::{json, Value};
 use sledsim::devices::disk::DiskDevice;
@@ -39,7 +39,7 @@ fn assert_close(found_ms: f64, expected_ms: f64) {
 }
 
 #[test]
-fn a_drive_that_keeps_the_bus_hands_over_whole_passes_where_it_reads_in_any_order() {
+fn zero_latency_reads_on_a_held_bus_transfer_after_the_pass() {
     let read = |values: Value, lbn: u64| {
         let mut values = values;
         values["bus_ms_per_block"] = 0.05.into();
@@ -52,7 +52,7 @@ fn a_drive_that_keeps_the_bus_hands_over_whole_passes_where_it_reads_in_any_orde
     for keeps in ["hold_bus_reading", "never_disconnect"] {
         let values = json!({"zero_latency_reads": true, keeps: true});
         assert_close(read(values.clone(), 10), 18.0 * SECTOR_MS + 8.0 * 0.05);
-        // What the first track has of it crosses the bus beside the pass over the second.
+        // The transfer of the first track overlaps the pass over the second.
         assert_close(read(values, SECTORS - 4), 124.0 * SECTOR_MS + 4.0 * 0.05);
     }
 }
@@ -65,7 +65,7 @@ fn overheads(after_read: f64, after_write: f64, read: f64) -> Value {
 }
 
 #[test]
-fn a_drive_that_releases_the_bus_overlaps_the_command_of_a_write_after_a_read_with_the_seek() {
+fn write_command_after_a_read_overlaps_the_seek() {
     let write = |after_read: f64, after_write: f64, lbn: u64| {
         served_ms(&overheads(after_read, after_write, 0.0), Op::Write, lbn, 1)
     };
@@ -81,7 +81,7 @@ fn a_drive_that_releases_the_bus_overlaps_the_command_of_a_write_after_a_read_wi
 }
 
 #[test]
-fn a_drive_that_holds_the_bus_seeks_after_the_whole_command_of_a_write() {
+fn write_command_on_a_held_bus_precedes_the_seek() {
     for holds in ["hold_bus_reading", "never_disconnect"] {
         let mut values = overheads(2.0, 1.0, 0.0);
         values[holds] = true.into();
@@ -100,20 +100,20 @@ fn second_write_ms(values: &Value, gap_ms: f64, lbn: u64) -> f64 {
 }
 
 #[test]
-fn a_write_elsewhere_after_a_write_takes_the_overhead_of_one_after_a_read() {
+fn nonsequential_write_has_the_overhead_after_a_read() {
     let mut values = overheads(2.0, 1.0, 0.0);
     values["hold_bus_reading"] = true.into();
     // 4.5 ms from sector 1 to sector 55, 3 ms of which the seek takes.
     assert_close(second_write_ms(&values, 0.0, CYLINDER_10 + 55), 55.0 * SECTOR_MS + 10.0);
     // A write that continues the first takes the overhead after a write: its sector passes 1.5 ms after its arrival.
     assert_close(second_write_ms(&values, 8.5, 1), 1.5 + SECTOR_MS);
-    // Where the drive releases the bus, the difference overlaps the seek.
+    // If the drive releases the bus, the difference overlaps the seek.
     values["hold_bus_reading"] = false.into();
     assert_close(second_write_ms(&values, 0.0, CYLINDER_10 + 55), 55.0 * SECTOR_MS);
 }
 
 #[test]
-fn a_write_in_a_stream_takes_at_least_the_overhead_of_a_read() {
+fn sequential_write_has_at_least_the_overhead_of_a_read() {
     // The sector passes 1.5 ms after the arrival.
     let second = |after_write: f64, read: f64| second_write_ms(&overheads(9.0, after_write, read), 8.5, 1);
     assert_close(second(1.0, 0.0), 1.5 + SECTOR_MS);

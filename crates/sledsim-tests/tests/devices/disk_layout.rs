@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sledsim::devices::disk::{DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
+use sledsim::devices::disk::{BlockRange, DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
 use sledsim::scenario::DeviceSpec;
 use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
@@ -171,7 +171,7 @@ proptest! {
     #![proptest_config(cases(size(1000, 3000)))]
 
     #[test]
-    fn every_lbn_lies_where_its_scheme_puts_it(p in designs()) {
+    fn lbns_follow_the_sparing_scheme(p in designs()) {
         let layout = Layout::new(&p).expect("holds together");
         let lbns = written_out(&p);
         prop_assert_eq!(layout.capacity_blocks(), lbns.len() as u64);
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn runs_are_as_long_as_they_can_be(p in designs()) {
+    fn runs_are_of_maximum_length(p in designs()) {
         let layout = Layout::new(&p).expect("holds together");
         let lbns = written_out(&p);
         let after = |place: Place, sectors: u32| Place { sector: place.sector + sectors, ..place };
@@ -206,13 +206,14 @@ proptest! {
     }
 
     #[test]
-    fn tracks_and_cylinders_know_their_lbns(p in designs()) {
+    fn lbns_of_tracks_and_cylinders(p in designs()) {
         let layout = Layout::new(&p).expect("holds together");
         let (mut tracks, mut cylinders) = (BTreeMap::new(), BTreeMap::new());
         let lbns = written_out(&p);
         for (lbn, (_, regular)) in (0u64..).zip(&lbns) {
-            tracks.entry((regular.cylinder, regular.head)).or_insert((lbn, lbn)).1 = lbn;
-            cylinders.entry(regular.cylinder).or_insert((lbn, lbn)).1 = lbn;
+            let block = BlockRange { first: lbn, end: lbn + 1 };
+            tracks.entry((regular.cylinder, regular.head)).or_insert(block).end = block.end;
+            cylinders.entry(regular.cylinder).or_insert(block).end = block.end;
         }
         for (lbn, (_, regular)) in (0u64..).zip(&lbns) {
             prop_assert_eq!(layout.track_of(lbn), tracks[&(regular.cylinder, regular.head)]);
@@ -231,7 +232,7 @@ fn gap_sectors(mechanics: &Mechanics, sectors: u64, lbn: u64) -> u64 {
 }
 
 #[test]
-fn skews_part_tracks_and_cylinders() {
+fn skews_separate_tracks_and_cylinders() {
     for mapping in [Mapping::Cylinder, Mapping::SerpentineByZone, Mapping::Serpentine] {
         let p = DiskParameters { mapping, ..drive(3, &json!([zone(0, 4, 10), zone(5, 9, 10)])) };
         let mechanics = Mechanics::new(&p).expect("a drive");
@@ -259,7 +260,7 @@ fn zones_begin_at_their_offset() {
 }
 
 #[test]
-fn slips_beside_their_spares_turn_what_follows() {
+fn slips_with_near_spares_shift_following_tracks() {
     let slipped = |sparing| {
         let mut zone = zone(0, 4, 10);
         zone["spares"] = 1.into();
@@ -292,7 +293,7 @@ const DRIVES: [(&str, u64, u64); 6] = [
 ];
 
 #[test]
-fn real_drives_hold_what_they_are_sold_with() {
+fn real_drives_have_their_nominal_capacity() {
     for (name, counted, sold) in DRIVES {
         let Some(path) = reference(&format!("drives/{name}/{name}.diskspecs")) else { return };
         let DeviceSpec::Disk(p) =
@@ -306,14 +307,14 @@ fn real_drives_hold_what_they_are_sold_with() {
     }
 }
 
-/// Goes through all LBNs, run by run: each lies behind the one before on the medium, and is found again.
+/// Checks all LBNs, run by run: each comes after the previous one on the medium, and the map is invertible.
 fn follow(p: &DiskParameters, layout: &Layout) {
     let mut behind = None;
     let mut lbn = 0;
     while lbn < layout.mapped_blocks() {
         let run = layout.run(lbn);
         let zone = run.zone as usize;
-        let turn = layout.turn(zone, run.place.cylinder, run.place.head);
+        let turn = layout.track_index(zone, run.place.cylinder, run.place.head);
         let order = (run.place.cylinder, turn, run.place.sector);
         assert!(behind < Some(order), "{}: LBN {lbn} lies at {:?}", p.name, run.place);
         let last = Place { sector: run.place.sector + run.blocks as u32 - 1, ..run.place };
@@ -336,7 +337,7 @@ fn refusal(p: &DiskParameters) -> String {
 }
 
 #[test]
-fn contradictions_are_named() {
+fn contradictory_layouts_are_rejected() {
     let with = |key: &str, value: Value| {
         let mut second = zone(5, 9, 10);
         second[key] = value;
@@ -370,7 +371,7 @@ fn contradictions_are_named() {
 }
 
 #[test]
-fn the_largest_drive_is_placed_in_no_time_and_room() {
+fn largest_layout_is_fast_and_small() {
     // The ends of the parameters' ranges.
     let mut whole = zone(0, 99_999_999, 1_000_000);
     whole["spares"] = 7.into();

@@ -39,7 +39,7 @@ fn serve(drive: &mut DiskDevice, now: Time, lbn: u64, blocks: u32, op: Op) -> Se
 }
 
 #[test]
-fn the_mean_wait_is_half_a_revolution() {
+fn mean_wait_is_half_a_revolution() {
     let mean_ns = |mechanics: &Mechanics| {
         let angle = mechanics.start_angle(Place { cylinder: 1, head: 0, sector: 7 });
         // Instants spread evenly over a revolution, each in one of its own.
@@ -65,7 +65,7 @@ proptest! {
 
     /// In exact arithmetic: a sector is waited for until the nearest nanosecond to its beginning, however late in a run.
     #[test]
-    fn sectors_are_waited_for_to_the_nanosecond(
+    fn waits_are_exact_to_the_nanosecond(
         rpm in 1_u32..100_000, sectors in 1_u32..2_000, pick in any::<u32>(), cylinder in 0..CYLINDERS, head in 0..SURFACES,
         skews in prop::array::uniform2(0_u32..500), at in prop_oneof![0..1_u64 << 34, 0..1_u64 << 62],
     ) {
@@ -87,9 +87,9 @@ proptest! {
         prop_assert!(u128::from(wait_ns) * u128::from(rpm) <= minute, "{} ns at {} rpm", wait_ns, rpm);
     }
 
-    /// Against every sector on its own: whichever comes first whole, and then all of them.
+    /// Compared with each sector separately: the first to pass as a whole, and then all of them.
     #[test]
-    fn any_order_takes_what_comes_first(
+    fn zero_latency_access_begins_with_the_next_sector(
         rpm in 1_000_u32..20_000, first in 0..SECTORS, blocks in 1..=SECTORS, at in 0..1_u64 << 40, arm in 0_u32..2,
     ) {
         let blocks = blocks.min(SECTORS - first);
@@ -113,7 +113,7 @@ proptest! {
 
     /// Of two arms the quicker goes, and the other stays where it is.
     #[test]
-    fn the_quicker_arm_goes(
+    fn quicker_arm_is_used(
         cylinders in prop::array::uniform4(0..CYLINDERS), heads in prop::array::uniform4(0..SURFACES),
         sector in 0..SECTORS, at in 0..1_u64 << 40, write in any::<bool>(),
     ) {
@@ -160,7 +160,7 @@ fn writes_settle_no_sooner_than_reads() {
 }
 
 #[test]
-fn a_track_takes_a_revolution() {
+fn track_takes_one_revolution() {
     let mut drive = DiskDevice::new(&parameters([0.0; 2], &json!({}))).expect("a drive");
     let phases = serve(&mut drive, Time::from_ns(123_456), 5, SECTORS - 5, Op::Read).phases;
     // From one nearest nanosecond to another.
@@ -170,7 +170,7 @@ fn a_track_takes_a_revolution() {
     assert_eq!(phases.service_ns(), PERIOD_NS);
 }
 
-/// Reads the drive from its beginning in one go: what so many tracks take from the first sector on.
+/// Reads the drive from its beginning in one request; returns the time of a number of tracks from the first sector on.
 fn streaming_ns(more: &Value, skews: [f64; 2], tracks: u32) -> u64 {
     let mut drive = DiskDevice::new(&parameters(skews, more)).expect("a drive");
     let phases = serve(&mut drive, Time::ZERO, 0, tracks * SECTORS, Op::Read).phases;
@@ -179,7 +179,7 @@ fn streaming_ns(more: &Value, skews: [f64; 2], tracks: u32) -> u64 {
 }
 
 #[test]
-fn streams_keep_the_pace_of_their_skews() {
+fn streaming_time_follows_from_skews() {
     let tracks = SURFACES * CYLINDERS;
     let (between_tracks, between_cylinders) = (u64::from(tracks - CYLINDERS), u64::from(CYLINDERS - 1));
     let revolutions_ns = u64::from(tracks) * PERIOD_NS;
@@ -199,7 +199,7 @@ fn streams_keep_the_pace_of_their_skews() {
 }
 
 #[test]
-fn the_bus_runs_beside_the_medium() {
+fn bus_transfer_overlaps_the_medium() {
     let with_bus = |blocks: f64| json!({"bus_ms_per_block": blocks * PERIOD_NS as f64 / 1e6 / f64::from(SECTORS)});
     let read = |bus: f64| {
         let mut drive = DiskDevice::new(&parameters([0.0; 2], &with_bus(bus))).expect("a drive");
@@ -217,7 +217,7 @@ fn the_bus_runs_beside_the_medium() {
 }
 
 #[test]
-fn a_late_block_waits_for_its_sector_to_come_again() {
+fn late_block_waits_a_revolution() {
     // Two sectors on the bus to one under the head: the head has to stop for data again and again.
     let bus_ms = 2.0 * PERIOD_NS as f64 / 1e6 / f64::from(SECTORS);
     let mut drive = DiskDevice::new(&parameters([0.0; 2], &json!({"bus_ms_per_block": bus_ms}))).expect("a drive");
@@ -231,7 +231,7 @@ fn a_late_block_waits_for_its_sector_to_come_again() {
 }
 
 #[test]
-fn speeds_and_arms_out_of_range_are_named() {
+fn out_of_range_speeds_and_arms_are_rejected() {
     let message =
         |more: Value| Mechanics::new(&parameters([0.0; 2], &more)).map(|_| ()).expect_err("no drive").to_string();
     assert!(message(json!({"rotation_rpm": 0.1})).contains("rotation_rpm = 0.1"));

@@ -44,7 +44,7 @@ impl<'a> Platter<'a> {
         let parts = |sectors: f64| (sectors * f64::from(SECTOR_PARTS).exp2()).round() as u128;
         let cylinders = u128::from(place.cylinder - z.first_cylinder);
         let surfaces = u128::from(self.drive.surfaces);
-        let turn = u128::from(self.layout.turn(zone, place.cylinder, place.head));
+        let turn = u128::from(self.layout.track_index(zone, place.cylinder, place.head));
         let tracks = cylinders * (surfaces - 1) + turn;
         let sectors = u128::from(place.sector) + u128::from(self.slips_before(zone, cylinders * surfaces, turn));
         let whole = parts(z.first_sector_offset)
@@ -55,7 +55,7 @@ impl<'a> Platter<'a> {
         whole % round * (self.ticks_per_revolution >> SECTOR_PARTS) / u128::from(z.sectors_per_track)
     }
 
-    /// Slips in the tracks, or cylinders, before: those that turn what lies behind them.
+    /// Returns the number of slips in the tracks, or cylinders, before, each of which shifts the following tracks.
     fn slips_before(&self, zone: usize, tracks: u128, turn: u128) -> u64 {
         let z = &self.drive.zones[zone];
         let before = match self.drive.sparing {
@@ -72,7 +72,7 @@ impl<'a> Platter<'a> {
         slips.iter().filter(|&&slip| u128::from(slip) < before * u128::from(z.sectors_per_track)).count() as u64
     }
 
-    /// Ticks that so many sectors of a zone take to pass.
+    /// Returns the ticks in which a number of sectors of a zone pass.
     fn passing_ticks(&self, zone: usize, sectors: u64) -> u128 {
         u128::from(sectors) * self.ticks_per_revolution / u128::from(self.drive.zones[zone].sectors_per_track)
     }
@@ -188,7 +188,7 @@ fn check(drive: &DiskParameters, requests: usize) {
 }
 
 #[test]
-fn the_catalogue_waits_for_the_platter() {
+fn catalogue_waits_for_the_platter() {
     let drives = scenarios::disk_devices();
     assert!(drives.len() >= 6, "{} drives", drives.len());
     drives.par_iter().for_each(|(name, drive)| {
@@ -205,7 +205,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn every_design_waits_for_the_platter(drive in disk_design()) {
+    fn random_designs_wait_for_the_platter(drive in disk_design()) {
         check(&drive, 30);
     }
 }

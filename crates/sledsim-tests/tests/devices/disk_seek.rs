@@ -6,7 +6,7 @@ use sledsim::devices::disk::{DiskParameters, Seek};
 use sledsim::fault::Fault;
 use sledsim_testing::tiers::{cases, size};
 
-/// A curve of a drive of so many cylinders.
+/// Returns the seek times of a drive with a number of cylinders.
 fn seek(cylinders: u32, curve: &Value) -> Result<Seek, Fault> {
     let drive = json!({
         "name": "small", "surfaces": 1, "cylinders": cylinders,
@@ -24,7 +24,7 @@ fn times(cylinders: u32, curve: &Value, distances: &[u32]) -> Vec<u64> {
 }
 
 #[test]
-fn tables_are_straight_between_points_and_beyond() {
+fn tables_are_interpolated_and_extrapolated_linearly() {
     let curve = json!({"curve": "table", "points": [[2.0, 1.0], [4.0, 2.0], [8.0, 1.8], [10.0, 3.0]]});
     // Before the first point and behind the last, the nearest two points go on.
     assert_eq!(
@@ -43,7 +43,7 @@ fn tables_are_straight_between_points_and_beyond() {
 }
 
 #[test]
-fn hpl_is_a_root_and_then_a_line() {
+fn hpl_is_a_square_root_then_linear() {
     // The HP C2200A of Ruemmler and Wilkes (1994): 3.45 + 0.597 sqrt(d) up to 616 cylinders, 10.8 + 0.012 d from there.
     let mut curve = json!({"curve": "hpl", "short_below": 616.0, "short_constant_ms": 3.45, "short_sqrt_ms": 0.597,
                            "long_constant_ms": 10.8, "long_linear_ms": 0.012});
@@ -57,7 +57,7 @@ fn hpl_is_a_root_and_then_a_line() {
 }
 
 #[test]
-fn three_times_are_kept() {
+fn three_point_curves_pass_through_their_points() {
     let three = |curve: &str| json!({"curve": curve, "single_ms": 2.0, "average_ms": 8.0, "full_ms": 15.0});
     let cylinders = 3001;
     let lee = seek(cylinders, &three("lee")).expect("a curve");
@@ -85,7 +85,7 @@ fn three_times_are_kept() {
 }
 
 #[test]
-fn lines_and_constants() {
+fn linear_and_constant_curves() {
     let line = json!({"curve": "linear", "single_ms": 1.0, "full_ms": 11.0});
     assert_eq!(times(102, &line, &[0, 1, 51, 101]), [0, 1_000_000, 6_000_000, 11_000_000]);
     assert_eq!(times(102, &json!({"curve": "constant", "seek_ms": 3.0}), &[0, 1, 101]), [0, 3_000_000, 3_000_000]);
@@ -98,7 +98,7 @@ fn lines_and_constants() {
 }
 
 #[test]
-fn nonsense_is_named() {
+fn invalid_curves_are_rejected() {
     let table =
         |points: Value| seek(100, &json!({"curve": "table", "points": points})).expect_err("no curve").to_string();
     assert!(table(json!([])).contains("no point"));
@@ -133,7 +133,7 @@ proptest! {
 
     /// The bound of a distance is the least time of all distances from it on.
     #[test]
-    fn bounds_are_the_least_of_what_lies_beyond(cylinders in 1_u32..300, curve in curve()) {
+    fn bounds_are_minima_of_greater_distances(cylinders in 1_u32..300, curve in curve()) {
         let seek = seek(cylinders, &curve).expect("a curve");
         prop_assert_eq!(seek.time_ns(0), 0);
         let mut least_ns = u64::MAX;
@@ -149,9 +149,9 @@ proptest! {
     // Each fills a table of a million distances.
     #![proptest_config(cases(40))]
 
-    /// Beyond the tables, where times are worked out as they are asked for, the same curve goes on.
+    /// Beyond the tables, computed times continue the same curve.
     #[test]
-    fn far_distances_go_on(curve in curve(), picks in prop::collection::vec((1_u32 << 20) - 5..3 << 20, 20)) {
+    fn distances_beyond_the_table(curve in curve(), picks in prop::collection::vec((1_u32 << 20) - 5..3 << 20, 20)) {
         let seek = seek(3 << 20, &curve).expect("a curve");
         let mut picks = picks;
         picks.sort_unstable();

@@ -1,4 +1,4 @@
-//! Devices: what all of them keep to, and what each mechanism is held to by itself.
+//! Devices: the contract of all mechanisms, and the behaviour of each.
 
 mod catalogue_disks;
 mod device_contract;

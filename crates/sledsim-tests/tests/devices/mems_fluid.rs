@@ -37,7 +37,7 @@ fn serve(device: &mut MemsDevice, requests: &[Request]) -> Vec<Service> {
 }
 
 #[test]
-fn a_block_takes_its_share_of_a_row() {
+fn block_takes_its_share_of_a_row() {
     let (fluid, rows) = (g1(Transfer::Fluid), g1(Transfer::Rows));
     let per_row = f64::from(device(&rows).geometry().blocks_per_row);
     for blocks in [1, 8, 32] {
@@ -65,7 +65,7 @@ fn capacity_and_a_whole_track_are_those_of_rows() {
 }
 
 #[test]
-fn energy_is_that_of_the_tips_while_they_work() {
+fn energy_is_that_of_active_tips() {
     let parameters = g1(Transfer::Fluid);
     let mut device = device(&parameters);
     let service = device.serve(Time::ZERO, &Request::read(4000, 7));
@@ -81,7 +81,7 @@ fn energy_is_that_of_the_tips_while_they_work() {
 }
 
 #[test]
-fn a_run_within_a_track_is_entered_at_the_sooner_end() {
+fn run_within_a_track_starts_at_the_quicker_end() {
     let mut either = device(&g1(Transfer::Fluid));
     let (track, lbn) = middle(&either);
     let (mut at, mut backwards) = (Time::ZERO, 0);
@@ -90,7 +90,7 @@ fn a_run_within_a_track_is_entered_at_the_sooner_end() {
         let alone = |block: u64| either.clone().serve(at, &Request::read(request.lbn + block, 1)).phases.seek_ns;
         let (first, last) = (alone(0), alone(39));
         let service = either.serve(at, &request);
-        // A block by itself may be entered at either end of it, a run at its own ends alone.
+        // A single block can be accessed from either of its ends, a run only from the ends of the run.
         assert!(service.phases.seek_ns >= first.min(last), "{request:?}");
         backwards += u64::from(service.phases.seek_ns < first);
         at = service.free;
@@ -99,7 +99,7 @@ fn a_run_within_a_track_is_entered_at_the_sooner_end() {
 }
 
 #[test]
-fn a_run_over_two_tracks_turns_round_between_them() {
+fn run_over_two_tracks_reverses_in_between() {
     let mut device = device(&g1(Transfer::Fluid));
     let (track, lbn) = middle(&device);
     let request = Request::read(lbn + track - 10, 20);
@@ -108,7 +108,7 @@ fn a_run_over_two_tracks_turns_round_between_them() {
     let places = [0, 19].map(|block| geometry.place(request.lbn + block));
     assert_ne!((places[0].cylinder, places[0].track), (places[1].cylinder, places[1].track));
     assert!(service.phases.turnaround_ns > 0);
-    assert_eq!(geometry.run_in_track(&places[0], 20).0, 10);
+    assert_eq!(geometry.run_in_track(&places[0], 20).blocks, 10);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn batches_are_served_one_after_the_other_and_merges_as_one() {
 }
 
 #[test]
-fn a_track_that_has_too_many_blocks_is_refused() {
+fn track_with_too_many_blocks_is_rejected() {
     let parameters = MemsParameters {
         bit_nm: 1.0,
         y_range_um: 10_000.0,

@@ -1,4 +1,4 @@
-//! Blocks at points: a place of the sled each, from which it goes on along either axis as well.
+//! Blocks at points, from which the sled can continue along either axis.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ fn both_axes_have_tip_sectors_between_servo_bursts() {
 }
 
 #[test]
-fn a_line_passes_at_the_bit_rate_along_either_axis() {
+fn lines_along_either_axis_pass_at_the_bit_rate() {
     let parameters = g2();
     for along_x in [false, true] {
         let mut device = device(&parameters);
@@ -96,7 +96,7 @@ fn a_line_passes_at_the_bit_rate_along_either_axis() {
 }
 
 #[test]
-fn the_way_from_axis_to_axis_is_the_closed_form() {
+fn change_of_axis_equals_the_closed_form() {
     for model in [SeekModel::FirstOrder, SeekModel::TimeOptimal, SeekModel::Decomposed] {
         let parameters = MemsParameters { seek_model: model, ..without_springs() };
         let (v, a) = (parameters.bit_rate_kbit_s * 1e3 * parameters.bit_nm * 1e-9, parameters.acceleration_x_m_s2);
@@ -126,7 +126,7 @@ fn the_way_from_axis_to_axis_is_the_closed_form() {
 
 /// Serves a line from its start to its end.
 fn upward(device: &mut MemsDevice, along_x: bool, across: u32, along: std::ops::Range<u32>) -> Service {
-    // Once or twice: whoever leaves at the start turns round there.
+    // One or two reversals: a sled that begins at the start reverses there.
     let mut service = serve_line(device, Time::ZERO, along_x, across, along.clone());
     let end_m = device.geometry().x_m(along.end);
     for _ in 0..2 {
@@ -140,7 +140,7 @@ fn upward(device: &mut MemsDevice, along_x: bool, across: u32, along: std::ops::
 }
 
 #[test]
-fn times_are_the_same_with_the_axes_exchanged() {
+fn times_are_symmetric_in_the_axes() {
     for spring_factor in [0.0, 0.75] {
         let parameters = MemsParameters { spring_factor, ..g2() };
         let mut random = Stream::new(5, "lines");
@@ -163,10 +163,10 @@ fn times_are_the_same_with_the_axes_exchanged() {
 }
 
 #[test]
-fn the_sled_goes_on_along_either_axis_without_a_stop() {
+fn sled_continues_along_either_axis_without_a_stop() {
     let mut device = device(&g2());
     let mut at = Time::ZERO;
-    // One block after the other along a row: once it has turned to the row, each takes its own passing alone.
+    // Consecutive blocks along a row: after the turn to the row, each takes only the time to pass it.
     let places = (500..600).map(|cylinder| (cylinder, 1200)).chain((1201..1300).map(|row| (599, row)));
     let mut stops = Vec::new();
     for (index, (cylinder, row)) in places.enumerate() {
@@ -181,7 +181,7 @@ fn the_sled_goes_on_along_either_axis_without_a_stop() {
 }
 
 #[test]
-fn one_block_is_accessed_along_the_sooner_axis() {
+fn single_block_is_accessed_along_the_quicker_axis() {
     let parameters = g2();
     let mut random = Stream::new(3, "points");
     let mut device = device(&parameters);
@@ -212,7 +212,7 @@ fn one_block_is_accessed_along_the_sooner_axis() {
 }
 
 #[test]
-fn a_block_of_a_batch_goes_with_the_longer_line() {
+fn batch_block_belongs_to_the_longer_line() {
     let mut device = device(&g2());
     // A cross: 41 points along X, 11 along Y, one in both.
     let across = (1000..1041).map(|cylinder| (cylinder, 800));
@@ -229,7 +229,7 @@ fn a_block_of_a_batch_goes_with_the_longer_line() {
 }
 
 #[test]
-fn what_is_near_on_a_line_is_passed_by_without_a_stop() {
+fn near_blocks_on_a_line_are_passed_without_a_stop() {
     // Twenty points apart: no slower than all of the line, as the sled goes on at access speed at least.
     let points: Vec<u32> = (1100..1201).collect();
     let [all, some] = [1, 20].map(|step| {
@@ -244,7 +244,7 @@ fn what_is_near_on_a_line_is_passed_by_without_a_stop() {
 }
 
 #[test]
-fn a_batch_joins_what_lies_near_on_a_line() {
+fn batch_groups_near_blocks_of_a_line() {
     let device = device(&g2());
     let picked = Request::read(lbn(&device, 1000, 900), 1);
     let near = |cylinder, row| device.shares_pass(&picked, &Request::read(lbn(&device, cylinder, row), 1));
@@ -257,7 +257,7 @@ fn a_batch_joins_what_lies_near_on_a_line() {
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn invalid_point_designs_are_rejected() {
     let fault = |parameters: MemsParameters| MemsDevice::new(&parameters).err().expect("it does not fit").to_string();
     let few = fault(MemsParameters { active_tips: 1280, ..g2() });
     assert!(few.contains("active_tips") && few.contains("5120") && few.contains("block_bytes"), "{few}");
@@ -288,7 +288,7 @@ proptest! {
     #![proptest_config(cases(96))]
 
     #[test]
-    fn a_batch_passes_each_block_once(design in points_design()) {
+    fn batch_passes_each_block_once(design in points_design()) {
         let mut device = device(&design);
         let geometry = device.geometry().clone();
         let mut random = Stream::new(3, "batches");

@@ -63,7 +63,7 @@ fn assert_passes(service: &Service, servo_ns: u64, data_ns: u64, tips: &[u32]) {
 }
 
 #[test]
-fn metadata_switches_on_as_many_tips_as_hold_it() {
+fn metadata_access_activates_only_its_tips() {
     for (name, servo_ns, data_ns) in DEVICES {
         // Inode, access time, the mean of both; with what lies on both sides of a tip sector's border.
         for (first, bytes, tips) in [(0, 128, 16), (384, 128, 16), (128, 4, 1), (128, 66, 9), (6, 4, 2), (0, 512, 64)] {
@@ -80,7 +80,7 @@ fn metadata_switches_on_as_many_tips_as_hold_it() {
 }
 
 #[test]
-fn a_last_block_used_in_part_saves_a_thirty_second_of_the_tips_of_8_kb() {
+fn partial_last_block_saves_1_32_of_the_tips_of_8_kb() {
     for (name, servo_ns, data_ns) in DEVICES {
         let lbn = 20 * 4000;
         let whole = served(name, false, &Request::read(lbn, 16));
@@ -143,7 +143,7 @@ fn cylinders_without_needed_bytes_are_not_visited() {
 
 /// Where a track ends and the next begins at one row, a row's blocks pass together. With tips left, one more does too.
 #[test]
-fn the_tips_that_can_work_limit_a_pass() {
+fn active_tips_limit_a_pass() {
     for (name, servo_ns, data_ns) in DEVICES {
         let (device, _) = awake(name, true);
         let turn = device.geometry().lbn(&Place { cylinder: 1000, track: 1, row: device.geometry().rows - 1, slot: 0 });
@@ -186,7 +186,7 @@ fn more_requests_share_a_pass() {
 }
 
 #[test]
-fn members_that_want_the_same_tips_share_them() {
+fn members_share_common_tips() {
     for (name, servo_ns, data_ns) in DEVICES {
         let block = Request::read(20 * 4000, 1);
         // Tips 0 to 15, 8 to 23, and 32 to 40: 33 of them.
@@ -244,7 +244,7 @@ fn run(workload: &Value, system: &Value) -> Vec<(Request, Service)> {
 }
 
 #[test]
-fn runs_with_last_blocks_in_part_take_the_same_time() {
+fn partial_last_blocks_take_the_same_time() {
     for (name, servo_ns, data_ns) in DEVICES {
         let uniform = json!({"last_block": "uniform"});
         let whole = run(&uniform, &json!({"device": name}));
@@ -264,7 +264,7 @@ fn runs_with_last_blocks_in_part_take_the_same_time() {
 }
 
 #[test]
-fn whole_blocks_do_not_care_what_is_needed() {
+fn whole_blocks_ignore_padding() {
     let device = json!({"device": {"name": "g2", "sleds": 3, "sled_layout": "striped", "stripe_blocks": 4},
         "scheduler": "sptf", "batch_max": 3});
     let plain = run(&json!({}), &device);
@@ -276,7 +276,7 @@ fn whole_blocks_do_not_care_what_is_needed() {
 
 /// Stripe units of 4 blocks on 3 sleds: an inode needs only the sled that holds it.
 #[test]
-fn of_several_sleds_only_those_with_needed_bytes_work() {
+fn only_sleds_with_needed_bytes_work() {
     let device = json!({"name": "g2", "sleds": 3, "sled_layout": "striped", "stripe_blocks": 4});
     let workload = json!({"metadata": {"share": 0.7}});
     let system = |subsector| json!({"device": device, "scheduler": "sptf", "subsector": subsector});

@@ -40,7 +40,7 @@ fn failing(name: &str, number: u32) -> MemsParameters {
 /// As long as there are spare tips nothing changes: no service, no energy, no block (schlosser2000, section 2.3). What they cost is
 /// room.
 #[test]
-fn a_spare_tip_is_as_good_as_the_one_that_failed() {
+fn spare_tip_replaces_a_failed_one_without_cost() {
     for name in ["g1", "g2", "g3"] {
         let whole = scenarios::mems_parameters(name);
         let spare = MemsParameters { spare_tips: whole.active_tips, ..whole.clone() };
@@ -59,7 +59,7 @@ fn a_spare_tip_is_as_good_as_the_one_that_failed() {
 /// A code over the tips of a block costs room and the energy of its tips where it is written, and no time; a block of which a tip
 /// has failed is read as quickly and for as much.
 #[test]
-fn a_code_costs_room_and_writing() {
+fn erasure_code_costs_capacity_and_write_energy() {
     let whole = MemsParameters { bus_ms_per_block: 0.0, ..scenarios::mems_parameters("g2") };
     let coded = MemsParameters { parity_tips: 16, ..whole.clone() };
     let (data, check) = (64, 16);
@@ -109,7 +109,7 @@ proptest! {
     /// Random designs and failures: what is lost, what is computed from others and how much can be read is what the numbers of the
     /// tips say, block by block, and of a request the worst of its blocks.
     #[test]
-    fn blocks_are_lost_where_more_tips_failed_than_the_code_has(
+    fn blocks_with_more_failed_than_check_tips_are_lost(
         design in mems_design(), parity in 0_u32..3, spare in 0.0..1.0_f64, share in 0.0..0.6_f64, seed in any::<u64>(),
     ) {
         let active_tips = design.active_tips + parity * (design.active_tips * design.tip_sector_bytes / design.block_bytes);
@@ -159,7 +159,7 @@ proptest! {
 /// How often a block is passed over until it is read: once, and then again as often as it takes, each pass by itself. Of many reads
 /// the mean lies within four standard deviations of the closed form.
 #[test]
-fn a_block_is_passed_over_until_it_is_read() {
+fn read_errors_repeat_the_pass() {
     let base = MemsParameters { tip_seed: 3, ..scenarios::mems_parameters("g2") };
     let pass_ns = device(&base).serve(Time::ZERO, &Request::read(0, 1)).phases.transfer_ns;
     for (parity_tips, rate) in [(0, 0.002), (0, 0.01), (4, 0.01)] {
@@ -182,7 +182,7 @@ fn a_block_is_passed_over_until_it_is_read() {
         let mean = passes / count as f64;
         let spread = f64::sqrt((squares / count as f64 - mean * mean) / count as f64);
         assert!((mean - expected).abs() < 4.0 * spread, "{rate}, {parity_tips}: {mean} ± {spread}, not {expected}");
-        // What is written is not read.
+        // Writes are not read.
         let write = Request { op: Op::Write, ..Request::read(0, 1) };
         assert_eq!(device.serve(now, &write).phases.transfer_ns, pass_ns);
     }
@@ -195,7 +195,7 @@ fn beyond_four_of_68(rate: f64) -> f64 {
 }
 
 #[test]
-fn tips_that_make_no_device_are_refused() {
+fn invalid_tips_are_rejected() {
     let g2 = scenarios::mems_parameters("g2");
     let told = |parameters: MemsParameters| MemsDevice::new(&parameters).err().expect("it is refused").to_string();
     assert!(told(failing("g2", 6_401)).contains("failed_tips"));

@@ -27,7 +27,7 @@ fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> SimpleDevi
 }
 
 #[test]
-fn every_request_of_the_constant_device_takes_its_time() {
+fn constant_device_has_constant_service_times() {
     let mut device = constant(1000, 0.88);
     let mut now = Time::ZERO;
     for request in [Request::read(0, 1), Request::read(999, 1), Request::read(3, 900), Request::read(903, 97)] {
@@ -39,7 +39,7 @@ fn every_request_of_the_constant_device_takes_its_time() {
 }
 
 #[test]
-fn the_linear_device_goes_by_the_blocks_between_requests() {
+fn linear_device_uses_the_distance_between_requests() {
     let mut device = linear(1000, 0.1, 2.1);
     let mut now = Time::ZERO;
     // 2 us a block of distance, counted from the block after the previous request; the first request counts from block 0.
@@ -60,7 +60,7 @@ fn the_linear_device_goes_by_the_blocks_between_requests() {
 }
 
 #[test]
-fn the_far_end_may_not_be_nearer() {
+fn farthest_time_below_nearest_is_rejected() {
     let parameters = LinearParameters {
         name: "test".into(),
         block_bytes: 512,
@@ -74,7 +74,7 @@ fn the_far_end_may_not_be_nearer() {
 }
 
 #[test]
-fn the_books_hold_every_nanosecond_and_no_joule() {
+fn ledger_has_all_time_and_no_energy() {
     let mut device = linear(1_000_000, 0.1, 2.0);
     let mut random = sledsim::engine::random::Stream::new(1, "books");
     let (mut now, mut busy_ns) = (Time::ZERO, 0);
@@ -95,7 +95,7 @@ fn the_books_hold_every_nanosecond_and_no_joule() {
 proptest! {
     /// From the smallest capacity to the largest that a scenario may have.
     #[test]
-    fn locations_tell_blocks_apart_and_bounds_hold(
+    fn locations_are_unique_and_bounds_hold(
         capacity in prop_oneof![1_u64..20_000, 1_u64..10_000_000_000, 999_999_999_999_000_u64..=1_000_000_000_000_000],
         shares in prop::collection::vec(0.0_f64..1.0, 8),
         from in 0.0_f64..=1.0,
@@ -144,7 +144,7 @@ fn report(settings: &[&str]) -> Report {
 }
 
 #[test]
-fn random_requests_on_the_linear_device_take_a_third_of_the_way() {
+fn random_linear_requests_average_a_third_of_the_distance() {
     // Two uniform places lie a third of the range apart; with the variance of that distance, 1/18, the mean of 200,000
     // requests is known to 1.9 ms / sqrt(18 * 200,000) = 0.001 ms. A request of 8 blocks moves the place on by 8 of the
     // 6.75 million: nothing at this precision.
@@ -159,7 +159,7 @@ fn random_requests_on_the_linear_device_take_a_third_of_the_way() {
 }
 
 #[test]
-fn the_constant_device_is_the_server_of_m_d_1() {
+fn constant_device_behaves_as_m_d_1() {
     for utilisation in [0.3, 0.6, 0.8] {
         let arrival = format!("workload.arrival={{kind=\"poisson\", rate_per_s={:?}}}", utilisation / 0.88e-3);
         let report = report(&[
@@ -179,7 +179,7 @@ fn the_constant_device_is_the_server_of_m_d_1() {
 }
 
 #[test]
-fn shortest_positioning_beats_arrival_order_on_the_linear_device_alone() {
+fn sptf_beats_fcfs_on_the_linear_device_only() {
     let response_ms = |device: &str, scheduler: &str| {
         let (device, scheduler) = (format!("device={device}"), format!("scheduler={scheduler}"));
         let arrival = "workload.arrival={kind=\"closed\", outstanding=32}";

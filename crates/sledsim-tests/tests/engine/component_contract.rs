@@ -1,4 +1,4 @@
-//! What every component keeps to: each request completes once, time never runs back, nothing beyond the capacity is
+//! Contract of all components: each request completes once, time never decreases, nothing beyond the capacity is
 //! served, and a run cut in two equals the whole.
 
 use std::collections::VecDeque;
@@ -31,15 +31,15 @@ type Entry = (Request, Service);
 
 /// Hears completions.
 #[derive(Default)]
-struct Heard(Vec<Entry>);
+struct ServiceLog(Vec<Entry>);
 
-impl Observer for Heard {
+impl Observer for ServiceLog {
     fn served(&mut self, request: &Request, service: &Service) {
         self.0.push((*request, *service));
     }
 }
 
-/// Listed requests at their times; checks what it hears.
+/// A list of requests; checks their completions.
 #[derive(Default)]
 struct Listed {
     requests: VecDeque<Request>,
@@ -144,7 +144,7 @@ fn add_spread(system: &mut System, children: &[ComponentId], layout: SpreadLayou
 type Builder = fn(&DeviceSpec) -> System;
 
 /// Every kind of component, alone and nested. A new kind of system is missing here until it is added: see
-/// [`every_kind_of_system_is_held_to_the_contract`].
+/// [`every_kind_of_system_keeps_the_contract`].
 const COMPONENTS: &[(&str, &str, Builder)] = &[
     ("drive, fcfs", "drive", |spec| {
         let mut system = System::default();
@@ -322,7 +322,7 @@ fn capacity(system: &System) -> u64 {
     system.component(system.root()).capacity_blocks()
 }
 
-/// What all components measured together.
+/// Returns the measurements of all components.
 fn measured(system: &System, now: Time) -> Measured {
     let mut measured = Measured::default();
     for id in 0..=system.root().0 {
@@ -332,7 +332,7 @@ fn measured(system: &System, now: Time) -> Measured {
 }
 
 #[test]
-fn every_kind_of_system_is_held_to_the_contract() {
+fn every_kind_of_system_keeps_the_contract() {
     let schema = schema();
     let kinds = schema.pointer("/$defs/SystemSpec/oneOf").and_then(Value::as_array).expect("kinds of systems");
     for kind in kinds {
@@ -342,14 +342,14 @@ fn every_kind_of_system_is_held_to_the_contract() {
 }
 
 #[test]
-fn each_request_completes_once_and_time_never_runs_back() {
+fn requests_complete_once_in_time_order() {
     let count = size(150, 1500);
     every_component(|spec, builder, kind| {
         let mut system = builder(spec);
         let capacity = capacity(&system);
         let mut workload =
             Listed { requests: requests(count, capacity, 700_000, false), capacity, ..Listed::default() };
-        let mut heard = Heard::default();
+        let mut heard = ServiceLog::default();
         let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         assert_eq!((outcome.submitted, outcome.completed, outcome.failed), (count, count, 0));
         assert_eq!(outcome.end, EndReason::WorkloadEnded);
@@ -364,12 +364,12 @@ fn each_request_completes_once_and_time_never_runs_back() {
 }
 
 #[test]
-fn requests_that_do_not_fit_fail_and_the_others_complete() {
+fn requests_beyond_the_capacity_fail_alone() {
     every_component(|spec, builder, _| {
         let mut system = builder(spec);
         let capacity = capacity(&system);
         let mut workload = Listed { requests: requests(600, capacity, 900_000, true), capacity, ..Listed::default() };
-        let mut heard = Heard::default();
+        let mut heard = ServiceLog::default();
         let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         assert_eq!(outcome.submitted, 600);
         assert_eq!(outcome.completed + outcome.failed, 600);
@@ -386,7 +386,7 @@ fn time_and_energy_are_accounted_for() {
         let capacity = capacity(&system);
         let mut workload =
             Listed { requests: requests(size(300, 800), capacity, 4_000_000, false), capacity, ..Listed::default() };
-        let mut heard = Heard::default();
+        let mut heard = ServiceLog::default();
         let outcome = run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
         let measured = measured(&system, outcome.finished);
         let elapsed_ns = outcome.finished.ns() * u64::from(measured.mechanisms);
@@ -398,7 +398,7 @@ fn time_and_energy_are_accounted_for() {
 }
 
 #[test]
-fn a_run_cut_in_two_equals_the_whole() {
+fn run_in_two_parts_equals_the_whole() {
     let count = size(60, 360);
     every_component(|spec, builder, _| {
         let capacity = capacity(&builder(spec));
@@ -406,7 +406,7 @@ fn a_run_cut_in_two_equals_the_whole() {
         let serve = |cuts: &[u64]| {
             let mut system = builder(spec);
             let mut workload = Listed { requests: all.clone(), capacity, ..Listed::default() };
-            let mut heard = Heard::default();
+            let mut heard = ServiceLog::default();
             let mut counts = (0, 0);
             for &cut_ns in cuts {
                 let limits = RunLimits { until: Some(Time::from_ns(cut_ns)), ..RunLimits::default() };
@@ -436,12 +436,12 @@ fn a_run_cut_in_two_equals_the_whole() {
 fn serve_one(mut system: System, request: Request) -> Service {
     let capacity = capacity(&system);
     let mut workload = Listed { requests: [request].into(), capacity, ..Listed::default() };
-    let mut heard = Heard::default();
+    let mut heard = ServiceLog::default();
     run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).unwrap();
     heard.0[0].1
 }
 
-/// Parts on different sleds, each served by a sled of its own from rest.
+/// Parts on different sleds, each served by its sled from rest.
 fn check_parts(whole: &Service, parameters: &MemsParameters, parts: &[Request]) {
     let overhead_ns = (parameters.overhead_ms * 1e6).round() as u64;
     let services = parts.iter().map(|part| {
@@ -456,7 +456,7 @@ fn check_parts(whole: &Service, parameters: &MemsParameters, parts: &[Request]) 
 }
 
 #[test]
-fn split_sleds_serve_their_parts_side_by_side() {
+fn split_sleds_serve_their_parts_in_parallel() {
     let parameters = scenarios::mems_parameters("g2");
     let system = COMPONENTS[2].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
     let sled = capacity(&system) / 3;
@@ -466,7 +466,7 @@ fn split_sleds_serve_their_parts_side_by_side() {
 }
 
 #[test]
-fn stripes_are_dealt_round() {
+fn stripes_rotate_over_members() {
     let parameters = scenarios::mems_parameters("g2");
     let system = COMPONENTS[3].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
     let sled = MemsDevice::new(&parameters).unwrap().dimensions().capacity_blocks;

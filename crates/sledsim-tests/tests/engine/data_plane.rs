@@ -1,14 +1,14 @@
 //! Runs that hold data: media hold what was written, a power cut leaves a prefix of each write under way, and the oracle of the
-//! test ground finds what is wrong.
+//! test bed finds what is wrong.
 
 use sledsim::engine::{ComponentId, System};
 use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
 use sledsim::request::{Flags, Op};
 use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::scenarios;
+use sledsim_testing::test_bed::{Load, TestBed};
 
 const LOAD: Load = Load { span_blocks: 400, most_blocks: 24, writes: 0.6, gap_ns: 300_000, outstanding: 12 };
 
@@ -45,28 +45,28 @@ fn systems() -> Vec<System> {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn reads_return_written_data() {
     for (index, system) in systems().into_iter().chain([sleds(SpreadLayout::Split)]).enumerate() {
-        let mut ground = Ground::new(system, index as u64);
-        let span_blocks = ground.capacity_blocks().min(LOAD.span_blocks);
-        ground.operate(3000, &Load { span_blocks, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "system {index}: {:?}", ground.wrong.first());
-        assert!(ground.checked > 10_000, "{}", ground.checked);
+        let mut bed = TestBed::new(system, index as u64);
+        let span_blocks = bed.capacity_blocks().min(LOAD.span_blocks);
+        bed.operate(3000, &Load { span_blocks, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "system {index}: {:?}", bed.wrong.first());
+        assert!(bed.checked > 10_000, "{}", bed.checked);
     }
 }
 
 #[test]
-fn after_a_cut_media_hold_what_they_promised_or_something_newer() {
+fn media_hold_acknowledged_or_newer_data_after_a_power_cut() {
     for (index, system) in systems().into_iter().enumerate() {
-        let mut ground = Ground::new(system, index as u64);
+        let mut bed = TestBed::new(system, index as u64);
         // The atlas10k reports writes that only its buffer has.
-        ground.volatile = index == 2;
+        bed.volatile = index == 2;
         for cut in 0..60 {
-            ground.cut(1 + cut * 7 % 500, &LOAD, 0);
+            bed.cut(1 + cut * 7 % 500, &LOAD, 0);
         }
-        assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "system {index}: {:?}", ground.wrong.first());
+        assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "system {index}: {:?}", bed.wrong.first());
     }
 }
 
@@ -75,30 +75,30 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
     for (flags, loses) in [(Flags::NONE, true), (Flags::DURABLE, false)] {
         let mut wrong = 0;
         for seed in 0..30 {
-            let mut ground = Ground::new(drive("atlas10k", fcfs::POLICY.default, false), seed);
+            let mut bed = TestBed::new(drive("atlas10k", fcfs::POLICY.default, false), seed);
             for write in 0..20 {
-                ground.submit(ground.system.now(), Op::Write, write * 31 % 200, 8, flags);
-                ground.settle();
+                bed.submit(bed.system.now(), Op::Write, write * 31 % 200, 8, flags);
+                bed.settle();
             }
-            ground.system.cut_power_after(0);
-            ground.cut(0, &LOAD, 0);
-            wrong += ground.wrong.len();
+            bed.system.cut_power_after(0);
+            bed.cut(0, &LOAD, 0);
+            wrong += bed.wrong.len();
         }
         assert_eq!(wrong > 0, loses, "{flags:?}: {wrong} blocks are wrong");
     }
 }
 
 #[test]
-fn writes_acknowledged_too_early_are_found() {
+fn early_acknowledgements_are_detected() {
     let mut system = drive("g2", fcfs::POLICY.default, false);
     let child = system.root();
-    Planted::over(&mut system, child, Bug::EarlyAcknowledge);
-    let mut ground = Ground::new(system, 5);
-    ground.operate(500, &LOAD);
-    ground.settle();
-    assert!(ground.wrong.is_empty(), "with power, nobody notices: {:?}", ground.wrong.first());
+    BuggyComponent::over(&mut system, child, Bug::EarlyAcknowledge);
+    let mut bed = TestBed::new(system, 5);
+    bed.operate(500, &LOAD);
+    bed.settle();
+    assert!(bed.wrong.is_empty(), "with power, nobody notices: {:?}", bed.wrong.first());
     for cut in 0..40 {
-        ground.cut(20 + cut, &LOAD, 0);
+        bed.cut(20 + cut, &LOAD, 0);
     }
-    assert!(!ground.wrong.is_empty(), "nothing was found wrong");
+    assert!(!bed.wrong.is_empty(), "nothing was found wrong");
 }

@@ -1,4 +1,4 @@
-//! Runs that would never end: whoever goes on in an instant is named, and when.
+//! Endless runs: the fault names the component that does not advance, and the time.
 
 use serde_json::json;
 use sledsim::engine::{
@@ -12,7 +12,7 @@ use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
 
-/// What a component does with the first request, for ever or so many times.
+/// Action of a component on the first request, endless or a number of times.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     /// Sets a timer for this very instant.
@@ -113,7 +113,7 @@ fn run_on(system: &mut System, requests: u64) -> Result<u64, Fault> {
 }
 
 #[test]
-fn who_sets_timers_for_ever_in_an_instant_is_named() {
+fn endless_timers_in_an_instant_are_attributed() {
     let mut system = System::default();
     let inner = Restless::over(&mut system, Way::Timer, u64::MAX, None);
     Restless::over(&mut system, Way::Child, 1, Some(inner));
@@ -123,7 +123,7 @@ fn who_sets_timers_for_ever_in_an_instant_is_named() {
 }
 
 #[test]
-fn of_those_who_call_each_other_for_ever_the_one_that_begins_is_named() {
+fn endless_mutual_calls_are_attributed_to_the_first() {
     let mut system = System::default();
     let child = Restless::over(&mut system, Way::Done, 0, None);
     let parent = Restless::over(&mut system, Way::Child, u64::MAX, Some(child));
@@ -136,7 +136,7 @@ fn of_those_who_call_each_other_for_ever_the_one_that_begins_is_named() {
 
 /// Each request and each completion is something that a run can wait for: what comes before does not count any more.
 #[test]
-fn what_ends_is_let_be_however_often_it_comes() {
+fn long_finite_chains_are_not_stopped() {
     let mut system = System::default();
     Restless::over(&mut system, Way::Timer, CALLS_AT_ONCE.most * 3 / 5, None);
     assert_eq!(run_on(&mut system, 2), Ok(2));
@@ -158,7 +158,7 @@ fn without_time(run: serde_json::Value) -> Result<u64, String> {
 }
 
 #[test]
-fn a_loop_that_takes_no_time_needs_a_number_of_requests() {
+fn closed_loop_without_time_needs_a_request_limit() {
     let told = without_time(json!({"time_s": 1})).expect_err("it never ends");
     assert!(told.contains(&ARRIVALS_AT_ONCE.most.to_string()) && told.contains("run.requests"), "{told}");
     assert_eq!(without_time(json!({"time_s": 1, "requests": 100_000})), Ok(100_000));

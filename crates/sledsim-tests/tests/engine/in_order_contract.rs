@@ -43,7 +43,7 @@ fn compare(system: &Value, rate_per_s: f64) -> RunOutput {
 }
 
 #[test]
-fn the_short_way_reports_what_the_events_report() {
+fn in_order_serving_reports_the_same_as_events() {
     let settings = [
         json!({}),
         json!({"overhead_ms": 0.0}),
@@ -67,7 +67,7 @@ fn the_short_way_reports_what_the_events_report() {
 }
 
 #[test]
-fn so_it_does_where_requests_join_others_or_wait_for_others() {
+fn in_order_serving_equals_events_with_merging_and_waiting() {
     let merging = [json!({"requests": 2}), json!({"requests": 16, "anywhere": true, "writes": true, "rows": true})];
     let delays = [json!({"requests": 3, "wait_ms": 4.0}), json!({"requests": 1000, "wait_ms": 0.5})];
     let mut together = 0;
@@ -98,7 +98,7 @@ fn so_it_does_where_requests_join_others_or_wait_for_others() {
 
 /// Every other request arrives as another is dispatched.
 #[test]
-fn so_it_does_where_requests_arrive_as_others_are_dispatched() {
+fn in_order_serving_equals_events_with_simultaneous_arrivals() {
     for (rate_per_s, most) in [(2000.0, 10), (1000.0, 1)] {
         let both = [json!({"requests": 20}), json!({"requests": 20, "time_s": 1e9})].map(|limits| {
             let scenario = resolved(&json!({

@@ -1,4 +1,4 @@
-//! The engine: what every run and every component keeps to, queues against theory, and the statistics of both.
+//! The engine: contracts of runs and components, queueing theory, and statistics.
 
 mod component_contract;
 mod data_plane;

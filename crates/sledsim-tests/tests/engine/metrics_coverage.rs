@@ -66,7 +66,7 @@ fn waits_in_an_m_m_1_queue() {
 }
 
 #[test]
-fn runs_that_are_too_short_rarely_get_an_interval() {
+fn too_short_runs_rarely_get_an_interval() {
     // 600 steps of a walk with a memory of 1000 steps.
     let correlation = 0.999;
     let (given, _) = coverage(1e9, |stream, batches| {

@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn merging_is_the_same_in_any_grouping(a in durations(), b in durations(), c in durations()) {
+    fn merging_is_associative(a in durations(), b in durations(), c in durations()) {
         let all = [a.clone(), b.clone(), c.clone()].concat();
         let mut left = moments_of(&a);
         left.merge(&moments_of(&b));
@@ -103,7 +103,7 @@ proptest! {
 }
 
 #[test]
-fn a_summary_survives_its_text_form() {
+fn summary_round_trips_through_text() {
     let mut measure = Measure::default();
     (0..1000).for_each(|value| measure.record(1_000_000 + value * value));
     let summary = measure.summary().expect("values were recorded");

@@ -227,20 +227,20 @@ fn throughput_and_energy_do_not_depend_on_the_warm_up() {
 
 /// 64 requests are in the system when the window opens, and each that arrives waits for 63 others.
 #[test]
-fn closed_loop_keeps_its_number_in_the_system_after_a_warm_up() {
+fn closed_loop_keeps_its_population_after_warm_up() {
     let workload = json!({"arrival": {"kind": "closed", "outstanding": 64}});
     let limits = json!({"requests": 1000, "warmup_requests": 900});
     let report = figures(&workload, &constant(1.0), &limits).report;
     let response_ms = report.response.as_ref().expect("requests were measured").mean_ms;
     assert!(close(report.throughput.requests_per_s * 1e-3 * response_ms, 64.0), "{response_ms} ms");
     assert_eq!((report.in_system.at_start, report.in_system.arrived, report.in_system.completed), (63, 100, 163));
-    // As long as the loop goes on, 64 are in the system on average too.
+    // While the loop runs, the mean number in the system is 64, too.
     let report = figures(&workload, &constant(1.0), &json!({"time_s": 2.0, "warmup_s": 1.0})).report;
     assert!(close(report.in_system.mean, 64.0), "{:?}", report.in_system);
 }
 
 #[test]
-fn a_run_within_the_backlog_of_its_warm_up_has_no_response_times() {
+fn run_within_the_warm_up_backlog_has_no_response_times() {
     let report = figures(&arrivals(3000.0), &json!({"device": "g2"}), &json!({"time_s": 2.0, "warmup_s": 1.0})).report;
     assert!(report.response.is_none() && report.throughput.requests_per_s > 1000.0);
     let note = report.run.note.expect("a note");
@@ -249,7 +249,7 @@ fn a_run_within_the_backlog_of_its_warm_up_has_no_response_times() {
 
 /// Under first come, first served a system is stable below one request per mean service (M/G/1).
 #[test]
-fn overload_is_recognised_beyond_the_service_rate() {
+fn overload_is_detected_beyond_the_service_rate() {
     // The bus would work beside the sled, so that requests leave later than the sled is free.
     let device = json!({"device": {"name": "g2", "bus_ms_per_block": 0.0}});
     let alone = json!({"arrival": {"kind": "closed", "outstanding": 1}});
@@ -279,7 +279,7 @@ fn overload_is_recognised_beyond_the_service_rate() {
 }
 
 #[test]
-fn overloaded_times_have_no_interval_and_say_why() {
+fn overloaded_times_have_a_reason_instead_of_an_interval() {
     let report = figures(&arrivals(3000.0), &json!({"device": "g2"}), &json!({"requests": 10_000})).report;
     let note = report.overload.expect("overload").note;
     assert!(note.starts_with("cannot keep up: 3,0") && note.contains("/s offered, 1,29"), "{note}");
@@ -292,7 +292,7 @@ fn overloaded_times_have_no_interval_and_say_why() {
 }
 
 #[test]
-fn bounded_loads_are_no_overload() {
+fn bounded_loads_are_not_overload() {
     let closed = json!({"arrival": {"kind": "closed", "outstanding": 1000}});
     for limits in [json!({"requests": 2000}), json!({"time_s": 1.0})] {
         assert!(figures(&closed, &constant(1.0), &limits).report.overload.is_none());
@@ -304,7 +304,7 @@ fn bounded_loads_are_no_overload() {
 }
 
 #[test]
-fn overload_is_recognised_in_replays() {
+fn overload_is_detected_in_replays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.csv");
     let mut stream = Stream::new(1, "trace");

@@ -81,7 +81,7 @@ fn report(device: &[&str], settings: &[&str], seed: u64, warmup: u64) -> Report 
     scenario_runs::run(&all, false).report
 }
 
-/// What the runs say of a closed form.
+/// The results of the runs for a closed form.
 struct Check {
     name: String,
     /// Mean of the closed form over the runs, ms (it differs between runs only where it rests on measured services).
@@ -231,7 +231,7 @@ fn closed_checks() -> Vec<Check> {
 }
 
 #[test]
-fn closed_forms_lie_in_the_reported_intervals() {
+fn reported_intervals_contain_closed_forms() {
     let g2 = measured_service_checks("g2", &G2, [(380.0, 0.3), (760.0, 0.6), (1010.0, 0.8)]);
     let disk = measured_service_checks("atlas10k", &DISK, [(34.0, 0.3), (69.0, 0.6), (92.0, 0.8)]);
     let groups = [open_checks(), g2, disk, constant_checks(), closed_checks()];
@@ -254,7 +254,7 @@ fn closed_forms_lie_in_the_reported_intervals() {
 }
 
 #[test]
-fn the_sled_of_one_row_serves_a_block_in_constant_time() {
+fn sled_of_one_row_has_constant_service_times() {
     let report = report(&ONE_ROW, &[ONE_BLOCK, &poisson(100.0)], 1, 1);
     let service = report.service.expect("requests were measured");
     assert_eq!((service.min_ms, service.std_ms), (service.max_ms, 0.0));
@@ -285,7 +285,7 @@ fn littles_law_and_the_utilisation_law_are_exact() {
 
 /// One user: a cycle is a think time and a service. So many exponential think times average to within 4 standard errors.
 #[test]
-fn one_user_cycles_through_thinking_and_service() {
+fn single_user_alternates_thinking_and_service() {
     let report = report(&ONE_ROW, &[ONE_BLOCK, &closed(1, 7.0)], 1, 1);
     let cycle_ms = 7.0 + block_ms();
     let standard_error = 7.0 / cycle_ms / (requests() as f64).sqrt();
@@ -297,7 +297,7 @@ fn one_user_cycles_through_thinking_and_service() {
 /// Throughput of N users under think time Z and mean service S is at most 1/S and N/(Z+S), and at least N/(Z+NS)
 /// (Denning and Buzen 1978); the response time law R = N/X - Z ties it to the response.
 #[test]
-fn closed_throughput_keeps_its_bounds() {
+fn closed_throughput_is_within_bounds() {
     for users in [1_u32, 4, 16, 64] {
         let report = report(&G2, &["device.overhead_ms=0", &closed(users, 10.0)], 1, WARMUP);
         let (n, z) = (f64::from(users), 10.0);

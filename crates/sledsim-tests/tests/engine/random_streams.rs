@@ -3,7 +3,7 @@
 use sledsim::engine::random::Stream;
 
 #[test]
-fn first_numbers_of_a_stream_never_change() {
+fn first_numbers_of_a_stream_are_fixed() {
     let mut stream = Stream::new(42, "workload.arrival");
     let bits: [u64; 4] = std::array::from_fn(|_| stream.bits());
     assert_eq!(bits, [0x2542512c74b55173, 0xdc1c1a1936322507, 0x6a252235702fa5b4, 0x481b46e016395e09]);
@@ -13,7 +13,7 @@ fn first_numbers_of_a_stream_never_change() {
 }
 
 #[test]
-fn first_samples_never_change_on_any_platform() {
+fn first_samples_are_fixed_on_every_platform() {
     let mut stream = Stream::new(42, "samples");
     let samples = [
         stream.unit(),

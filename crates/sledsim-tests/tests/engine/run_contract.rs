@@ -1,4 +1,4 @@
-//! What every run keeps to: counts, statistics recomputed from the log, reproducibility, limits, interruption.
+//! Contract of all runs: counts, statistics recomputed from the log, reproducibility, limits, interruption.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ fn check_queue_and_use(output: &RunOutput, all: &[Entry]) {
     assert!(close(report.utilisation.fraction, busy_ns as f64 / length_ns));
 }
 
-/// What holds of every complete run without a warm-up on one sled without batches.
+/// Checks a complete run without a warm-up on one sled without batches.
 fn check_complete(output: &RunOutput) {
     let (report, log) = (&output.report, entries(output));
     let requests = &report.requests;
@@ -200,7 +200,7 @@ fn every_device_serves_every_policy() {
 }
 
 #[test]
-fn the_same_scenario_gives_the_same_bytes_on_any_thread_and_another_seed_others() {
+fn same_scenario_gives_the_same_bytes_on_any_thread() {
     let text = document("sptf", &busy(), &json!({"requests": 3000, "warmup_requests": 100}));
     let bytes = |seed: u64| {
         let mut text = text.clone();
@@ -219,21 +219,21 @@ fn the_same_scenario_gives_the_same_bytes_on_any_thread_and_another_seed_others(
 }
 
 #[test]
-fn a_resolved_scenario_from_a_report_gives_the_same_report() {
+fn scenario_of_a_report_gives_the_same_report() {
     let first = run(&resolved(&document("asptf", &busy(), &json!({"requests": 2000})))).report;
     let second = run(&resolved(&first.scenario)).report;
     assert_eq!(serde_json::to_string(&first).unwrap(), serde_json::to_string(&second).unwrap());
 }
 
 #[test]
-fn a_longer_run_begins_as_a_shorter_one() {
+fn longer_run_begins_like_a_shorter_one() {
     let of = |requests: u64| run(&resolved(&document("fcfs", &busy(), &json!({"requests": requests}))));
     let (short, long) = (of(1500), of(3000));
     assert_eq!(entries(&short), &entries(&long)[..1500]);
 }
 
 #[test]
-fn a_warm_up_leaves_out_requests_and_nothing_else() {
+fn warm_up_omits_requests_only() {
     let everything = run(&resolved(&document("sptf", &busy(), &json!({"requests": 4000}))));
     for warmup in [json!({"warmup_requests": 1000}), json!({"warmup_s": 1.0})] {
         let mut limits = json!({"requests": 4000});
@@ -258,7 +258,7 @@ fn a_warm_up_leaves_out_requests_and_nothing_else() {
 }
 
 #[test]
-fn command_processing_shifts_open_arrivals_and_nothing_else() {
+fn command_overhead_shifts_open_arrivals_only() {
     // Requests overlap in it, so every scheduler sees the same requests in the same order, only later. The request that
     // finds the sled at its first start is the same too.
     let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 1400.0}});
@@ -275,7 +275,7 @@ fn command_processing_shifts_open_arrivals_and_nothing_else() {
 }
 
 #[test]
-fn a_warm_up_by_time_ends_at_its_time() {
+fn warm_up_by_time_ends_at_its_time() {
     let constant = json!({"arrival": {"kind": "constant", "rate_per_s": 0.4}});
     let limits = json!({"warmup_s": 3.0, "time_s": 4.9});
     let output = run(&resolved(&document("fcfs", &constant, &limits)));
@@ -290,7 +290,7 @@ fn a_warm_up_by_time_ends_at_its_time() {
 }
 
 #[test]
-fn a_run_of_large_requests_looks_up_as_often() {
+fn large_requests_report_progress_as_often() {
     let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 0.01},
                           "size_bytes": {"kind": "fixed", "value": 500e6}});
     let scenario = resolved(&document("fcfs", &workload, &json!({"requests": 1000})));
@@ -299,7 +299,7 @@ fn a_run_of_large_requests_looks_up_as_often() {
 }
 
 #[test]
-fn a_time_limit_cuts_the_run_and_says_what_is_left() {
+fn time_limit_reports_outstanding_requests() {
     let overload = json!({"arrival": {"kind": "poisson", "rate_per_s": 3000.0}});
     for (scheduler, workload) in [("fcfs", busy()), ("sptf", busy()), ("fcfs", overload)] {
         let everything = run(&resolved(&document(scheduler, &workload, &json!({"requests": 8000}))));
@@ -323,7 +323,7 @@ fn a_time_limit_cuts_the_run_and_says_what_is_left() {
 }
 
 #[test]
-fn an_interrupted_run_reports_what_it_has() {
+fn interrupted_run_reports_partial_results() {
     let scenario = resolved(&document("sptf", &busy(), &json!({"requests": 50_000})));
     let mut looks = 0;
     let mut last = 0;
@@ -345,7 +345,7 @@ fn an_interrupted_run_reports_what_it_has() {
 }
 
 #[test]
-fn batches_complete_everything_in_fewer_passes() {
+fn batches_complete_all_requests_in_fewer_passes() {
     let of = |batch_max: u32| {
         let mut text = document("fcfs", &busy(), &json!({"requests": 3000}));
         // Few cylinders, so that requests often lie at one position.
@@ -376,7 +376,7 @@ fn batches_complete_everything_in_fewer_passes() {
 
 /// A warm-up that never ends leaves an empty window, not a window without a beginning.
 #[test]
-fn a_run_within_its_warm_up_measures_nothing() {
+fn run_within_its_warm_up_measures_nothing() {
     let scenario = resolved(&document("fcfs", &busy(), &json!({"time_s": 1.0, "warmup_requests": 1_000_000})));
     let report = run(&scenario).report;
     assert!(report.requests.completed > 500);

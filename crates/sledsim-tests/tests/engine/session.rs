@@ -38,7 +38,7 @@ pub(crate) fn random_scenarios(count: usize) -> Vec<Scenario> {
 }
 
 /// Everything that a run or a session tells.
-fn told(output: &RunOutput) -> (String, String) {
+fn reports(output: &RunOutput) -> (String, String) {
     let mut report = serde_json::to_value(&output.report).expect("a report is serialisable");
     // Overload is recognised in runs only: response and wait times have no intervals then.
     for path in ["/response", "/wait", "/reads/response", "/reads/wait", "/writes/response", "/writes/wait"] {
@@ -204,8 +204,8 @@ fn both_ways((number, scenario): (usize, &Scenario)) -> Option<RunOutput> {
     let session = Host::new(scenario, number as u64).and_then(Host::drive);
     match (run, session) {
         (Ok(run), Ok(session)) => {
-            let told = [told(&run), told(&session)];
-            assert!(told[0] == told[1], "{number}: {}", difference(&told));
+            let both = [reports(&run), reports(&session)];
+            assert!(both[0] == both[1], "{number}: {}", difference(&both));
             Some(run)
         }
         (Err(run), Err(session)) => {
@@ -216,7 +216,7 @@ fn both_ways((number, scenario): (usize, &Scenario)) -> Option<RunOutput> {
     }
 }
 
-/// What all report that can be run.
+/// Returns the outputs of the scenarios that can be run, after a comparison of run and session.
 fn compare(scenarios: &[Scenario]) -> Vec<RunOutput> {
     scenarios.par_iter().enumerate().filter_map(both_ways).collect()
 }
@@ -384,7 +384,7 @@ fn snapshots_continue_like_the_session() {
         session.drain(&mut |_| true).expect("the rest");
         let later = session.clone();
         snapshot.drain(&mut |_| true).expect("the rest once more");
-        let results = [session, later, snapshot].map(|it| told(&it.result(Vec::new()).expect("a result")));
+        let results = [session, later, snapshot].map(|it| reports(&it.result(Vec::new()).expect("a result")));
         assert!(results[0] == results[1] && results[0] == results[2]);
     }
 }
@@ -440,7 +440,7 @@ fn serve_now_takes_as_long_as_submit_and_drain() {
         let by_steps: Vec<_> = std::iter::from_fn(|| sessions[1].completion()).collect();
         assert_eq!(format!("{own:?}"), format!("{by_steps:?}"));
     }
-    let outputs = sessions.each_ref().map(|session| told(&session.result(Vec::new()).expect("a result")));
+    let outputs = sessions.each_ref().map(|session| reports(&session.result(Vec::new()).expect("a result")));
     assert!(outputs[0] == outputs[1], "{}", difference(&outputs));
     let many = (0..10_000).map(|lbn| Request::read(lbn, 1));
     assert!(sessions[0].serve_now(many, &mut |_| false).expect("no fault").is_none());
@@ -493,7 +493,7 @@ fn requests_beyond_the_last_instant_are_rejected() {
 }
 
 #[test]
-fn refused_requests_and_flushes_complete_in_time_order() {
+fn rejected_requests_and_flushes_complete_in_time_order() {
     let mut session = Session::new(&drive_of("g2"), &KEEP).expect("a drive");
     let beyond = session.capacity_blocks();
     let at = |us: u64| Time::from_ns(us * 1000);
@@ -516,7 +516,7 @@ fn refused_requests_and_flushes_complete_in_time_order() {
 }
 
 #[test]
-fn an_interrupted_session_loses_no_request() {
+fn interrupted_session_loses_no_request() {
     let mut session = Session::new(&millisecond_drive(), &KEEP).expect("a drive");
     for number in 0..200 {
         let arrival = Time::from_ns(number);
@@ -538,7 +538,7 @@ fn an_interrupted_session_loses_no_request() {
 }
 
 #[test]
-fn an_idle_drive_refuses_requests_when_they_arrive() {
+fn idle_drive_rejects_requests_on_arrival() {
     let mut session = Session::new(&millisecond_drive(), &KEEP).expect("a drive");
     let beyond = session.capacity_blocks();
     for (at_us, lbn) in [(0, 0), (500, beyond), (700, 1)] {

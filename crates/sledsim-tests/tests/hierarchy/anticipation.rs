@@ -10,7 +10,9 @@ use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
-use sledsim_testing::merging::{any_merge, any_mix, any_policy, blank, requests, Dispatches, Heard, Listed, Witness};
+use sledsim_testing::merging::{
+    any_merge, any_mix, any_policy, blank, requests, Dispatches, RecordingDevice, RequestList, ServiceLog,
+};
 use sledsim_testing::scenarios::{self, resolved};
 use sledsim_testing::tiers::cases;
 
@@ -25,11 +27,11 @@ fn ran(
     requests: &[Request],
 ) -> (Vec<(Request, Service)>, Vec<Vec<Request>>) {
     let dispatches = Dispatches::default();
-    let witness = Witness { inner: device(name), dispatches: dispatches.clone() };
+    let witness = RecordingDevice { inner: device(name), dispatches: dispatches.clone() };
     let mut system = System::default();
     system.add(Box::new(drive(Box::new(witness)).checked()), &[]);
-    let mut heard = Heard::default();
-    let mut workload = Listed(requests.iter().copied().collect());
+    let mut heard = ServiceLog::default();
+    let mut workload = RequestList(requests.iter().copied().collect());
     run(&mut system, &mut workload, &RunLimits::default(), &mut heard, &mut |_| true).expect("it runs");
     system.component(system.root()).check_invariants(true).expect("everybody keeps to the rules");
     let served = dispatches.lock().expect("one thread").iter().map(|dispatch| dispatch.requests.clone()).collect();

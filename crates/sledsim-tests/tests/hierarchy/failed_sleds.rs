@@ -3,8 +3,8 @@
 use serde_json::{json, Value};
 use sledsim::engine::{Status, System};
 use sledsim::scenario::testing::assemble;
-use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{resolve, resolved, run};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 /// A small device: 60 columns of 12 rows under 4 groups of 4 tips.
@@ -19,23 +19,23 @@ fn small(keys: &Value) -> Value {
     json!({"workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}, "system": {"device": device}})
 }
 
-fn ground(keys: &Value, seed: u64) -> Ground {
+fn bed(keys: &Value, seed: u64) -> TestBed {
     let spec = resolved(&small(keys)).system;
     let system: System = assemble(&spec, seed, &mut |_, id, _| id).unwrap_or_else(|error| panic!("{error}"));
-    Ground::new(system, seed)
+    TestBed::new(system, seed)
 }
 
-fn operate(ground: &mut Ground, operations: u64, most_blocks: u64) {
-    let span_blocks = ground.capacity_blocks();
-    ground.operate(operations, &Load { span_blocks, most_blocks, writes: 0.5, gap_ns: 300_000, outstanding: 4 });
-    ground.settle();
+fn operate(bed: &mut TestBed, operations: u64, most_blocks: u64) {
+    let span_blocks = bed.capacity_blocks();
+    bed.operate(operations, &Load { span_blocks, most_blocks, writes: 0.5, gap_ns: 300_000, outstanding: 4 });
+    bed.settle();
 }
 
 /// Room, by closed form: all sleds, one, or all but one.
 #[test]
 fn redundancy_among_sleds_reduces_capacity() {
     let blocks = |sleds: u32, layout: &str| {
-        ground(&json!({"sleds": sleds, "sled_layout": layout, "stripe_blocks": 8}), 1).capacity_blocks()
+        bed(&json!({"sleds": sleds, "sled_layout": layout, "stripe_blocks": 8}), 1).capacity_blocks()
     };
     let one = blocks(1, "split");
     let units = one / 8 * 8;
@@ -59,10 +59,10 @@ fn mirrored_sleds_survive_the_failure_of_one() {
         ("parity", 4, vec![1, 3], true),
     ] {
         let keys = json!({"sleds": sleds, "sled_layout": layout, "failed_sleds": failed});
-        let mut ground = ground(&keys, 7);
-        operate(&mut ground, size(600, 6_000), 12);
-        assert!(ground.wrong.is_empty(), "{layout} {failed:?}: {:?}", ground.wrong.first());
-        assert_eq!(!ground.lost.is_empty(), loses, "{layout} {failed:?}: {:?}", ground.lost);
+        let mut bed = bed(&keys, 7);
+        operate(&mut bed, size(600, 6_000), 12);
+        assert!(bed.wrong.is_empty(), "{layout} {failed:?}: {:?}", bed.wrong.first());
+        assert_eq!(!bed.lost.is_empty(), loses, "{layout} {failed:?}: {:?}", bed.lost);
     }
 }
 
@@ -78,14 +78,14 @@ fn data_of_failed_tips_is_lost_or_read_from_other_sleds() {
         (json!({"failed_tips": 2, "sleds": 2, "sled_layout": "mirrored", "tip_seed": 5}), false),
         (json!({"failed_tips": 1, "sleds": 4, "sled_layout": "parity", "tip_seed": 5}), false),
     ] {
-        let mut ground = ground(&keys, 3);
+        let mut bed = bed(&keys, 3);
         // Where two sleds have lost different blocks of what a request needs of them, it finds neither.
         let redundant = keys["sled_layout"] == "mirrored" || keys["sled_layout"] == "parity";
         let most_blocks = if redundant { 1 } else { 12 };
-        operate(&mut ground, size(800, 8_000), most_blocks);
-        assert!(ground.wrong.is_empty(), "{keys}: {:?}", ground.wrong.first());
-        assert_eq!(ground.lost.contains_key(&Status::Unreadable), loses, "{keys}: {:?}", ground.lost);
-        assert!(loses || ground.lost.is_empty(), "{keys}: {:?}", ground.lost);
+        operate(&mut bed, size(800, 8_000), most_blocks);
+        assert!(bed.wrong.is_empty(), "{keys}: {:?}", bed.wrong.first());
+        assert_eq!(bed.lost.contains_key(&Status::Unreadable), loses, "{keys}: {:?}", bed.lost);
+        assert!(loses || bed.lost.is_empty(), "{keys}: {:?}", bed.lost);
     }
 }
 
@@ -116,7 +116,7 @@ fn reports_count_lost_blocks() {
 }
 
 fn whole_blocks(_: &Value) -> f64 {
-    ground(&json!({}), 1).capacity_blocks() as f64
+    bed(&json!({}), 1).capacity_blocks() as f64
 }
 
 #[test]

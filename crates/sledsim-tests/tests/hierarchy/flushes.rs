@@ -8,10 +8,10 @@ use sledsim::request::{Op, Request};
 use sledsim::scenario::testing::assemble;
 use sledsim::scenario::{DeviceSpec, SystemSpec};
 use sledsim::time::Time;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::kinds;
-use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::scenarios::device_spec;
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 /// Blocks that requests go to.
@@ -88,16 +88,16 @@ fn cut(system: &System, cuts: u64) -> (Option<String>, u64) {
     let mut stream = Stream::new(11, "cuts");
     let mut checked = 0;
     for seed in 0..cuts {
-        let mut ground = Ground::new(system.clone(), seed);
-        ground.volatile = ground.system.may_lose_writes();
-        ground.system.cut_power_after(1 + stream.below(600));
-        while !ground.system.is_power_off() {
-            ground.operate_lasting(1, &LOAD);
+        let mut bed = TestBed::new(system.clone(), seed);
+        bed.volatile = bed.system.may_lose_writes();
+        bed.system.cut_power_after(1 + stream.below(600));
+        while !bed.system.is_power_off() {
+            bed.operate_durably(1, &LOAD);
         }
-        ground.cut(0, &LOAD, 0);
-        assert!(ground.lost.is_empty(), "{:?}", ground.lost);
-        checked += ground.checked;
-        if let Some(wrong) = ground.wrong.pop() {
+        bed.cut(0, &LOAD, 0);
+        assert!(bed.lost.is_empty(), "{:?}", bed.lost);
+        checked += bed.checked;
+        if let Some(wrong) = bed.wrong.pop() {
             return (Some(wrong), checked);
         }
     }
@@ -123,7 +123,7 @@ fn found(bug: Bug, kind: &str) -> Vec<String> {
             let details = system.component(id).details(Time::ZERO);
             let is_lossy = details.is_none_or(|details| details.kind == "ram-cache");
             if is_lossy {
-                Planted::over(system, id, bug)
+                BuggyComponent::over(system, id, bug)
             } else {
                 id
             }

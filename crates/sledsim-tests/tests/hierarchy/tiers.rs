@@ -10,9 +10,9 @@ use sledsim::hierarchy::{
 use sledsim::request::{Flags, Op};
 use sledsim::scenario::explain;
 use sledsim::schedulers::{build, fcfs};
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::scenarios;
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 const BLOCK: u32 = 64;
@@ -57,15 +57,15 @@ fn over(spec: &TiersSpec, mut over: impl FnMut(&mut System, usize, ComponentId) 
     system
 }
 
-fn plain(spec: &TiersSpec) -> Ground {
+fn plain(spec: &TiersSpec) -> TestBed {
     let mut system = over(spec, |_, _, id| id);
     system.start_measuring();
-    Ground::new(system, 1)
+    TestBed::new(system, 1)
 }
 
 /// A counter of the tiers, or the number of requests of a path.
-fn count(ground: &Ground, name: &str) -> u64 {
-    let system = &ground.system;
+fn count(bed: &TestBed, name: &str) -> u64 {
+    let system = &bed.system;
     let details = system.component(system.root()).details(system.now()).expect("counts");
     let counted = details.counts.iter().find(|count| count.name == name).map(|count| count.value as u64);
     let path = details.paths.iter().find(|path| path.name == name).map(|path| path.count);
@@ -73,15 +73,15 @@ fn count(ground: &Ground, name: &str) -> u64 {
 }
 
 /// One after the other.
-fn submit(ground: &mut Ground, op: Op, lbn: u64, blocks: u32, flags: Flags) {
-    let now = ground.system.now();
-    ground.submit(now, op, lbn, blocks, flags);
-    ground.settle();
+fn submit(bed: &mut TestBed, op: Op, lbn: u64, blocks: u32, flags: Flags) {
+    let now = bed.system.now();
+    bed.submit(now, op, lbn, blocks, flags);
+    bed.settle();
 }
 
-fn assert_right(ground: &Ground, what: &str) {
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?} {:?}", ground.wrong.first(), ground.lost);
-    assert_eq!(ground.system.component(ground.system.root()).check_invariants(false), Ok(()), "{what}");
+fn assert_right(bed: &TestBed, what: &str) {
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{what}: {:?} {:?}", bed.wrong.first(), bed.lost);
+    assert_eq!(bed.system.component(bed.system.root()).check_invariants(false), Ok(()), "{what}");
 }
 
 const STILL: TierMigrationSpec = TierMigrationSpec { mb_per_s: 0.0, ..LIVELY };
@@ -95,8 +95,8 @@ fn the_first_request_places_an_extent() {
         origins: vec![3],
         pinned: vec![BlockRangeSpec { first_block: 22, bytes: small }],
     };
-    let mut ground = plain(&TiersSpec { placement, ..spec(STILL) });
-    assert_eq!((count(&ground, "fast_extents"), count(&ground, "slow_extents")), (1, 0));
+    let mut bed = plain(&TiersSpec { placement, ..spec(STILL) });
+    assert_eq!((count(&bed, "fast_extents"), count(&bed, "slow_extents")), (1, 0));
     let asked: [(u64, u32, Flags, &str); 8] = [
         (0, 3, Flags::NONE, "slow"),
         (1, 1, Flags::METADATA, "slow"),
@@ -108,12 +108,12 @@ fn the_first_request_places_an_extent() {
         (4, 7, Flags::NONE, "both"),
     ];
     for (lbn, blocks, flags, path) in asked {
-        let before = count(&ground, path);
-        submit(&mut ground, Op::Write, lbn, blocks, flags);
-        assert_eq!(count(&ground, path), before + 1, "{lbn}");
+        let before = count(&bed, path);
+        submit(&mut bed, Op::Write, lbn, blocks, flags);
+        assert_eq!(count(&bed, path), before + 1, "{lbn}");
     }
-    assert_eq!((count(&ground, "fast_extents"), count(&ground, "slow_extents")), (3, 2));
-    assert_right(&ground, "placed");
+    assert_eq!((count(&bed, "fast_extents"), count(&bed, "slow_extents")), (3, 2));
+    assert_right(&bed, "placed");
 }
 
 /// Every extent gets a place, on either tier, and returns written data.
@@ -121,15 +121,15 @@ fn the_first_request_places_an_extent() {
 fn a_full_tier_places_extents_on_the_other() {
     for (small_bytes, path) in [(None, "slow"), (Some(1 << 20), "fast")] {
         let placement = TierPlacementSpec { small_bytes, ..TierPlacementSpec::default() };
-        let mut ground = plain(&TiersSpec { placement, ..spec(STILL) });
-        assert_eq!(ground.system.component(ground.system.root()).capacity_blocks(), BLOCKS);
+        let mut bed = plain(&TiersSpec { placement, ..spec(STILL) });
+        assert_eq!(bed.system.component(bed.system.root()).capacity_blocks(), BLOCKS);
         for extent in (0..FAST + SLOW - 1).rev() {
-            submit(&mut ground, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
+            submit(&mut bed, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
         }
         let expected = if small_bytes.is_some() { FAST } else { SLOW };
-        assert_eq!(count(&ground, path), expected);
-        ground.read_all();
-        assert_right(&ground, path);
+        assert_eq!(count(&bed, path), expected);
+        bed.read_all();
+        assert_right(&bed, path);
     }
 }
 
@@ -141,11 +141,11 @@ fn pinned_extents_perform_as_the_fast_drive_alone() {
     let mut tiers = plain(&TiersSpec { placement, ..spec(LIVELY) });
     let mut alone = System::default();
     constant(&mut alone, FAST * EXTENT + 1, T_NS[0]);
-    let mut alone = Ground::new(alone, 1);
+    let mut alone = TestBed::new(alone, 1);
     let load = Load { span_blocks: FAST * EXTENT, most_blocks: 12, writes: 0.5, gap_ns: 25_000, outstanding: 8 };
-    for ground in [&mut tiers, &mut alone] {
-        ground.operate(2_000, &load);
-        ground.settle();
+    for bed in [&mut tiers, &mut alone] {
+        bed.operate(2_000, &load);
+        bed.settle();
     }
     assert_eq!(tiers.system.now(), alone.system.now());
     assert_eq!((count(&tiers, "fast"), count(&tiers, "moved_bytes")), (2_000, 0));
@@ -155,51 +155,51 @@ fn pinned_extents_perform_as_the_fast_drive_alone() {
 /// Hot extents move to the fast drive as far as they fit, and make way for hotter ones.
 #[test]
 fn hot_extents_move_up_and_cold_extents_move_down() {
-    let mut ground = plain(&spec(TierMigrationSpec { half_life_s: 0.01, ..LIVELY }));
+    let mut bed = plain(&spec(TierMigrationSpec { half_life_s: 0.01, ..LIVELY }));
     for extent in 0..SLOW {
-        submit(&mut ground, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
+        submit(&mut bed, Op::Write, extent * EXTENT, EXTENT as u32, Flags::NONE);
     }
     for (round, first) in [3, 3 + FAST].into_iter().enumerate() {
-        let read_hot = |ground: &mut Ground| {
+        let read_hot = |bed: &mut TestBed| {
             for turn in 0..100 * FAST {
-                submit(ground, Op::Read, (first + turn % FAST) * EXTENT, EXTENT as u32, Flags::NONE);
+                submit(bed, Op::Read, (first + turn % FAST) * EXTENT, EXTENT as u32, Flags::NONE);
             }
         };
-        read_hot(&mut ground);
-        let before = count(&ground, "fast");
-        read_hot(&mut ground);
-        assert_eq!(count(&ground, "fast") - before, 100 * FAST, "round {round}");
-        assert_eq!(count(&ground, "fast_extents"), FAST);
+        read_hot(&mut bed);
+        let before = count(&bed, "fast");
+        read_hot(&mut bed);
+        assert_eq!(count(&bed, "fast") - before, 100 * FAST, "round {round}");
+        assert_eq!(count(&bed, "fast_extents"), FAST);
     }
-    assert!(count(&ground, "moves_down") >= FAST, "{}", count(&ground, "moves_down"));
-    ground.read_all();
-    assert_right(&ground, "moved");
+    assert!(count(&bed, "moves_down") >= FAST, "{}", count(&bed, "moves_down"));
+    bed.read_all();
+    assert_right(&bed, "moved");
 }
 
 /// At any time the moved and cleared bytes are at most those of the bandwidth, and exactly these while moves wait.
 #[test]
 fn moves_stay_within_their_bandwidth() {
     for mb_per_s in [0.002, 0.02, 0.2, 0.0] {
-        let mut ground = plain(&spec(TierMigrationSpec { mb_per_s, factor: 1.0, ..LIVELY }));
+        let mut bed = plain(&spec(TierMigrationSpec { mb_per_s, factor: 1.0, ..LIVELY }));
         let load = Load { span_blocks: BLOCKS, most_blocks: 8, writes: 0.5, gap_ns: 200_000, outstanding: 4 };
         for _ in 0..100 {
-            ground.operate(40, &load);
+            bed.operate(40, &load);
             if mb_per_s == 0.0 {
                 continue;
             }
-            let done = (count(&ground, "moved_bytes") + count(&ground, "cleared_bytes")) as f64;
-            let most = mb_per_s * 1e6 * ground.system.now().seconds();
-            assert!(done <= most, "{done} B at {mb_per_s} MB/s until {:?}", ground.system.now());
+            let done = (count(&bed, "moved_bytes") + count(&bed, "cleared_bytes")) as f64;
+            let most = mb_per_s * 1e6 * bed.system.now().seconds();
+            assert!(done <= most, "{done} B at {mb_per_s} MB/s until {:?}", bed.system.now());
         }
-        ground.settle();
+        bed.settle();
         if mb_per_s > 0.0 && mb_per_s < 0.1 {
-            let done = (count(&ground, "moved_bytes") + count(&ground, "cleared_bytes")) as f64;
-            let most = mb_per_s * 1e6 * ground.system.now().seconds();
+            let done = (count(&bed, "moved_bytes") + count(&bed, "cleared_bytes")) as f64;
+            let most = mb_per_s * 1e6 * bed.system.now().seconds();
             assert!(done > 0.7 * most - 320.0, "{done} of {most} B at {mb_per_s} MB/s");
-            assert!(count(&ground, "deferred_moves") > 100);
+            assert!(count(&bed, "deferred_moves") > 100);
         }
-        ground.read_all();
-        assert_right(&ground, "bandwidth");
+        bed.read_all();
+        assert_right(&bed, "bandwidth");
     }
 }
 
@@ -227,15 +227,15 @@ fn data_is_intact_through_moves() {
     let mut sums = [0; 4];
     let seeds = size(6, 50);
     for seed in 0..seeds {
-        let mut ground = Ground::new(over(&any_spec(seed), |_, _, id| id), seed);
+        let mut bed = TestBed::new(over(&any_spec(seed), |_, _, id| id), seed);
         // A part of it, so that some extents are not used before the end, and then all of it.
         for span_blocks in [60, 120, BLOCKS] {
-            ground.operate(5_000, &Load { span_blocks, gap_ns: 40_000 + 5_000 * (seed % 10), ..LOAD });
+            bed.operate(5_000, &Load { span_blocks, gap_ns: 40_000 + 5_000 * (seed % 10), ..LOAD });
         }
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        let meanwhile = ["moves_up", "moves_down", "cleared_bytes", "write_waits"].map(|name| count(&ground, name));
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        let meanwhile = ["moves_up", "moves_down", "cleared_bytes", "write_waits"].map(|name| count(&bed, name));
         sums.iter_mut().zip(meanwhile).for_each(|(sum, count)| *sum += count);
     }
     assert!(sums.iter().all(|&sum| sum > 20 * seeds), "{sums:?}");
@@ -246,15 +246,15 @@ fn data_is_intact_through_moves() {
 fn power_cuts_lose_no_acknowledged_write() {
     let mut moved = 0;
     for seed in 0..size(6, 30) {
-        let mut ground = Ground::new(over(&any_spec(seed), |_, _, id| id), seed);
+        let mut bed = TestBed::new(over(&any_spec(seed), |_, _, id| id), seed);
         for cut in 0..60 {
-            ground.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
+            bed.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
         }
-        ground.operate(2_000, &LOAD);
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        moved += count(&ground, "moves_up");
+        bed.operate(2_000, &LOAD);
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        moved += count(&bed, "moves_up");
     }
     assert!(moved > 100, "{moved}");
 }
@@ -272,14 +272,14 @@ fn a_failed_child_fails_requests_without_wrong_data() {
             let faulty = Faulty::new(Child::of(system, drive), &fault, &mut Stream::new(0, "faults")).expect("it fits");
             system.add(Box::new(faulty), &[drive])
         });
-        let mut ground = Ground::new(system, seed);
-        ground.operate(5_000, &LOAD);
-        ground.settle();
+        let mut bed = TestBed::new(system, seed);
+        bed.operate(5_000, &LOAD);
+        bed.settle();
         // What still moves ends, and nothing begins anew.
-        while ground.step() {}
-        assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
-        assert!(ground.lost.keys().eq([&Status::Failed]), "{seed}: {:?}", ground.lost);
-        assert_eq!(ground.system.component(ground.system.root()).check_invariants(true), Ok(()), "{seed}");
+        while bed.step() {}
+        assert!(bed.wrong.is_empty(), "{seed}: {:?}", bed.wrong.first());
+        assert!(bed.lost.keys().eq([&Status::Failed]), "{seed}: {:?}", bed.lost);
+        assert_eq!(bed.system.component(bed.system.root()).check_invariants(true), Ok(()), "{seed}");
     }
 }
 
@@ -288,14 +288,14 @@ fn a_failed_child_fails_requests_without_wrong_data() {
 fn writes_lost_during_moves_are_detected() {
     for (migration, finds) in [(STILL, false), (LIVELY, true)] {
         let system = over(&spec(migration), |system, tier, drive| match tier {
-            0 => Planted::over(system, drive, Bug::LoseWrites { every: 20 }),
+            0 => BuggyComponent::over(system, drive, Bug::LoseWrites { every: 20 }),
             _ => drive,
         });
-        let mut ground = Ground::new(system, 3);
-        ground.operate(3_000, &Load { span_blocks: SLOW * EXTENT, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_eq!(!ground.wrong.is_empty(), finds);
+        let mut bed = TestBed::new(system, 3);
+        bed.operate(3_000, &Load { span_blocks: SLOW * EXTENT, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_eq!(!bed.wrong.is_empty(), finds);
     }
 }
 

@@ -10,9 +10,9 @@ use sledsim::request::{Flags, Op};
 use sledsim::scenario::explain;
 use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::scenarios;
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 /// Size of a block.
@@ -68,8 +68,8 @@ fn counted(system: &System, name: &str) -> Option<f64> {
     details.counts.iter().find(|count| count.name == name).map(|count| count.value)
 }
 
-fn count(ground: &Ground, name: &str) -> u64 {
-    counted(&ground.system, name).unwrap_or_else(|| panic!("no {name}")) as u64
+fn count(bed: &TestBed, name: &str) -> u64 {
+    counted(&bed.system, name).unwrap_or_else(|| panic!("no {name}")) as u64
 }
 
 /// Each chunk is read and then written, and takes at least the time of its bytes at the given rate.
@@ -81,14 +81,14 @@ fn an_undisturbed_move_takes_the_time_of_its_chunks_at_the_given_rate() {
         let mut system = system(vec![step("a", 1, 0.002, chunk, mb_per_s)]);
         system.start_measuring();
         // A request to another drive, which begins it all.
-        let mut ground = Ground::new(system, 1);
-        ground.submit(Time::ZERO, Op::Read, 120, 1, Flags::NONE);
-        ground.settle();
-        while ground.step() {}
+        let mut bed = TestBed::new(system, 1);
+        bed.submit(Time::ZERO, Op::Read, 120, 1, Flags::NONE);
+        bed.settle();
+        while bed.step() {}
         let (whole, rest) = (50 / chunk, 50 % chunk);
         let of_rest_ns = if rest > 0 { (period_ns * rest / chunk).max(2 * T_NS) } else { 0 };
         let expected = whole * period_ns.max(2 * T_NS) + of_rest_ns;
-        let (began, ended) = (counted(&ground.system, "move_began"), counted(&ground.system, "move_ended"));
+        let (began, ended) = (counted(&bed.system, "move_began"), counted(&bed.system, "move_ended"));
         let took = ended.expect("it ended") - began.expect("it began");
         assert_eq!(began, Some(0.002));
         // To a nanosecond a chunk: the time of its bytes is rounded up.
@@ -96,8 +96,8 @@ fn an_undisturbed_move_takes_the_time_of_its_chunks_at_the_given_rate() {
             (took * 1e9 - expected as f64).abs() <= (whole + 1) as f64,
             "{chunk} blocks: {took} s, not {expected} ns"
         );
-        assert_eq!((count(&ground, "moves"), count(&ground, "moved_bytes")), (1, bytes(50) as u64));
-        assert_eq!((count(&ground, "requests_during_moves"), count(&ground, "failed_moves")), (0, 0));
+        assert_eq!((count(&bed, "moves"), count(&bed, "moved_bytes")), (1, bytes(50) as u64));
+        assert_eq!((count(&bed, "requests_during_moves"), count(&bed, "failed_moves")), (0, 0));
     }
 }
 
@@ -122,8 +122,8 @@ fn any_moves(count: usize, seed: u64) -> Vec<MoveSpec> {
     moves
 }
 
-fn assert_right(ground: &Ground, what: &str) {
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?} {:?}", ground.wrong.first(), ground.lost);
+fn assert_right(bed: &TestBed, what: &str) {
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{what}: {:?} {:?}", bed.wrong.first(), bed.lost);
 }
 
 #[test]
@@ -131,13 +131,13 @@ fn data_is_intact_through_moves() {
     let mut sums = [0; 3];
     let seeds = size(5, 50);
     for seed in 0..seeds {
-        let mut ground = Ground::new(system(any_moves(20, seed)), seed);
-        ground.operate(20_000, &Load { gap_ns: 50_000 + 5_000 * seed, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (20, 0), "{seed}");
-        let meanwhile = ["requests_during_moves", "write_waits", "doubled_writes"].map(|name| count(&ground, name));
+        let mut bed = TestBed::new(system(any_moves(20, seed)), seed);
+        bed.operate(20_000, &Load { gap_ns: 50_000 + 5_000 * seed, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (20, 0), "{seed}");
+        let meanwhile = ["requests_during_moves", "write_waits", "doubled_writes"].map(|name| count(&bed, name));
         sums.iter_mut().zip(meanwhile).for_each(|(sum, count)| *sum += count);
     }
     assert!(sums.iter().all(|&sum| sum > 100 * seeds), "{sums:?}");
@@ -147,15 +147,15 @@ fn data_is_intact_through_moves() {
 #[test]
 fn moves_continue_after_power_cuts() {
     for seed in 0..size(5, 20) {
-        let mut ground = Ground::new(system(any_moves(10, seed)), seed);
+        let mut bed = TestBed::new(system(any_moves(10, seed)), seed);
         for cut in 0..40 {
-            ground.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
+            bed.cut(1 + cut * 37 % 400, &LOAD, cut % 3);
         }
-        ground.operate(10_000, &LOAD);
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (10, 0), "{seed}");
+        bed.operate(10_000, &LOAD);
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (10, 0), "{seed}");
     }
 }
 
@@ -177,14 +177,14 @@ fn a_move_to_a_failed_member_loses_no_data() {
     for seed in 0..20 {
         // Of 6,400 bytes in a second 3,200 take half a second: it fails in the midst of it.
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("a", 2, 0.3, 10, None)];
-        let mut ground = Ground::new(failing(1, moves), seed);
+        let mut bed = TestBed::new(failing(1, moves), seed);
         // Volumes a and, beyond b which is lost, c.
-        ground.operate(5_000, &Load { span_blocks: 50, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{seed}"));
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (1, 1), "{seed}");
-        let doubled = count(&ground, "doubled_writes");
+        bed.operate(5_000, &Load { span_blocks: 50, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{seed}"));
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (1, 1), "{seed}");
+        let doubled = count(&bed, "doubled_writes");
         assert!(doubled > 10, "{seed}: {doubled}");
     }
 }
@@ -193,12 +193,12 @@ fn a_move_to_a_failed_member_loses_no_data() {
 fn a_move_from_a_failed_member_ends_without_wrong_data() {
     for seed in 0..20 {
         let moves = vec![step("a", 1, 0.0, 1 + seed, Some(0.0064)), step("b", 2, 0.3, 10, None)];
-        let mut ground = Ground::new(failing(0, moves), seed);
-        ground.operate(5_000, &LOAD);
-        ground.settle();
-        assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
-        assert!(ground.lost.keys().eq([&Status::Failed]), "{:?}", ground.lost);
-        assert_eq!((count(&ground, "moves"), count(&ground, "failed_moves")), (1, 1), "{seed}");
+        let mut bed = TestBed::new(failing(0, moves), seed);
+        bed.operate(5_000, &LOAD);
+        bed.settle();
+        assert!(bed.wrong.is_empty(), "{:?}", bed.wrong.first());
+        assert!(bed.lost.keys().eq([&Status::Failed]), "{:?}", bed.lost);
+        assert_eq!((count(&bed, "moves"), count(&bed, "failed_moves")), (1, 1), "{seed}");
     }
 }
 
@@ -207,16 +207,16 @@ fn a_move_from_a_failed_member_ends_without_wrong_data() {
 fn writes_lost_at_the_new_place_are_detected() {
     let lossy = |moves| {
         over(moves, |system, number, drive| match number {
-            1 => Planted::over(system, drive, Bug::LoseWrites { every: 20 }),
+            1 => BuggyComponent::over(system, drive, Bug::LoseWrites { every: 20 }),
             _ => drive,
         })
     };
     for (moves, finds) in [(vec![], false), (vec![step("a", 1, 0.1, 5, None)], true)] {
-        let mut ground = Ground::new(lossy(moves), 3);
-        ground.operate(3_000, &Load { span_blocks: 50, ..LOAD });
-        ground.settle();
-        ground.read_all();
-        assert_eq!(!ground.wrong.is_empty(), finds);
+        let mut bed = TestBed::new(lossy(moves), 3);
+        bed.operate(3_000, &Load { span_blocks: 50, ..LOAD });
+        bed.settle();
+        bed.read_all();
+        assert_eq!(!bed.wrong.is_empty(), finds);
     }
 }
 

@@ -6,7 +6,7 @@ use sledsim::scenario::Report;
 use sledsim_testing::reference;
 use sledsim_testing::scenarios;
 
-/// What is known of a trace.
+/// Published figures of a trace.
 struct Known {
     path: &'static str,
     /// How it is made to fit the 3.456 GB of a g2: most traces come from larger devices.

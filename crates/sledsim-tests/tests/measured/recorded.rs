@@ -24,7 +24,7 @@ struct Recorded {
     response_ms: f64,
 }
 
-/// What `replay` makes of each of the `count` runs in a list; it is given the run's row, the list's folder and one for traces.
+/// Returns the results of `replay` for the `count` runs of a list; its arguments are the run's row, the list's folder and one for traces.
 pub fn loaded<C: Send>(list: &Path, count: usize, replay: impl Fn(&Row, &Path, &Path) -> C + Sync) -> Vec<C> {
     let mut reader = csv::Reader::from_path(list).expect("the list of cases can be read");
     let rows: Vec<Row> = reader.deserialize().collect::<Result<_, _>>().expect("well-formed rows");
@@ -65,7 +65,7 @@ pub fn share_within(responses_ms: &[(f64, f64)], tolerance_ms: f64) -> f64 {
     within as f64 / responses_ms.len() as f64
 }
 
-/// Asserts that what deviates, each with its name, does so by so many percent at most.
+/// Asserts that all named deviations are within a percentage.
 pub fn assert_within<'a>(deviations: impl Iterator<Item = (&'a str, f64)>, percent: f64, what: &str) {
     let mut checked = 0;
     let mut failures = Vec::new();

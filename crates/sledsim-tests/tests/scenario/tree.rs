@@ -11,8 +11,8 @@ use sledsim::hierarchy::{Child, Drive, Partition, PartitionSpec, VolumeSpec, Vol
 use sledsim::scenario::{self, explain, DeviceSpec, Notation};
 use sledsim::schedulers::{build, fcfs};
 use sledsim::units::shown_bytes;
-use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{self, catalog, poisson, resolve, resolved};
+use sledsim_testing::test_bed::{Load, TestBed};
 
 fn document(system: Value) -> Value {
     json!({"workload": poisson(300.0), "system": system, "run": {"requests": 600}})
@@ -480,17 +480,17 @@ fn volumes() -> System {
 #[test]
 fn what_is_read_through_volumes_is_what_was_written() {
     let load = Load { span_blocks: 400, most_blocks: 60, writes: 0.5, gap_ns: 3_000_000, outstanding: 8 };
-    let mut ground = Ground::new(volumes(), 3);
-    assert_eq!(ground.capacity_blocks(), 400);
-    ground.operate(6_000, &load);
-    ground.settle();
-    ground.read_all();
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?} {:?}", ground.wrong.first(), ground.lost);
-    let root = ground.system.root();
-    let details = ground.system.component(root).details(ground.system.now()).expect("paths");
+    let mut bed = TestBed::new(volumes(), 3);
+    assert_eq!(bed.capacity_blocks(), 400);
+    bed.operate(6_000, &load);
+    bed.settle();
+    bed.read_all();
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?} {:?}", bed.wrong.first(), bed.lost);
+    let root = bed.system.root();
+    let details = bed.system.component(root).details(bed.system.now()).expect("paths");
     assert!(details.counts[0].value > 300.0, "requests that reach over borders: {:?}", details.counts);
     for cut in 0..40 {
-        ground.cut(1 + cut * 7 % 300, &load, 0);
+        bed.cut(1 + cut * 7 % 300, &load, 0);
     }
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?} {:?}", ground.wrong.first(), ground.lost);
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?} {:?}", bed.wrong.first(), bed.lost);
 }

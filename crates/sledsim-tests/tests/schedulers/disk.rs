@@ -33,7 +33,7 @@ fn request(id: u64, random: &mut Stream, capacity: u64) -> Request {
     Request { id, op, ..Request::read(lbn, blocks as u32) }
 }
 
-/// What an exhaustive search minimises, ns.
+/// Returns the value that an exhaustive search minimises, ns.
 fn cost_ns(spec: &SchedulerSpec, device: &DiskDevice, now: Time, ready: Time, request: &Request) -> f64 {
     let positioning_ns = device.positioning_ns(now, device.locate(request)) as f64;
     match spec {
@@ -42,7 +42,7 @@ fn cost_ns(spec: &SchedulerSpec, device: &DiskDevice, now: Time, ready: Time, re
     }
 }
 
-/// Keeps `pending` requests waiting and compares each of so many decisions with a pass over all of them.
+/// Keeps `pending` requests in the queue, and compares each decision with a search of all of them.
 fn decides(spec: &SchedulerSpec, parameters: &DiskParameters, pending: usize, decisions: usize) {
     let mut device = device(parameters);
     let mut scheduler = build(spec, &device);
@@ -74,7 +74,7 @@ const POLICIES: [SchedulerSpec; 4] = [
 ];
 
 #[test]
-fn deep_queues_on_the_catalogue_are_decided_as_by_an_exhaustive_search() {
+fn deep_catalogue_queues_equal_an_exhaustive_search() {
     catalogue().par_iter().for_each(|disk| {
         for spec in &POLICIES {
             decides(spec, disk, 1_000, size(60, 300));
@@ -84,7 +84,7 @@ fn deep_queues_on_the_catalogue_are_decided_as_by_an_exhaustive_search() {
 }
 
 #[test]
-fn very_deep_queues_too() {
+fn very_deep_queues_equal_an_exhaustive_search() {
     catalogue().par_iter().for_each(|disk| decides(&sptf::POLICY.default, disk, 10_000, size(6, 50)));
 }
 
@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn every_design_is_scheduled_as_by_an_exhaustive_search(
+    fn random_designs_equal_an_exhaustive_search(
         disk in disk_design(),
         pending in 2_usize..300,
         policy in 0..POLICIES.len(),
@@ -174,7 +174,7 @@ fn read() -> Request {
 }
 
 #[test]
-fn few_requests_of_a_long_queue_are_asked_about() {
+fn few_positioning_times_of_a_long_queue_are_computed() {
     // An exhaustive search asks about all of them. The limits are about twice what these queues take.
     for (spec, limits) in [
         (sptf::POLICY.default, [6.0, 7.0, 8.0]),

@@ -1,4 +1,4 @@
-//! Schedulers: what every policy keeps to, and each against a search of all that is pending.
+//! Schedulers: the contract of all policies, and each against an exhaustive search.
 
 mod contract;
 mod disk;

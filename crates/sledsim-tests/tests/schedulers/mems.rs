@@ -59,7 +59,7 @@ fn every_device(check: impl Fn(MemsDevice)) {
 }
 
 #[test]
-fn sptf_decides_as_an_exhaustive_search() {
+fn sptf_equals_an_exhaustive_search() {
     every_device(|device| {
         decides_as(sptf::POLICY.default, device, |device, now, (_, request)| {
             device.positioning_ns(now, device.locate(request)) as f64
@@ -68,7 +68,7 @@ fn sptf_decides_as_an_exhaustive_search() {
 }
 
 #[test]
-fn asptf_decides_as_an_exhaustive_search() {
+fn asptf_equals_an_exhaustive_search() {
     let weight = 0.02;
     every_device(|device| {
         decides_as(SchedulerSpec::Asptf(asptf::Spec { weight }), device, |device, now, (ready, request)| {
@@ -78,7 +78,7 @@ fn asptf_decides_as_an_exhaustive_search() {
 }
 
 #[test]
-fn sdf_decides_as_an_exhaustive_search() {
+fn sdf_equals_an_exhaustive_search() {
     every_device(|device| {
         decides_as(sdf::POLICY.default, device, |device, now, (_, request)| {
             let to = device.coordinates_m(device.locate(request));

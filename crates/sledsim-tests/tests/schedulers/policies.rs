@@ -82,7 +82,7 @@ fn look_sweeps_up_then_down() {
 }
 
 #[test]
-fn look_takes_a_newcomer_ahead_before_it_turns() {
+fn look_serves_a_new_request_ahead_before_reversing() {
     let mut sled = origin();
     let mut look = build(&look::POLICY.default, &sled);
     look.push(Time::ZERO, read(0, 0, 100, 1), &sled);
@@ -94,7 +94,7 @@ fn look_takes_a_newcomer_ahead_before_it_turns() {
 }
 
 #[test]
-fn look_serves_what_starts_right_at_the_head_in_either_direction() {
+fn look_serves_a_request_at_the_head_in_either_direction() {
     let mut sled = origin();
     let mut look = build(&look::POLICY.default, &sled);
     push(look.as_mut(), &sled, 0, &[300, 100], 10);
@@ -108,7 +108,7 @@ fn look_serves_what_starts_right_at_the_head_in_either_direction() {
 }
 
 #[test]
-fn clook_ascends_and_starts_over_with_the_lowest() {
+fn clook_ascends_then_restarts_at_the_lowest() {
     let served = order_from_200(clook::POLICY.default, &[100, 250, 199, 300, 210, 20]);
     assert_eq!(served, [210, 250, 300, 20, 100, 199]);
 }
@@ -131,13 +131,13 @@ fn sstf_lbn_serves_the_nearest_lbn() {
 }
 
 #[test]
-fn sstf_lbn_decides_equal_distances_by_arrival() {
+fn sstf_lbn_breaks_ties_by_arrival() {
     assert_eq!(order_from_200(sstf_lbn::POLICY.default, &[190, 210])[0], 190);
     assert_eq!(order_from_200(sstf_lbn::POLICY.default, &[210, 190])[0], 210);
 }
 
 #[test]
-fn vscan_adds_r_times_the_capacity_to_what_lies_behind() {
+fn vscan_adds_r_times_the_capacity_behind() {
     // Capacity 400, head 200, ascending: 190 counts 10 + 400 r, 250 counts 50. They tie at r = 0.1.
     let first = |r, lbns: &[u64]| order_from_200(SchedulerSpec::Vscan(vscan::Spec { r }), lbns)[0];
     assert_eq!(first(0.0, &[250, 190]), 190);
@@ -149,7 +149,7 @@ fn vscan_adds_r_times_the_capacity_to_what_lies_behind() {
 }
 
 #[test]
-fn vscan_turns_round_when_it_serves_what_lies_behind() {
+fn vscan_reverses_when_it_serves_a_request_behind() {
     // Penalty 40. From 200 up: 190 counts 10 + 40, 260 counts 60: the sweep turns. From 191 down: 170 counts 21, 195
     // counts 4 + 40. From 171 down: 195 counts 24 + 40, 260 counts 89 + 40. From 196 up again: 260.
     let vscan = SchedulerSpec::Vscan(vscan::Spec { r: 0.1 });
@@ -164,7 +164,7 @@ fn vscan_turns_round_when_it_serves_what_lies_behind() {
 }
 
 #[test]
-fn vscan_ends_are_sstf_and_look() {
+fn vscan_0_is_sstf_and_1_is_look() {
     let lbns: Vec<u64> = (0..200).map(|i| i * 7919 % 400).collect();
     for (r, end) in [(0.0, sstf_lbn::POLICY.default), (1.0, look::POLICY.default)] {
         assert_eq!(order_from_200(SchedulerSpec::Vscan(vscan::Spec { r }), &lbns), order_from_200(end, &lbns));
@@ -172,7 +172,7 @@ fn vscan_ends_are_sstf_and_look() {
 }
 
 #[test]
-fn sptf_weighs_both_dimensions() {
+fn sptf_considers_both_dimensions() {
     // From cylinder 5, row 0. Cylinder 5 row 3: Y 1200. Cylinder 6 row 0: X 2000. Cylinder 4 row 1: X 2000, Y hidden.
     let sled = || small_sled(Location { cylinder: 5, slot: 0 });
     let served = order(sptf::POLICY.default, &mut sled(), &[lbn(6, 0), lbn(5, 3), lbn(4, 1)]);
@@ -182,12 +182,12 @@ fn sptf_weighs_both_dimensions() {
 }
 
 #[test]
-fn sptf_serves_one_location_by_arrival() {
+fn sptf_breaks_ties_by_arrival() {
     assert_eq!(order(sptf::POLICY.default, &mut origin(), &[25, 21, 28, 20]), [25, 21, 28, 20]);
 }
 
 #[test]
-fn asptf_lets_waiting_make_up_for_distance() {
+fn asptf_weighs_waiting_against_positioning() {
     // At time 10000, from (0, 0): cylinder 9 needs 1000 + 3000 ns and has waited 10000; row 1 needs 400 and is new.
     let first = |weight| {
         let sled = origin();
@@ -214,7 +214,7 @@ fn asptf_with_a_large_weight_is_fcfs() {
 }
 
 #[test]
-fn sdf_goes_by_euclidean_distance() {
+fn sdf_uses_euclidean_distance() {
     // In picometres from (5, 1): (8, 1) is 0.75 away; (5, 2) 1.0; (6, 2) 1.03; (1, 2) 1.41; (5, 3) 2.0.
     let mut sled = small_sled(Location { cylinder: 5, slot: 1 });
     let mut sdf = build(&sdf::POLICY.default, &sled);
@@ -230,7 +230,7 @@ fn sdf_goes_by_euclidean_distance() {
 }
 
 #[test]
-fn zsptf_empties_a_zone_before_it_goes_to_the_next() {
+fn zsptf_finishes_a_zone_before_the_next() {
     // Two zones: cylinders 0 to 4 and 5 to 9. The sled stands at (5, 0), but zone 0 comes first, nearest first.
     let spec = SchedulerSpec::Zsptf(zsptf::Spec { zones: 2 });
     let mut sled = small_sled(Location { cylinder: 5, slot: 0 });
@@ -239,7 +239,7 @@ fn zsptf_empties_a_zone_before_it_goes_to_the_next() {
 }
 
 #[test]
-fn zsptf_goes_round_and_newcomers_join_the_current_zone() {
+fn zsptf_is_cyclic_and_new_requests_join_the_current_zone() {
     let mut sled = origin();
     let mut zsptf = build(&SchedulerSpec::Zsptf(zsptf::Spec { zones: 5 }), &sled);
     let push = |zsptf: &mut dyn Scheduler, sled: &Sled, id, cylinder| {

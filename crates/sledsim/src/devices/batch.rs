@@ -35,8 +35,8 @@ pub struct Plan {
 /// A pass of a plan, in the mechanism's own terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlannedPass {
-    /// Index of the row passed over, among the rows with requested blocks.
-    pub(super) stop: usize,
+    /// Index of the sled position, among those with requested blocks.
+    pub(super) position: usize,
     /// First of the requested tips of that row that are on.
     pub(super) from: u32,
     /// End (exclusive) of the requested tips that are on.
@@ -105,8 +105,8 @@ pub fn are_contiguous(requests: &[Request]) -> bool {
     ranges.windows(2).all(|pair| pair[0].1 == pair[1].0)
 }
 
-/// Returns the request that covers contiguous `requests`: at least one, with fewer than 2^32 blocks together. It spares the bytes
-/// that the outermost requests spare at its ends.
+/// Returns the request that covers contiguous `requests`: at least one, with fewer than 2^32 blocks together. It has the padding of the
+/// outermost requests at its ends.
 #[must_use]
 pub fn merged_request(requests: &[Request]) -> Request {
     let mut one = requests[0];
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn merged_request_covers_all_and_keeps_the_outer_spares() {
+    fn merged_request_covers_all_and_keeps_the_outer_padding() {
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let parts = [read(40, 2, 1, 2), read(42, 3, 3, 4), read(45, 1, 5, 6)];
             let requests = order.map(|i: usize| parts[i]);

@@ -27,13 +27,13 @@ pub struct ConstantParameters {
     #[serde(default = "sector")]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub block_bytes: u32,
-    /// Blocks the device offers.
+    /// Number of blocks.
     #[schemars(range(min = 1, max = 1000000000000000_u64))]
     pub capacity_blocks: u64,
-    /// Time of every request.
+    /// Service time of every request.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub access_ms: f64,
-    /// What the device draws; not known when absent.
+    /// Power of the device; unknown when absent.
     #[serde(default)]
     pub power: Option<PowerParameters>,
 }
@@ -51,16 +51,16 @@ pub struct LinearParameters {
     #[serde(default = "sector")]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub block_bytes: u32,
-    /// Blocks the device offers.
+    /// Number of blocks.
     #[schemars(range(min = 2, max = 1000000000000000_u64))]
     pub capacity_blocks: u64,
-    /// Time of a request that continues the previous one.
+    /// Service time of a request that continues the previous one.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub nearest_ms: f64,
-    /// Time of a request as far from the previous one as the device is large; at least `nearest_ms`.
+    /// Service time of a request at a distance of `capacity_blocks` from the previous one; at least `nearest_ms`.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub farthest_ms: f64,
-    /// What the device draws; not known when absent.
+    /// Power of the device; unknown when absent.
     #[serde(default)]
     pub power: Option<PowerParameters>,
 }
@@ -78,7 +78,7 @@ pub struct SimpleDevice {
 }
 
 impl SimpleDevice {
-    /// A device whose every request takes the same time.
+    /// Returns a device whose every request takes the same time.
     ///
     /// # Errors
     /// The parameters contradict each other.
@@ -87,7 +87,7 @@ impl SimpleDevice {
         Self::new(block_bytes, capacity_blocks, [access_ms; 2], parameters.power.as_ref())
     }
 
-    /// A device whose time is linear in the distance.
+    /// Returns a device whose service time is linear in the distance.
     ///
     /// # Errors
     /// The parameters contradict each other.
@@ -119,15 +119,15 @@ impl SimpleDevice {
             return Err(Fault::out_of_range("capacity_blocks", 0, Range::at_least(1.0).whole()));
         }
         if !(nearest_ms >= 0.0 && farthest_ms.is_finite()) {
-            let says = format!("times of {nearest_ms} to {farthest_ms} ms: they are finite and not negative");
+            let says = format!("times of {nearest_ms} to {farthest_ms} ms: they have to be finite and not negative");
             return Err(Fault::new(Kind::OutOfRange).says(says));
         }
-        let nothing = Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO };
+        let no_work = Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO };
         Ok(Self {
             nearest_ns: s_to_ns(nearest_ms * 1e-3),
             ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity_blocks as f64,
             layout: EqualCylinders::new(capacity_blocks, block_bytes, 1 << 32),
-            history: ActivityHistory::new([nothing], power)?,
+            history: ActivityHistory::new([no_work], power)?,
         })
     }
 

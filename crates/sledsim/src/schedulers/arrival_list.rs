@@ -1,20 +1,20 @@
-//! Pending items in the order of their arrival, each removable through its key.
+//! A list of pending items in the order of arrival, with removal by key.
 
 use crate::convert::to_u32;
 
-/// Key of an item in an [`ArrivalList`]; free to be given to another item once its own is removed.
+/// Key of an item in an [`ArrivalList`]; reused after the item is removed.
 ///
-/// 32 bits keep the links small: four billion pending requests would not fit in memory anyway.
+/// 32 bits keep the links small; four billion pending requests would not fit in memory.
 pub(super) type Key = u32;
 
-/// The key of nothing.
+/// The key of no item.
 pub(super) const NONE: Key = Key::MAX;
 
-/// A doubly linked list in a slab: constant-time push and removal, and a walk from the oldest item to the newest.
+/// A doubly linked list in a slab: push and removal take constant time, and iteration goes from the oldest item to the newest.
 #[derive(Clone)]
 pub(super) struct ArrivalList<T> {
     nodes: Vec<Node<T>>,
-    /// First of the chain of unused nodes, linked through `newer`.
+    /// First unused node; the others are linked through `newer`.
     free: Key,
     oldest: Key,
     newest: Key,
@@ -31,15 +31,17 @@ struct Node<T> {
 }
 
 impl<T: Copy> ArrivalList<T> {
+    /// Returns an empty list.
     pub(super) const fn new() -> Self {
         Self { nodes: Vec::new(), free: NONE, oldest: NONE, newest: NONE, len: 0, next_seq: 0 }
     }
 
+    /// Returns the number of items.
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Appends an item; [`ArrivalList::seq`] of its key orders it among all items ever pushed.
+    /// Appends an item and returns its key.
     pub(super) fn push(&mut self, item: T) -> Key {
         let node = Node { item, seq: self.next_seq, older: self.newest, newer: NONE };
         self.next_seq += 1;
@@ -62,7 +64,7 @@ impl<T: Copy> ArrivalList<T> {
         key
     }
 
-    /// Removes the item of a key that is in the list.
+    /// Removes and returns the item of a key in the list.
     pub(super) fn remove(&mut self, key: Key) -> T {
         let Node { item, older, newer, .. } = self.nodes[key as usize];
         if older == NONE {
@@ -81,25 +83,27 @@ impl<T: Copy> ArrivalList<T> {
         item
     }
 
+    /// Returns the item of a key in the list.
     pub(super) fn get(&self, key: Key) -> &T {
         &self.nodes[key as usize].item
     }
 
+    /// Returns the item of a key in the list, to be changed.
     pub(super) fn get_mut(&mut self, key: Key) -> &mut T {
         &mut self.nodes[key as usize].item
     }
 
-    /// Rank among all items ever pushed.
+    /// Returns the number of items that were pushed before the item of a key.
     pub(super) fn seq(&self, key: Key) -> u64 {
         self.nodes[key as usize].seq
     }
 
-    /// Key of the oldest item, [`NONE`] when the list is empty.
+    /// Returns the key of the oldest item; [`NONE`] if the list is empty.
     pub(super) const fn oldest(&self) -> Key {
         self.oldest
     }
 
-    /// Key of the next newer item, [`NONE`] after the newest.
+    /// Returns the key of the next newer item; [`NONE`] after the newest.
     pub(super) fn newer(&self, key: Key) -> Key {
         self.nodes[key as usize].newer
     }
@@ -120,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_order_of_arrival_through_removals_and_reuse() {
+    fn arrival_order_survives_removals_and_reuse_of_keys() {
         let mut list = ArrivalList::new();
         let keys: Vec<Key> = "abcd".chars().map(|c| list.push(c)).collect();
         assert_eq!(items(&list), "abcd");
@@ -129,7 +133,7 @@ mod tests {
         assert_eq!(items(&list), "ac");
         let e = list.push('e');
         assert_eq!(items(&list), "ace");
-        assert_eq!(e, keys[3], "the last key freed is the first used again");
+        assert_eq!(e, keys[3], "the last freed key is reused first");
         assert_eq!((list.seq(keys[0]), list.seq(keys[2]), list.seq(e)), (0, 2, 4));
         assert_eq!(list.remove(keys[0]), 'a');
         assert_eq!(list.remove(e), 'e');

@@ -1,4 +1,4 @@
-//! A policy that is watched: it gives back what it was given, once.
+//! A scheduler that checks the contract of another one.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,35 @@ use crate::engine::Stop;
 use crate::request::Request;
 use crate::time::Time;
 
-/// A policy, and what it holds by somebody else's count.
+/// Checks that a scheduler returns each request once, as it was pushed.
 #[derive(Clone)]
-pub struct Checked {
+pub struct CheckedScheduler {
     policy: Box<dyn Scheduler>,
-    /// By id, which is unique within whoever submits.
+    /// Requests that the policy should hold, by id.
     pending: HashMap<u64, Request>,
-    broken: Option<String>,
+    violation: Option<String>,
 }
 
-impl Checked {
-    /// Watches a policy that holds nothing yet.
+impl CheckedScheduler {
+    /// Checks a policy that holds no request yet.
     #[must_use]
     pub fn new(policy: Box<dyn Scheduler>) -> Self {
-        Self { policy, pending: HashMap::new(), broken: None }
+        Self { policy, pending: HashMap::new(), violation: None }
     }
 
     fn expect(&mut self, holds: bool, rule: impl FnOnce() -> String) {
         if !holds {
             let rule = rule();
             debug_assert!(false, "{rule}");
-            self.broken.get_or_insert(rule);
+            self.violation.get_or_insert(rule);
         }
     }
 }
 
-impl Scheduler for Checked {
+impl Scheduler for CheckedScheduler {
     fn push(&mut self, ready: Time, request: Request, device: &dyn Mechanism) {
         let other = self.pending.insert(request.id, request);
-        self.expect(other.is_none(), || format!("the scheduler is given {request:?} beside {other:?}"));
+        self.expect(other.is_none(), || format!("{request:?} has the id of the pending {other:?}"));
         self.policy.push(ready, request, device);
     }
 
@@ -47,7 +47,7 @@ impl Scheduler for Checked {
             Some(request) => {
                 let given = self.pending.remove(&request.id);
                 self.expect(given == Some(request), || {
-                    format!("the scheduler picks {request:?}, but was given {given:?}")
+                    format!("the scheduler picks {request:?}, but {given:?} was pushed")
                 });
             }
             None if self.policy.failure().is_some() => {}
@@ -60,7 +60,7 @@ impl Scheduler for Checked {
         let is_taken = self.policy.take(request, device);
         let given = self.pending.remove(&request.id);
         self.expect(is_taken == given.is_some(), || {
-            format!("the scheduler is asked for {request:?} and has {given:?}")
+            format!("taking {request:?} from the scheduler returns {is_taken}, but {given:?} is pending")
         });
         is_taken
     }
@@ -82,9 +82,10 @@ impl Scheduler for Checked {
     }
 
     fn check(&self) -> Result<(), String> {
-        let (says, holds) = (self.policy.len(), self.pending.len());
-        let miscounts = (says != holds).then(|| format!("the scheduler says that {says} are pending, but {holds} are"));
-        self.broken.clone().or(miscounts).map_or(Ok(()), Err)
+        let (reported, pending) = (self.policy.len(), self.pending.len());
+        let miscount = (reported != pending)
+            .then(|| format!("the scheduler reports {reported} pending requests, but there are {pending}"));
+        self.violation.clone().or(miscount).map_or(Ok(()), Err)
     }
 }
 
@@ -93,15 +94,15 @@ mod tests {
     use super::*;
     use crate::devices::simple::{ConstantParameters, SimpleDevice};
 
-    /// A policy that gives out as it is told to.
+    /// A policy with replaceable answers.
     #[derive(Clone)]
-    struct Bent {
+    struct Faulty {
         pending: Vec<Request>,
         picks: fn(&mut Vec<Request>) -> Option<Request>,
         counts: fn(usize) -> usize,
     }
 
-    impl Scheduler for Bent {
+    impl Scheduler for Faulty {
         fn push(&mut self, _ready: Time, request: Request, _device: &dyn Mechanism) {
             self.pending.push(request);
         }
@@ -119,28 +120,28 @@ mod tests {
         }
     }
 
-    /// Each breach of a rule, and a word of what is said of it; with debug assertions the breach itself panics.
+    /// Each violation and a part of its message. With debug assertions the check itself panics, with the same message.
     #[test]
-    fn every_breach_is_told() {
-        let in_order = Bent { pending: Vec::new(), picks: Vec::pop, counts: |pending| pending };
+    fn each_violation_is_found() {
+        let lifo = Faulty { pending: Vec::new(), picks: Vec::pop, counts: |pending| pending };
         let other = |pending: &mut Vec<Request>| pending.pop().map(|request| Request { lbn: 7, ..request });
-        type Act = fn(&mut Checked, &dyn Mechanism);
-        let breaches: [(&str, Bent, Act); 5] = [
-            ("the scheduler is given", in_order.clone(), |policy, device| {
+        type Act = fn(&mut CheckedScheduler, &dyn Mechanism);
+        let violations: [(&str, Faulty, Act); 5] = [
+            ("has the id of the pending", lifo.clone(), |policy, device| {
                 (0..2).for_each(|_| policy.push(Time::ZERO, Request::read(3, 2), device));
             }),
-            ("but was given", Bent { picks: other, ..in_order.clone() }, |policy, device| {
+            ("was pushed", Faulty { picks: other, ..lifo.clone() }, |policy, device| {
                 policy.push(Time::ZERO, Request::read(3, 2), device);
                 policy.pop(Time::ZERO, device);
             }),
-            ("the scheduler picks none of", Bent { picks: |_| None, ..in_order.clone() }, |policy, device| {
+            ("the scheduler picks none of", Faulty { picks: |_| None, ..lifo.clone() }, |policy, device| {
                 policy.push(Time::ZERO, Request::read(3, 2), device);
                 policy.pop(Time::ZERO, device);
             }),
-            ("the scheduler is asked for", in_order.clone(), |policy, device| {
+            ("from the scheduler returns true", lifo.clone(), |policy, device| {
                 policy.take(&Request::read(3, 2), device);
             }),
-            ("are pending, but", Bent { counts: |pending| pending + 1, ..in_order }, |_, _| {}),
+            ("pending requests, but there are", Faulty { counts: |pending| pending + 1, ..lifo }, |_, _| {}),
         ];
         let parameters = ConstantParameters {
             name: String::new(),
@@ -149,15 +150,15 @@ mod tests {
             access_ms: 1.0,
             power: None,
         };
-        for (word, policy, act) in breaches {
-            let told = std::panic::catch_unwind(|| {
-                let device = SimpleDevice::constant(&parameters).expect("they are valid");
-                let mut policy = Checked::new(Box::new(policy.clone()));
+        for (words, policy, act) in violations {
+            let found = std::panic::catch_unwind(|| {
+                let device = SimpleDevice::constant(&parameters).expect("valid parameters");
+                let mut policy = CheckedScheduler::new(Box::new(policy.clone()));
                 act(&mut policy, &device);
                 policy.check().err()
             });
-            let told = told.unwrap_or_else(|panic| panic.downcast_ref::<String>().cloned());
-            assert!(told.as_ref().is_some_and(|told| told.contains(word)), "{word}: {told:?}");
+            let found = found.unwrap_or_else(|panic| panic.downcast_ref::<String>().cloned());
+            assert!(found.as_ref().is_some_and(|found| found.contains(words)), "{words}: {found:?}");
         }
     }
 }

@@ -22,10 +22,10 @@ no_parameters! {
     }
 }
 
-/// The one-way elevator: serves the next higher LBN, and starts over with the lowest when every request lies behind.
+/// The one-way elevator: serves the next higher LBN, or else the lowest.
 ///
-/// Starts at LBN 0. The sweep is measured from the block after the last request dispatched. Requests with equal first
-/// LBNs go by arrival.
+/// Starts at LBN 0. The sweep continues from the block after the last dispatched request. Requests with equal first LBNs go by
+/// arrival.
 #[derive(Clone)]
 struct Clook;
 

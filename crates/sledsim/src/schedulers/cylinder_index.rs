@@ -8,10 +8,10 @@ use crate::devices::{Location, Mechanism, Platter};
 use crate::request::Request;
 use crate::time::Time;
 
-/// The pending requests that start at one location. They cost the mechanism the same, so only the oldest is considered.
+/// The pending requests that start at one location. They have the same positioning time, so policies consider only the oldest.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
-    /// The location that they start at.
+    /// The location.
     pub(super) location: Location,
     /// Its angle, if the device rotates.
     pub(super) angle: u64,
@@ -22,7 +22,7 @@ pub(super) struct Group {
     /// When the oldest became ready.
     pub(super) ready: Time,
     newest: Key,
-    /// Next group of the cylinder; in a group that is not in use, next such group.
+    /// Next group of the cylinder, or next unused group.
     next: u32,
 }
 
@@ -65,9 +65,9 @@ impl Span {
     }
 }
 
-/// Returns a link, `None` for [`NONE`].
-fn some(link: u32) -> Option<u32> {
-    (link != NONE).then_some(link)
+/// Returns a link; `None` for [`NONE`].
+fn link(key: u32) -> Option<u32> {
+    (key != NONE).then_some(key)
 }
 
 /// Pending requests by cylinder, by location within the cylinder, and by arrival.
@@ -82,7 +82,7 @@ pub(super) struct CylinderIndex {
 }
 
 impl CylinderIndex {
-    /// An empty index for a device of `cylinders`.
+    /// Returns an empty index for a device of `cylinders`.
     pub(super) fn new(cylinders: u32) -> Self {
         Self {
             arrivals: ArrivalList::new(),
@@ -93,6 +93,7 @@ impl CylinderIndex {
         }
     }
 
+    /// Returns the number of pending requests.
     pub(super) const fn len(&self) -> usize {
         self.arrivals.len()
     }
@@ -113,7 +114,7 @@ impl CylinderIndex {
         self.arrivals.get_mut(key).group = group;
     }
 
-    /// Puts a group that holds only `key` at the front of its cylinder.
+    /// Adds a group that holds only `key` to its cylinder; returns its index.
     fn open_group(&mut self, ready: Time, location: Location, angle: u64, key: Key) -> u32 {
         let next = self.first_group[location.cylinder as usize];
         let group = Group { location, angle, oldest: key, seq: self.arrivals.seq(key), ready, newest: key, next };
@@ -132,7 +133,7 @@ impl CylinderIndex {
         index
     }
 
-    /// Removes a request that is in the index.
+    /// Removes and returns a request that is in the index.
     pub(super) fn remove(&mut self, key: Key) -> Request {
         let Pending { request, group, older, newer, .. } = self.arrivals.remove(key);
         if older != NONE {
@@ -154,7 +155,7 @@ impl CylinderIndex {
         request
     }
 
-    /// Takes an empty group out of its cylinder.
+    /// Removes an empty group from its cylinder.
     fn close_group(&mut self, group: u32) {
         let Group { location: Location { cylinder, .. }, next, .. } = self.groups[group as usize];
         let before = self.groups_of(cylinder).take_while(|&it| it != group).last();
@@ -176,48 +177,49 @@ impl CylinderIndex {
         let location = device.locate(request);
         let group = self.groups(location.cylinder).find(|group| group.location == location);
         let mut chain =
-            std::iter::successors(group.map(|group| group.oldest), |&key| some(self.arrivals.get(key).newer));
+            std::iter::successors(group.map(|group| group.oldest), |&key| link(self.arrivals.get(key).newer));
         let key = chain.find(|&key| self.arrivals.get(key).request.id == request.id);
         key.map(|key| self.remove(key)).is_some()
     }
 
+    /// Returns the indices of the groups of a cylinder.
     fn groups_of(&self, cylinder: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = some(self.first_group[cylinder as usize]);
-        std::iter::successors(first, |&it| some(self.groups[it as usize].next))
+        let first = link(self.first_group[cylinder as usize]);
+        std::iter::successors(first, |&it| link(self.groups[it as usize].next))
     }
 
-    /// The groups of a cylinder, in no particular order.
+    /// Returns the groups of a cylinder, in no particular order.
     pub(super) fn groups(&self, cylinder: u32) -> impl Iterator<Item = &Group> + '_ {
         self.groups_of(cylinder).map(|it| &self.groups[it as usize])
     }
 
-    /// For each pending request, the oldest first: when it became ready, and its group.
-    pub(super) fn groups_by_arrival(&self) -> impl Iterator<Item = (Time, &Group)> + '_ {
-        std::iter::successors(some(self.arrivals.oldest()), |&key| some(self.arrivals.newer(key))).map(|key| {
+    /// Returns the pending requests, the oldest first.
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = Arrival<'_>> + '_ {
+        std::iter::successors(link(self.arrivals.oldest()), |&key| link(self.arrivals.newer(key))).map(|key| {
             let pending = self.arrivals.get(key);
-            (pending.ready, &self.groups[pending.group as usize])
+            Arrival { ready: pending.ready, group: &self.groups[pending.group as usize] }
         })
     }
 
-    /// The lowest occupied cylinder from `cylinder` on.
+    /// Returns the lowest occupied cylinder from `cylinder` on.
     pub(super) fn occupied_from(&self, cylinder: u32) -> Option<u32> {
         self.occupied.at_or_above(cylinder)
     }
 
-    /// The occupied cylinders of `span` in rising order of `bound`, which must not fall with the distance from `start`
-    /// on either [`Side`] of it.
+    /// Returns the occupied cylinders of `span` in rising order of `bound`, which may not fall as the distance from `start` grows on either
+    /// [`Side`] of it.
     pub(super) fn outward<C, B>(&self, span: Span, start: u32, bound: B) -> Outward<'_, C, B>
     where
         C: Copy + PartialOrd,
         B: Fn(Side, u32) -> C,
     {
         let mut outward = Outward { occupied: &self.occupied, span, above: None, below: None, bound };
-        outward.above = outward.reach_above(start.max(span.first));
-        outward.below = start.checked_sub(1).and_then(|below| outward.reach_below(below.min(span.last)));
+        outward.above = outward.next_above(start.max(span.first));
+        outward.below = start.checked_sub(1).and_then(|below| outward.next_below(below.min(span.last)));
         outward
     }
 
-    /// Returns the request in `span` of least positioning time, the oldest of several.
+    /// Returns the request in `span` with the shortest positioning time; the oldest of equals.
     pub(super) fn nearest(&self, span: Span, now: Time, device: &dyn Mechanism) -> Option<Key> {
         let platter = device.rotating().and_then(|rotating| rotating.platter(now));
         self.cheapest(
@@ -229,25 +231,26 @@ impl CylinderIndex {
         )
     }
 
-    /// The request of least `cost` in `span`, the oldest of several: exactly what asking for the cost of each would
-    /// find, if `bound` is nowhere above the cost of any location in the cylinder and suits [`CylinderIndex::outward`], and
-    /// `closer`, which has it from there, is nowhere above the cost of the group.
+    /// Returns the request in `span` with the lowest `cost`, the oldest of equals, as an exhaustive search would.
+    ///
+    /// `bound` is a lower bound on the costs of all locations in a cylinder, and suits [`CylinderIndex::outward`]. `group_bound` is a lower
+    /// bound on the cost of a group, given that of its cylinder.
     pub(super) fn cheapest<C: Copy + PartialOrd>(
         &self,
         span: Span,
         start: u32,
         bound: impl Fn(Side, u32) -> C,
-        closer: impl Fn(C, &Group) -> C,
+        group_bound: impl Fn(C, &Group) -> C,
         cost: impl Fn(Location) -> C,
     ) -> Option<Key> {
         let mut best = Best::default();
-        for (cylinder, bound) in self.outward(span, start, bound) {
+        for BoundedCylinder { cylinder, bound } in self.outward(span, start, bound) {
             if best.beats(bound) {
                 break;
             }
             for group in self.groups(cylinder) {
-                // A comparison of angles costs less than asking the device.
-                if !best.beats(closer(bound, group)) {
+                // The bound is cheaper than the cost.
+                if !best.beats(group_bound(bound, group)) {
                     best.offer(cost(group.location), group);
                 }
             }
@@ -256,48 +259,68 @@ impl CylinderIndex {
     }
 }
 
-/// Walks the occupied cylinders away from a start, on both sides at once; see [`CylinderIndex::outward`].
+/// A pending request.
+pub(super) struct Arrival<'a> {
+    /// When it became ready.
+    pub(super) ready: Time,
+    pub(super) group: &'a Group,
+}
+
+/// A cylinder and a lower bound on the cost of its locations.
+#[derive(Clone, Copy)]
+pub(super) struct BoundedCylinder<C> {
+    pub(super) cylinder: u32,
+    pub(super) bound: C,
+}
+
+/// Iterates over the occupied cylinders away from a start, on both sides at once; see [`CylinderIndex::outward`].
 pub(super) struct Outward<'a, C, B> {
     occupied: &'a CylinderSet,
     span: Span,
-    above: Option<(u32, C)>,
-    below: Option<(u32, C)>,
+    above: Option<BoundedCylinder<C>>,
+    below: Option<BoundedCylinder<C>>,
     bound: B,
 }
 
 impl<C, B: Fn(Side, u32) -> C> Outward<'_, C, B> {
-    fn reach_above(&self, from: u32) -> Option<(u32, C)> {
+    fn next_above(&self, from: u32) -> Option<BoundedCylinder<C>> {
         let cylinder = self.occupied.at_or_above(from).filter(|&it| it <= self.span.last)?;
-        Some((cylinder, (self.bound)(Side::Above, cylinder)))
+        Some(BoundedCylinder { cylinder, bound: (self.bound)(Side::Above, cylinder) })
     }
 
-    fn reach_below(&self, from: u32) -> Option<(u32, C)> {
+    fn next_below(&self, from: u32) -> Option<BoundedCylinder<C>> {
         let cylinder = self.occupied.at_or_below(from).filter(|&it| it >= self.span.first)?;
-        Some((cylinder, (self.bound)(Side::Below, cylinder)))
+        Some(BoundedCylinder { cylinder, bound: (self.bound)(Side::Below, cylinder) })
     }
 }
 
 impl<C: Copy + PartialOrd, B: Fn(Side, u32) -> C> Iterator for Outward<'_, C, B> {
-    type Item = (u32, C);
+    type Item = BoundedCylinder<C>;
 
-    fn next(&mut self) -> Option<(u32, C)> {
+    fn next(&mut self) -> Option<BoundedCylinder<C>> {
         let take_below = match (&self.above, &self.below) {
-            (Some((_, above)), Some((_, below))) => below < above,
+            (Some(above), Some(below)) => below.bound < above.bound,
             (None, Some(_)) => true,
             (_, None) => false,
         };
         let taken = if take_below { self.below } else { self.above }?;
         if take_below {
-            self.below = taken.0.checked_sub(1).and_then(|from| self.reach_below(from));
+            self.below = taken.cylinder.checked_sub(1).and_then(|from| self.next_below(from));
         } else {
-            self.above = self.reach_above(taken.0 + 1);
+            self.above = self.next_above(taken.cylinder + 1);
         }
         Some(taken)
     }
 }
 
-/// The best request of a search so far: least cost, then oldest.
-pub(super) struct Best<C>(Option<(C, u64, Key)>);
+/// The best request of a search so far: the one of lowest cost, then the oldest.
+pub(super) struct Best<C>(Option<BestRequest<C>>);
+
+struct BestRequest<C> {
+    cost: C,
+    seq: u64,
+    key: Key,
+}
 
 impl<C> Default for Best<C> {
     fn default() -> Self {
@@ -306,25 +329,25 @@ impl<C> Default for Best<C> {
 }
 
 impl<C: Copy + PartialOrd> Best<C> {
-    /// Returns true if no request of cost `bound` or more can win; one of equal cost still can, by age.
+    /// Returns true if no request with a cost of at least `bound` can be better; one of equal cost can, by age.
     pub(super) fn beats(&self, bound: C) -> bool {
-        self.0.is_some_and(|(cost, ..)| cost < bound)
+        self.0.as_ref().is_some_and(|best| best.cost < bound)
     }
 
-    /// Takes the oldest request of a group if it is better.
+    /// Replaces the best request by the oldest of a group if that is better.
     pub(super) fn offer(&mut self, cost: C, group: &Group) {
-        let better = match self.0 {
+        let is_better = match &self.0 {
             None => true,
-            Some((best, seq, _)) => cost < best || (cost == best && group.seq < seq),
+            Some(best) => cost < best.cost || (cost == best.cost && group.seq < best.seq),
         };
-        if better {
-            self.0 = Some((cost, group.seq, group.oldest));
+        if is_better {
+            self.0 = Some(BestRequest { cost, seq: group.seq, key: group.oldest });
         }
     }
 
     /// Returns the best request; `None` if none was offered.
     pub(super) fn key(&self) -> Option<Key> {
-        self.0.map(|(.., key)| key)
+        self.0.as_ref().map(|best| best.key)
     }
 }
 
@@ -342,7 +365,7 @@ pub(super) struct ByCylinder<P> {
 }
 
 impl<P: CylinderPolicy> ByCylinder<P> {
-    /// Nothing pending on `device`.
+    /// Returns a scheduler for `device` with nothing pending.
     pub(super) fn new(policy: P, device: &dyn Mechanism) -> Self {
         Self { pending: CylinderIndex::new(device.dimensions().cylinders), policy }
     }

@@ -1,12 +1,11 @@
-//! The set of cylinders that have something pending.
+//! The set of cylinders with pending requests.
 
-/// Bits in a word, as a power of two.
+/// Binary logarithm of the bits in a word.
 const WORD_SHIFT: usize = 6;
 const BIT_MASK: usize = (1 << WORD_SHIFT) - 1;
 
-/// A set of integers below a fixed limit, as a hierarchical bit map: a bit of one level says whether a 64-bit word of
-/// the level below has any bit set. A million cylinders take 130 KB and four levels; neighbours are found by looking
-/// at no more than two words a level.
+/// A set of integers below a fixed limit, as a hierarchical bit map: a bit of one level is set if any bit of a 64-bit word of the level
+/// below is. A million cylinders take 130 KB and four levels. A search for a neighbour reads at most two words of each level.
 #[derive(Clone)]
 pub(super) struct CylinderSet {
     /// Level 0 has one bit per cylinder; the last level is a single word.
@@ -14,7 +13,7 @@ pub(super) struct CylinderSet {
 }
 
 impl CylinderSet {
-    /// An empty set for cylinders below `limit`.
+    /// Returns an empty set for cylinders below `limit`.
     pub(super) fn new(limit: u32) -> Self {
         let mut levels = Vec::new();
         let mut words = limit as usize;
@@ -27,6 +26,7 @@ impl CylinderSet {
         }
     }
 
+    /// Adds a cylinder.
     pub(super) fn insert(&mut self, cylinder: u32) {
         let mut bit = cylinder as usize;
         for level in &mut self.levels {
@@ -35,6 +35,7 @@ impl CylinderSet {
         }
     }
 
+    /// Removes a cylinder that is in the set.
     pub(super) fn remove(&mut self, cylinder: u32) {
         let mut bit = cylinder as usize;
         for level in &mut self.levels {
@@ -47,7 +48,7 @@ impl CylinderSet {
         }
     }
 
-    /// The lowest member at or above `cylinder`.
+    /// Returns the lowest member at or above `cylinder`.
     pub(super) fn at_or_above(&self, cylinder: u32) -> Option<u32> {
         let mut bit = cylinder as usize;
         for (depth, level) in self.levels.iter().enumerate() {
@@ -62,7 +63,7 @@ impl CylinderSet {
         None
     }
 
-    /// The highest member at or below `cylinder`, which is below the limit.
+    /// Returns the highest member at or below `cylinder`, which is below the limit.
     pub(super) fn at_or_below(&self, cylinder: u32) -> Option<u32> {
         let mut bit = cylinder as usize;
         for (depth, level) in self.levels.iter().enumerate() {
@@ -77,7 +78,7 @@ impl CylinderSet {
         None
     }
 
-    /// From a set bit of level `depth` down to a cylinder, taking in each word the bit that `pick` names.
+    /// Returns the cylinder below a set bit of level `depth`; in each word, `pick` chooses the bit.
     #[expect(clippy::cast_possible_truncation, reason = "a member is below the limit, which has 32 bits")]
     fn descend(&self, depth: usize, mut bit: usize, pick: impl Fn(u64) -> u32) -> u32 {
         for level in self.levels[..depth].iter().rev() {
@@ -94,7 +95,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn finds_neighbours_across_a_million_cylinders() {
+    fn neighbours_across_a_million_cylinders() {
         let mut set = CylinderSet::new(1_000_000);
         assert_eq!((set.at_or_above(0), set.at_or_below(999_999)), (None, None));
         set.insert(3);
@@ -108,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_an_ordered_set(
+        fn equals_an_ordered_set(
             limit in 1_u32..10_000,
             steps in prop::collection::vec((any::<bool>(), any::<u32>(), any::<u32>()), 1..200),
         ) {

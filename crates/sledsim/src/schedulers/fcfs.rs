@@ -31,7 +31,7 @@ pub struct Fcfs {
 }
 
 impl Fcfs {
-    /// Nothing pending.
+    /// Returns a queue with nothing pending.
     const fn new() -> Self {
         Self { pending: VecDeque::new() }
     }
@@ -47,7 +47,7 @@ impl Scheduler for Fcfs {
     }
 
     fn take(&mut self, request: &Request, _device: &dyn Mechanism) -> bool {
-        // Numbers rise with submission.
+        // Ids rise in the order of submission.
         let place = self.pending.binary_search_by_key(&request.id, |it| it.id);
         place.ok().and_then(|place| self.pending.remove(place)).is_some()
     }

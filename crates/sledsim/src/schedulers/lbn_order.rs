@@ -43,6 +43,7 @@ pub(super) struct LbnOrder {
 }
 
 impl LbnOrder {
+    /// Returns an order with nothing pending.
     const fn new() -> Self {
         Self { arrivals: ArrivalList::new(), by_lbn: BTreeMap::new(), head_lbn: 0 }
     }
@@ -56,7 +57,7 @@ impl LbnOrder {
         self.by_lbn.insert((request.lbn, self.arrivals.seq(key)), key);
     }
 
-    /// Removes a candidate and moves the head behind it.
+    /// Removes a candidate and moves the head to the block after it.
     fn dispatch(&mut self, candidate: Candidate) -> Request {
         let request = self.remove(candidate.key);
         self.head_lbn = request.end_lbn();
@@ -68,10 +69,10 @@ impl LbnOrder {
         self.arrivals.remove(key)
     }
 
-    /// See [`super::Scheduler::take`]; the head stays where it is.
+    /// See [`super::Scheduler::take`]; the head does not move.
     fn take(&mut self, request: &Request) -> bool {
-        let mut there = self.by_lbn.range((request.lbn, 0)..=(request.lbn, u64::MAX));
-        let key = there.find(|&(_, &key)| self.arrivals.get(key).id == request.id).map(|(_, &key)| key);
+        let mut at_lbn = self.by_lbn.range((request.lbn, 0)..=(request.lbn, u64::MAX));
+        let key = at_lbn.find(|&(_, &key)| self.arrivals.get(key).id == request.id).map(|(_, &key)| key);
         key.map(|key| self.remove(key)).is_some()
     }
 
@@ -127,7 +128,7 @@ pub(super) struct ByLbn<P> {
 }
 
 impl<P: LbnPolicy> ByLbn<P> {
-    /// Nothing pending, the head at LBN 0.
+    /// Returns a scheduler with nothing pending and the head at LBN 0.
     pub(super) const fn new(policy: P) -> Self {
         Self { pending: LbnOrder::new(), policy }
     }

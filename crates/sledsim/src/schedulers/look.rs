@@ -9,7 +9,7 @@ use crate::registry::no_parameters;
 pub const POLICY: Policy = Policy {
     name: "look",
     title: "LOOK",
-    description: "Elevator: sweeps the LBNs up and down in turn, turning round at the last request ahead.",
+    description: "Elevator: sweeps up and down the LBNs, and reverses at the last request ahead.",
     source: "Merten, Some quantitative techniques for file organization, University of Wisconsin 1970; \
              Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
     default: SchedulerSpec::Look(Spec {}),
@@ -22,10 +22,10 @@ no_parameters! {
     }
 }
 
-/// The elevator: serves the nearest request ahead, and turns round when there is none.
+/// The elevator: serves the nearest request ahead, and reverses if there is none.
 ///
-/// Starts at LBN 0, ascending. The sweep is measured from the block after the last request dispatched; a request that
-/// starts right there is ahead in either direction. Requests with equal first LBNs go by arrival.
+/// Starts at LBN 0, ascending. The sweep continues from the block after the last dispatched request; a request that starts there is
+/// ahead in either direction. Requests with equal first LBNs go by arrival.
 #[derive(Clone)]
 struct Look {
     direction: Direction,

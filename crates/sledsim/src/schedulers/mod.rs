@@ -1,8 +1,7 @@
-//! Schedulers: one policy, one file, one line in the list.
+//! Schedulers: one policy per file, and one line in the registry.
 //!
-//! A policy that uses LBNs ([`look`], [`clook`], [`vscan`], [`sstf_lbn`]) is an `LbnPolicy` and measures
-//! from the block after the last request dispatched. A policy that uses the [`Mechanism`] ([`sptf`], [`asptf`], [`sdf`],
-//! [`zsptf`]) is a `CylinderPolicy`. [`fcfs`] has its own queue. Every policy breaks ties by
+//! A policy that uses LBNs, such as [`look`], is an `LbnPolicy`; distances count from the block after the last dispatched request. A
+//! policy that uses the [`Mechanism`], such as [`sptf`], is a `CylinderPolicy`. [`fcfs`] has its own queue. Every policy breaks ties by
 //! arrival.
 
 mod arrival_list;
@@ -11,7 +10,7 @@ mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
 
-pub use checked::Checked;
+pub use checked::CheckedScheduler;
 
 use dyn_clone::DynClone;
 
@@ -111,7 +110,7 @@ pub trait Scheduler: DynClone + Send {
         false
     }
 
-    /// Takes note that a request which [`Scheduler::pop`] returned has been served.
+    /// Called when a request that [`Scheduler::pop`] returned has been served.
     fn completed(&mut self, now: Time, request: &Request) {
         let _ = (now, request);
     }
@@ -122,7 +121,7 @@ pub trait Scheduler: DynClone + Send {
         None
     }
 
-    /// Checks the contract, if the scheduler is a [`Checked`] one.
+    /// Checks the contract, if the scheduler is a [`CheckedScheduler`].
     ///
     /// # Errors
     /// The first violation.

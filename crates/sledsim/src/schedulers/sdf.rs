@@ -11,7 +11,7 @@ use crate::time::Time;
 pub const POLICY: Policy = Policy {
     name: "sdf",
     title: "SDF",
-    description: "Shortest distance first: the request whose place is nearest to the mechanism, as the crow flies.",
+    description: "Shortest distance first: the request at the shortest Euclidean distance from the mechanism.",
     source: "Schlosser and Ganger, MEMS-based storage devices and standard disk interfaces: a square peg in a round \
              hole?, FAST 2004, section 5.4",
     default: SchedulerSpec::Sdf(Spec {}),
@@ -24,11 +24,10 @@ no_parameters! {
     }
 }
 
-/// Shortest distance first: serves the request whose coordinates have the least Euclidean distance from the
-/// mechanism's position; ties go by arrival.
+/// Shortest distance first: serves the request at the shortest Euclidean distance from the mechanism's position; ties go by arrival.
 ///
-/// It decides as an exhaustive search would, on devices whose X coordinate depends on the cylinder alone and never
-/// turns back as cylinder numbers rise: the distance along X then bounds the search outwards from the mechanism.
+/// It picks the same request as an exhaustive search: the distance along X, which is monotonic in the cylinder number
+/// ([`Mechanism::coordinates_m`]), bounds the search outwards from the mechanism.
 #[derive(Clone)]
 struct Sdf {
     all: Span,
@@ -51,8 +50,8 @@ fn x_m(device: &dyn Mechanism, cylinder: u32) -> f64 {
 impl CylinderPolicy for Sdf {
     fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key> {
         let at = device.position_m(now);
-        // The position can lie anywhere between cylinders. A cylinder on the far side of it counts as no distance, so that the
-        // bound never falls on the way out.
+        // The position can lie between cylinders. The bound of a cylinder between it and the start is 0, so that the bound never falls
+        // outwards.
         let bound_m2 = |side, cylinder| {
             let outwards = if side == Side::Above { self.x_sign } else { -self.x_sign };
             let dx_m = (outwards * (x_m(device, cylinder) - at.x_m)).max(0.0);

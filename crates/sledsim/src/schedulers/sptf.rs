@@ -11,7 +11,7 @@ use crate::time::Time;
 pub const POLICY: Policy = Policy {
     name: "sptf",
     title: "SPTF",
-    description: "Shortest positioning time first, as the device itself would reckon it.",
+    description: "Shortest positioning time first, computed by the device.",
     source: "Seltzer, Chen and Ousterhout, Disk scheduling revisited, USENIX Winter 1990; \
              Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991",
     default: SchedulerSpec::Sptf(Spec {}),
@@ -24,11 +24,10 @@ no_parameters! {
     }
 }
 
-/// Shortest positioning time first: serves the request of least [`Mechanism::positioning_ns`]; ties go by arrival.
+/// Shortest positioning time first: serves the request with the shortest [`Mechanism::positioning_ns`]; ties go by arrival.
 ///
-/// It picks the same request as an exhaustive search, but looks at few requests: it goes outwards from the mechanism's cylinder,
-/// skips requests that the platter brings round too late, and stops where [`Mechanism::cylinder_bound_ns`] exceeds the best time
-/// found.
+/// It picks the same request as an exhaustive search, but computes few positioning times: it goes outwards from the mechanism's cylinder,
+/// skips requests that pass under a head too late, and stops when [`Mechanism::cylinder_bound_ns`] exceeds the best time.
 #[derive(Clone)]
 struct Sptf {
     all: Span,

@@ -1,4 +1,4 @@
-//! SSTF_LBN: shortest seek time first, as a host sees it.
+//! SSTF_LBN: shortest seek time first, by LBN distance.
 
 use super::lbn_order::{ByLbn, Candidate, Direction, LbnOrder, LbnPolicy};
 use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
@@ -9,7 +9,7 @@ use crate::registry::no_parameters;
 pub const POLICY: Policy = Policy {
     name: "sstf_lbn",
     title: "SSTF_LBN",
-    description: "Shortest seek time first, the seek taken as the distance in LBNs from the last request.",
+    description: "Shortest seek time first, with the LBN distance from the last request as the seek time.",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS Spring Joint Computer Conference 1967; \
              Griffin et al., Modeling and scheduling of MEMS-based storage devices, CMU-CS-00-100, 1999, section 5.1",
     default: SchedulerSpec::SstfLbn(Spec {}),
@@ -22,10 +22,10 @@ no_parameters! {
     }
 }
 
-/// Shortest seek time first with the LBN distance for the seek time.
+/// Shortest seek time first, with the LBN distance as the seek time.
 ///
-/// The distance is from the block after the last request dispatched (at first 0) to the first block of a request;
-/// equal distances go by arrival.
+/// The distance is from the block after the last dispatched request (at first 0) to the first block of a request; equal distances go
+/// by arrival.
 #[derive(Clone)]
 struct SstfLbn;
 

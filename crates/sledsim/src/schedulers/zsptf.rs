@@ -20,7 +20,7 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::Zsptf(Spec { zones: default_zones() }),
 };
 
-/// Default of `zones`: 25; an assumption.
+/// Returns the default of `zones`: 25; an assumption.
 #[must_use]
 pub const fn default_zones() -> u32 {
     25
@@ -43,12 +43,12 @@ impl PolicySpec for Spec {
     }
 }
 
-/// Zone-based SPTF: serves the requests of one zone by [SPTF](super::sptf), then goes to the next zone.
+/// Zone-based SPTF: serves the requests of one zone by [SPTF](super::sptf), then those of the next zone.
 ///
-/// The cylinders are cut into `zones` contiguous ranges that differ by at most one in size. Starts in the lowest zone.
-/// When the current zone has nothing pending, the next higher zone with something pending becomes current, after the
-/// highest again the lowest, as in C-SCAN. A request that arrives in the current zone joins it, so a zone that never
-/// runs empty is never left. With more zones than cylinders, each cylinder is a zone of its own.
+/// The cylinders are divided into `zones` contiguous ranges whose sizes differ by at most one. Starts in the lowest zone. When the
+/// current zone has nothing pending, the next higher zone with pending requests becomes current, after the highest the lowest again, as
+/// in C-SCAN. A request that arrives in the current zone joins it, so a zone that never runs empty is never left. With more zones than
+/// cylinders, each cylinder is a zone.
 #[derive(Clone)]
 struct Zsptf {
     cylinders: u32,
@@ -77,9 +77,9 @@ impl Zsptf {
 
 impl CylinderPolicy for Zsptf {
     fn pick(&mut self, pending: &CylinderIndex, now: Time, device: &dyn Mechanism) -> Option<Key> {
-        // From the current zone's first cylinder on, so that the current zone comes first.
-        let onward = pending.occupied_from(self.current.first).or_else(|| pending.occupied_from(0))?;
-        self.current = self.zone_of(onward);
+        // The search begins with the current zone.
+        let next = pending.occupied_from(self.current.first).or_else(|| pending.occupied_from(0))?;
+        self.current = self.zone_of(next);
         pending.nearest(self.current, now, device)
     }
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zones_cover_the_cylinders_without_gap_or_overlap() {
+    fn zones_partition_the_cylinders() {
         for cylinders in 1..40 {
             for zones in 1..45 {
                 let policy = Zsptf::new(zones, cylinders);

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Zone(Model):
-    """A zone: neighbouring cylinders with as many sectors on every track.
+    """A zone: consecutive cylinders with the same number of sectors on each track.
 
     Attributes
     ----------
@@ -32,23 +32,23 @@ class Zone(Model):
     last_cylinder
         Last cylinder (at least 0, at most 1e+08).
     sectors_per_track
-        Sectors on a track (at least 1, at most 1,000,000).
+        Number of sectors on a track (at least 1, at most 1,000,000).
     first_sector_offset
-        Angle of the zone's first sector from the index mark, in sectors (at least 0, at most 1,000,000; default
+        Angle from the index mark to the zone's first sector, in sectors (at least 0, at most 1,000,000; default
         0.0).
     empty_sectors
-        Sectors left empty at the front of the zone (at least 0, at most 1e+09; default 0).
+        Number of sectors without LBNs at the front of the zone (at least 0, at most 1e+09; default 0).
     track_skew_sectors
-        Angle between the first sectors of neighbouring tracks of a cylinder, in sectors (at least 0, at most
+        Angle between the first sectors of consecutive tracks of a cylinder, in sectors (at least 0, at most
         1,000,000).
     cylinder_skew_sectors
-        Angle between the last track of a cylinder and the first of the next, in sectors (at least 0, at most
-        1,000,000).
+        Angle between the first sectors of the last track of a cylinder and the first track of the next, in
+        sectors (at least 0, at most 1,000,000).
     spares
-        Spare sectors (or tracks) in the unit that the sparing scheme names (at least 0, at most 1e+09; default
+        Number of spare sectors (or tracks) in each unit of the sparing scheme (at least 0, at most 1e+09; default
         0).
     slips
-        Slipped defects: sectors counted from the zone's first (default []).
+        Slipped defects: sectors, counted from the zone's first (default []).
     remaps
         Remapped defects: pairs of a defective sector and its spare, both counted from the zone's first (default
         []).
@@ -66,10 +66,10 @@ class Zone(Model):
     remaps: list[tuple[int, int]] | None = None
 
 
-# How LBNs go round the surfaces of a zone.
+# Order of LBNs over the surfaces of a cylinder.
 LbnMapping = Literal["cylinder", "serpentine-by-zone", "serpentine"]
 
-# Where spare sectors lie, and what becomes of a defective one.
+# Position of spare sectors, and handling of defective ones.
 SpareSectors = Literal[
     "none",
     "tracks-per-zone",
@@ -84,13 +84,13 @@ SpareSectors = Literal[
     "sectors-at-disk-end",
 ]
 
-# How the platters' rotation enters a service time.
+# Model of rotational latency.
 RotationModel = Literal["phase", "average"]
 
-# How far a drive reads ahead of a request on its own.
+# How far a drive reads ahead after a request.
 ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
 
-# When a write counts as complete.
+# When a write completes.
 FastWrite = Literal["none", "sequential", "full"]
 
 
@@ -150,51 +150,53 @@ class DiskDevice(Model):
     name
         Catalogue entry, or path of a device file, that the values not given here come from.
     block_bytes
-        Size of a sector: a logical block (B; at least 1, at most 1,048,576; default 512).
+        Size of a sector, which is a logical block (B; at least 1, at most 1,048,576; default 512).
     capacity_blocks
-        Blocks the drive offers, if fewer than its zones hold (at least 1).
+        Number of blocks; all that the zones hold when absent (at least 1).
     surfaces
-        Data surfaces: heads of an arm (at least 1, at most 1,000).
+        Number of data surfaces, which is that of the heads of an arm (at least 1, at most 1,000).
     cylinders
-        Cylinders (at least 1, at most 1e+08).
+        Number of cylinders (at least 1, at most 1e+08).
     zones
         Zones, from the outermost cylinder in; they do not overlap.
     mapping
-        How LBNs go round the surfaces (default "cylinder").
+        Order of LBNs over the surfaces of a cylinder (default "cylinder").
     sparing
-        Where spare sectors lie, and what becomes of defective ones (default "none").
+        Position of spare sectors, and handling of defective ones (default "none").
     sparing_range_cylinders
-        Cylinders in a range, where spares belong to ranges (at least 1, at most 1e+08; default 1).
+        Number of cylinders of a range, for spares per range (at least 1, at most 1e+08; default 1).
     rotation_rpm
-        Revolutions in a minute, as the drive is specified (at least 1, at most 1,000,000).
+        Nominal rotational speed, in revolutions per minute (at least 1, at most 1,000,000).
     rotation_error_percent
-        By how much the true speed exceeds the specified one, percent (at least -50, at most 50; default 0.0).
+        Excess of the true rotational speed over the nominal one, in percent (at least -50, at most 50; default
+        0.0).
     rotation
-        How the rotation enters a service time (default "phase").
+        Model of rotational latency (default "phase").
     seek
-        Time of a seek by its distance.
+        Seek time as a function of the distance.
     head_switch_ms
-        Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
+        Time to switch to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
-        Time that the head settles longer for a write than for a read, after a seek or a head switch. If negative,
-        `seek` and `head_switch_ms` are the times of writes, and reads take so much less (ms; at least -1,000, at
+        Additional settling time of a write over that of a read, after a seek or a head switch. If negative,
+        `seek` and `head_switch_ms` are times of writes, and reads take that much less (ms; at least -1,000, at
         most 1,000; default 0.0).
     actuators
-        Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
-        first (at least 1, at most 2; default 1).
+        Number of independent arms, evenly spaced around the platters; an access uses the one that reaches the
+        sector first (at least 1, at most 2; default 1).
     bus_ms_per_block
-        Time of a block on the bus (ms; at least 0, at most 1,000).
+        Bus time of a block (ms; at least 0, at most 1,000).
     bus_write_ms_per_block
-        Time of a block on the bus when it is written; as when it is read where absent (ms; at least 0, at most
-        1,000).
+        Bus time of a block that is written; `bus_ms_per_block` when absent (ms; at least 0, at most 1,000).
     overhead_scale
-        Factor on all overheads of commands (at least 0, at most 1,000; default 1.0).
+        Factor on all command overheads (at least 0, at most 1,000; default 1.0).
     request_overhead_ms
-        Overhead of every request, besides those by its kind (ms; at least 0, at most 1,000; default 0.0).
+        Overhead of every request, in addition to those that depend on its kind (ms; at least 0, at most 1,000;
+        default 0.0).
     read_hit_after_read_ms
-        Command overhead of a read found in the buffer, after a read (ms; at least 0, at most 1,000; default 0.0).
+        Command overhead of a read that hits the buffer, after a read (ms; at least 0, at most 1,000; default
+        0.0).
     read_hit_after_write_ms
-        Command overhead of a read found in the buffer, after a write (ms; at least 0, at most 1,000; default
+        Command overhead of a read that hits the buffer, after a write (ms; at least 0, at most 1,000; default
         0.0).
     read_miss_after_read_ms
         Command overhead of a read from the medium, after a read (ms; at least 0, at most 1,000; default 0.0).
@@ -208,23 +210,23 @@ class DiskDevice(Model):
         default 0.0).
     write_miss_after_read_ms
         Command overhead of a write to the medium, after a read or a write that it does not continue. Without fast
-        write, the part beyond `write_miss_after_write_ms` overlaps the seek, unless the drive holds the bus (ms;
+        write, the part above `write_miss_after_write_ms` overlaps the seek, unless the drive holds the bus (ms;
         at least 0, at most 1,000; default 0.0).
     write_miss_after_write_ms
-        Command overhead of a write to the medium, after a write that it continues. Without fast write, at least
-        `read_miss_after_write_ms` counts (ms; at least 0, at most 1,000; default 0.0).
+        Command overhead of a write to the medium, after a write that it continues. Without fast write, it is at
+        least `read_miss_after_write_ms` (ms; at least 0, at most 1,000; default 0.0).
     read_completion_ms
         Time to report a read complete (ms; at least 0, at most 1,000; default 0.0).
     write_completion_ms
         Time to report a write complete (ms; at least 0, at most 1,000; default 0.0).
     data_preparation_ms
-        Time to prepare a transfer of data, at its start and at every reconnection (ms; at least 0, at most 1,000;
+        Time to prepare a data transfer, at its start and at every reconnection (ms; at least 0, at most 1,000;
         default 0.0).
     first_reselect_ms
         Time of a request's first reconnection to the bus (ms; at least 0, at most 1,000; default 0.0).
     other_reselect_ms
-        Time of a reconnection after the first, where a write has disconnected twice (ms; at least 0, at most
-        1,000; default 0.0).
+        Time of the second reconnection of a write that disconnects twice (ms; at least 0, at most 1,000; default
+        0.0).
     read_disconnect_after_read_ms
         Time of the disconnection of a read, after a read (ms; at least 0, at most 1,000; default 0.0).
     read_disconnect_after_write_ms
@@ -232,8 +234,8 @@ class DiskDevice(Model):
     write_disconnect_ms
         Time of the disconnection of a write (ms; at least 0, at most 1,000; default 0.0).
     extra_write_disconnect
-        Whether a write that does not continue the one before disconnects once before its data and once after; the
-        five times that follow apply then (default false).
+        If true, a write that does not continue the one before disconnects once before its data and once after;
+        the following five times apply then (default false).
     extra_command_ms
         Command overhead before the first of two disconnections (ms; at least 0, at most 1,000; default 0.0).
     extra_disconnect_ms
@@ -244,71 +246,69 @@ class DiskDevice(Model):
     extra_second_disconnect_ms
         Time of the second of two disconnections (ms; at least 0, at most 1,000; default 0.0).
     extra_seek_delay_ms
-        Delay of the seek beyond the command overhead, where a write disconnects twice (ms; at least 0, at most
+        Delay of the seek after the command overhead, for a write that disconnects twice (ms; at least 0, at most
         1,000; default 0.0).
     least_seek_ms
-        Least time of the seek of a write that does not continue the one before, and from when its data is in the
-        buffer to the medium (ms; at least 0, at most 1,000; default 0.0).
+        Minimum seek time of a write that does not continue the one before, and minimum time from the arrival of
+        its data in the buffer to its start on the medium (ms; at least 0, at most 1,000; default 0.0).
     least_read_seek_ms
-        Least time in which a head settles on a track for a new read, even one it is on already; the shorter of
-        the track skew and the single-cylinder seek when absent (ms; at least 0, at most 1,000).
+        Minimum time in which a head settles on a track for a new read, even if it is on that track; the shorter
+        of the track skew and the single-cylinder seek when absent (ms; at least 0, at most 1,000).
     hold_bus_reading
-        Whether the drive keeps the bus for the whole of a read once it has begun to transfer (default false).
+        If true, the drive holds the bus for the rest of a read once it has begun to transfer (default false).
     never_disconnect
-        Whether the drive keeps the bus from the command to the completion (default false).
+        If true, the drive holds the bus from the command to the completion (default false).
     buffer_caching
-        Whether the buffer keeps data beyond the request that brought it (default true).
+        If true, the buffer keeps the data of completed requests (default true).
     buffer_segments
-        Segments of the buffer (at least 1, at most 100,000; default 1).
+        Number of segments of the buffer (at least 1, at most 100,000; default 1).
     segment_blocks
         Size of a segment (at least 1, at most 1e+08; default 256).
     separate_write_segment
-        Whether writes have a segment of their own, which reads leave alone (default false).
+        If true, one segment is for writes only (default false).
     read_watermark
-        Share of a read's data that must be in the buffer when the drive reconnects to hand it over (at least 0,
-        at most 1; default 0.0).
+        Share of a read's data that has to be in the buffer before the drive reconnects to transfer it (at least
+        0, at most 1; default 0.0).
     watermark_of_request
-        Whether watermarks are shares of the request; of the segment otherwise (default true).
+        If true, the watermark is a share of the request; otherwise of the segment (default true).
     read_ahead
         How far the drive reads ahead (default "none").
     read_ahead_least_blocks
-        Least number of blocks read ahead, even with another request waiting (at least 0, at most 1e+08; default
-        0).
+        Minimum number of blocks read ahead, even if another request waits (at least 0, at most 1e+08; default 0).
     read_ahead_most_blocks
-        Most blocks read ahead; a segment's size when absent (at least 0, at most 1e+08).
+        Maximum number of blocks read ahead; the size of a segment when absent (at least 0, at most 1e+08).
     read_ahead_over_requested
-        How requested data weighs against data read ahead when a segment is full: 1 keeps reading ahead over it, 0
-        keeps it, -1 drops it as soon as it has been handed over (at least -1, at most 1; default 0).
+        Requested data in a full segment: 1 lets the read-ahead evict it, 0 keeps it, -1 drops it as soon as it
+        has been transferred (at least -1, at most 1; default 0).
     read_ahead_on_idle_hit
-        Whether a read found whole in the buffer of an idle drive resumes reading ahead (default false).
+        If true, a read that hits the buffer of an idle drive resumes the read-ahead (default false).
     zero_latency_reads
-        Whether a read begins with whatever requested block passes first: zero-latency access. A drive that keeps
-        the bus then hands over the blocks of a track once all of them are there (default false).
-    zero_latency_writes
-        Whether a write begins with whatever requested block passes first (default false).
-    read_free_blocks
-        Whether blocks of the track that pass before the first requested one are read too: free blocks. A read
-        begins with whatever requested block passes first then, too (default false).
-    fast_write
-        When a write counts as complete (default "none").
-    whole_hits_beside_writes
-        Whether a read found whole in the buffer is served while the medium is still being written (default
+        If true, a read begins with the first requested block to pass under the head (zero-latency access). A
+        drive that holds the bus then transfers the blocks of a track once all of them have arrived (default
         false).
+    zero_latency_writes
+        If true, a write begins with the first requested block to pass under the head (default false).
+    read_free_blocks
+        If true, blocks of the track that pass before the first requested one are read, too (free blocks). A read
+        then begins with the first requested block to pass, as with `zero_latency_reads` (default false).
+    fast_write
+        When a write completes (default "none").
+    whole_hits_beside_writes
+        If true, a read that hits the buffer is served during a write-behind (default false).
     partial_hits_beside_writes
-        Whether the part of a read that is in the buffer is handed over while the medium is still being written
-        (default false).
+        If true, the part of a read that is in the buffer is transferred during a write-behind (default false).
     combine_writes
-        Whether sequential writes in the buffer reach the medium as one (default false).
+        If true, sequential writes in the buffer are written to the medium as one (default false).
     stop_read_ahead_in_sector
-        Whether reading ahead can be broken off in the middle of a sector (default false).
+        If true, a read-ahead can stop in the middle of a sector (default false).
     transfer_partial_hits
-        Whether the part of a read that is in the buffer is handed over at once (default false).
+        If true, the part of a read that is in the buffer is transferred at once (default false).
     almost_read_hits
-        Whether a read whose first block is just being read ahead counts as found in part (default false).
+        If true, a read whose first block is the next to be read ahead is a partial hit (default false).
     read_hits_on_writes
-        Whether reads find written data in the buffer (default true).
+        If true, reads can hit written data in the buffer (default true).
     power
-        What the drive draws; not known when absent.
+        Power of the drive; unknown when absent.
     """
 
     mechanism: Literal["disk"] = "disk"

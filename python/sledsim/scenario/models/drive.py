@@ -50,22 +50,22 @@ __all__ = [
 # Order of rows along the tracks of a cylinder.
 Layout = Literal["serpentine", "simple"]
 
-# How data pass under the tips.
+# How data are accessed.
 Transfer = Literal["rows", "fluid", "points"]
 
-# How the time of a Y seek is modelled.
+# Model of the time of a Y seek.
 SeekModel = Literal["first-order", "decomposed", "time-optimal"]
 
-# What the sled does while there is nothing to serve.
+# Motion of an idle sled.
 Idle = Literal["hold", "sweep"]
 
-# Where the sled stops to save power, and so where it starts again.
+# Where the sled stops to save power, and starts again.
 StopAt = Literal["centre", "in-place"]
 
-# Which tips go on reading servo bursts while the sled is idle.
+# Tips that continue to read servo bursts while the sled is idle.
 IdleTips = Literal["none", "last-access"]
 
-# How the LBN space is laid over several sleds.
+# Distribution of LBNs over several sleds.
 SledLayout = Literal["split", "striped", "mirrored", "parity"]
 
 
@@ -81,41 +81,41 @@ class MemsDevice(Model):
     y_range_um
         Travel of the sled along Y: the height of a tip's region (um; at least 1, at most 10,000).
     bit_nm
-        Width of a (square) bit (nm; at least 1, at most 10,000).
+        Width of a bit, which is square (nm; at least 1, at most 10,000).
     tips
-        Probe tips over one sled (at least 1, at most 1e+07).
+        Number of probe tips over one sled (at least 1, at most 1e+07).
     spare_tips
-        Those of them that are set aside to take the place of others that have failed, at the same place of their
-        regions (schlosser2000, section 2.3): the last ones (at least 0, at most 1e+07; default 0).
+        Number of the tips, the last ones, that are spares. A spare replaces a failed tip at the same position of
+        its region (schlosser2000, section 2.3) (at least 0, at most 1e+07; default 0).
     parity_tips
-        Tips of a block that hold a code over its other tips, at the same place: as many of a block's tips may
-        fail (schlosser2000, section 2.4). They are on where it is written, and read only in the place of failed
-        ones (at least 0, at most 1,000; default 0).
+        Number of tips of a block that hold an erasure code over its data tips: that many of a block's tips may
+        fail (schlosser2000, section 2.4). They are active in writes, and in reads only instead of failed tips (at
+        least 0, at most 1,000; default 0).
     failed_tips
-        Tips that have failed since data were written: their number, or which of `tips`, counted from 0. In the
-        order in which they failed each is given a spare tip, as long as there is one that works (at least 0, at
+        Tips that have failed since the data were written: their number, or a list of tips, counted from 0. Each
+        gets a spare tip, in the order in which they failed, as long as there are working spares (at least 0, at
         most 1e+07; default 0).
     read_error_rate
-        Probability that what lies in a tip sector can't be read in a pass; each pass by itself. Blocks that are
-        not read are passed over again, with their parity tips on (at least 0, at most 0.5; default 0.0).
+        Probability that a tip sector can't be read in a pass, independently in each pass. Another pass reads the
+        blocks that failed, with their parity tips on (at least 0, at most 0.5; default 0.0).
     tip_seed
-        Seed of the tips that fail, and of the passes that do not read (at least 0; default 1).
+        Seed of the choice of failed tips and of read errors (at least 0; default 1).
     active_tips
-        Tips that can work at once (at least 1, at most 1e+07).
+        Number of tips that can be active at the same time (at least 1, at most 1e+07).
     block_bytes
         Size of a logical block (B; at least 1, at most 1,048,576).
     tip_sector_bytes
-        Data bytes in a tip sector, between two servo bursts; a block is striped over `block_bytes /
-        tip_sector_bytes` tips, or where data pass point by point over as many as it has bits (B; at least 1, at
-        most 4,096).
+        Data bytes in a tip sector, between two servo bursts. A block is striped over `block_bytes /
+        tip_sector_bytes` tips, or with `transfer = "points"` over one tip per bit (B; at least 1, at most 4,096).
     encoded_bits_per_byte
-        Bits on the media for each byte of data, error correction included (bit; at least 8, at most 64).
+        Bits on the media for each byte of data, including error correction (bit; at least 8, at most 64).
     servo_bits
         Bits of a servo burst, before each tip sector and after the last (bit; at least 0, at most 10,000).
     layout
         Order of rows along the tracks of a cylinder (default "serpentine").
     bidirectional
-        Whether data can be accessed with the sled moving downward too; upward only otherwise.
+        If true, data can be accessed while the sled moves in either direction along Y; otherwise only while it
+        moves upward.
     acceleration_x_m_s2
         Acceleration of the sled's actuator along X (m/s2; at least 0.1, at most 1,000,000).
     acceleration_y_m_s2
@@ -125,27 +125,27 @@ class MemsDevice(Model):
     resonance_hz
         Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
     settle_constants
-        Time constants to wait after a move along X (at least 0, at most 100).
+        Number of time constants of settling after a move along X (at least 0, at most 100).
     bit_rate_kbit_s
-        Rate at which bits pass under each tip; with the bit width it gives the access speed (kbit/s; at least
-        0.1, at most 1,000,000).
+        Rate at which bits pass under each tip. The access speed is this rate times the bit width (kbit/s; at
+        least 0.1, at most 1,000,000).
     transfer
-        How data pass under the tips: row by row, as a stream at the rate of all tips, or point by point along
-        either axis (default "rows").
+        How data are accessed: by row, as a stream at the rate of all tips, or by point along either axis (default
+        "rows").
     seek_model
-        How seek times are computed (default "time-optimal").
+        Model of seek times (default "time-optimal").
     overhead_ms
         Command processing, from arrival until the request may be scheduled; requests overlap in it (ms; at least
         0, at most 1,000).
     bus_ms_per_block
-        Time of a block on the bus (ms; at least 0, at most 1,000).
+        Bus time of a block (ms; at least 0, at most 1,000).
     idle
-        What the sled does while there is nothing to serve (default "hold").
+        Motion of an idle sled (default "hold").
     inactive_after_ms
         Idle time after which the sled stops, or "never". The device starts the run stopped, at the centre (ms; at
         least 0, at most 1e+09; default "never").
     stop_at
-        Where the sled stops, and so where it starts again: at the centre, or where it is (default "centre").
+        Where the sled stops and starts again: at the centre, or where it is (default "centre").
     startup_ms
         Delay of the first request after a stop (ms; at least 0, at most 10,000).
     sled_mw
@@ -157,15 +157,16 @@ class MemsDevice(Model):
     startup_mw
         Power during start-up (mW; at least 0, at most 1,000,000).
     idle_tips
-        Which tips go on reading servo bursts while the sled is idle (default "none").
+        Tips that continue to read servo bursts while the sled is idle (default "none").
     sleds
-        Independent sleds in the device (at least 1, at most 1,024; default 1).
+        Number of independent sleds (at least 1, at most 1,024; default 1).
     sled_layout
-        How the LBN space is laid over several sleds (default "split").
+        Distribution of LBNs over several sleds (default "split").
     failed_sleds
         Sleds that have failed, counted from 0 (default []).
     stripe_blocks
-        Stripe unit where sleds are striped, with parity or without (at least 1, at most 1e+09; default 64).
+        Size of a stripe unit, if sleds are striped, with or without parity (at least 1, at most 1e+09; default
+        64).
     drawing
         In the place of the name, the drawing that the device is made from, and the values not given here come
         from: its name in the catalogue, its file, or a table with `drawing`, either of them, and values that
@@ -226,11 +227,11 @@ class SimplediskConstantDevice(Model):
     block_bytes
         Size of a logical block (B; at least 1, at most 1,048,576; default 512).
     capacity_blocks
-        Blocks the device offers (at least 1, at most 1e+15).
+        Number of blocks (at least 1, at most 1e+15).
     access_ms
-        Time of every request (ms; at least 0, at most 1,000,000).
+        Service time of every request (ms; at least 0, at most 1,000,000).
     power
-        What the device draws; not known when absent.
+        Power of the device; unknown when absent.
     """
 
     mechanism: Literal["simpledisk-constant"] = "simpledisk-constant"
@@ -251,14 +252,14 @@ class SimplediskLinearDevice(Model):
     block_bytes
         Size of a logical block (B; at least 1, at most 1,048,576; default 512).
     capacity_blocks
-        Blocks the device offers (at least 2, at most 1e+15).
+        Number of blocks (at least 2, at most 1e+15).
     nearest_ms
-        Time of a request that continues the previous one (ms; at least 0, at most 1,000,000).
+        Service time of a request that continues the previous one (ms; at least 0, at most 1,000,000).
     farthest_ms
-        Time of a request as far from the previous one as the device is large; at least `nearest_ms` (ms; at least
-        0, at most 1,000,000).
+        Service time of a request at a distance of `capacity_blocks` from the previous one; at least `nearest_ms`
+        (ms; at least 0, at most 1,000,000).
     power
-        What the device draws; not known when absent.
+        Power of the device; unknown when absent.
     """
 
     mechanism: Literal["simpledisk-linear"] = "simpledisk-linear"
@@ -355,13 +356,13 @@ class ClookScheduler(Model):
 
 
 class VscanScheduler(Model):
-    """VSCAN(R): shortest LBN distance, with a penalty for turning round.
+    """VSCAN(R): shortest LBN distance, with a penalty for a reversal.
 
     Attributes
     ----------
     r
-        Penalty for turning round, as a fraction of the device's capacity: 0 is SSTF, 1 is LOOK (at least 0, at
-        most 1; default 0.2).
+        Penalty for a reversal, as a fraction of the device's capacity: 0 is SSTF, 1 is LOOK (at least 0, at most
+        1; default 0.2).
     """
 
     name: Literal["vscan"] = "vscan"
@@ -381,13 +382,13 @@ class SptfScheduler(Model):
 
 
 class AsptfScheduler(Model):
-    """Aged SPTF: positioning time less `weight` times waiting time.
+    """Aged SPTF: positioning time minus `weight` times waiting time.
 
     Attributes
     ----------
     weight
-        Nanoseconds of positioning that a nanosecond of waiting makes up for: 0 is SPTF, a large one FCFS (at
-        least 0; default 0.006).
+        Positioning time that is offset by one unit of waiting time: 0 is SPTF, a large weight is FCFS (at least
+        0; default 0.006).
     """
 
     name: Literal["asptf"] = "asptf"

@@ -121,17 +121,17 @@ class LinearSeekCurve(Model):
 
 
 class ConstantSeekCurve(Model):
-    """The same time for every distance but 0.
+    """The same time for every distance above 0.
 
     Attributes
     ----------
     seek_ms
-        That time (ms; at least 0, at most 10,000).
+        The time (ms; at least 0, at most 10,000).
     """
 
     curve: Literal["constant"] = "constant"
     seek_ms: float | str
 
 
-# Time of a seek by its distance in cylinders.
+# Seek time as a function of the distance in cylinders.
 SeekCurve = TableSeekCurve | HplSeekCurve | LeeSeekCurve | ThreePointSeekCurve | LinearSeekCurve | ConstantSeekCurve

@@ -15,7 +15,7 @@ fn assert_close(actual: f64, expected: f64, relative: f64) {
 }
 
 #[test]
-fn griffin1999_prints_these_times() {
+fn times_equal_those_of_griffin1999() {
     let (v, axis) = GRIFFIN;
     // 2 · 0.02 / 114.8 s, printed as 0.35 ms; 1 / (2π · 220 Hz), printed as 0.72 ms.
     assert_close(turnaround_s(&axis, 0.0, v), 0.348_432e-3, 1e-5);
@@ -32,7 +32,7 @@ fn griffin1999_prints_these_times() {
 }
 
 #[test]
-fn a_spring_factor_of_three_quarters_leaves_a_quarter_inwards_and_adds_three_quarters_outwards() {
+fn spring_factor_scales_the_force_by_direction() {
     let (v, axis) = G2;
     let centre = turnaround_s(&axis, 0.0, v);
     assert_close(centre, 2.0 * v / axis.accel_m_s2, 1e-15);
@@ -43,7 +43,7 @@ fn a_spring_factor_of_three_quarters_leaves_a_quarter_inwards_and_adds_three_qua
 }
 
 #[test]
-fn the_tables_say_which_reversals_a_seek_needs() {
+fn reversals_by_direction_and_distance() {
     let (v, axis) = G2;
     let (low, high) = (-10e-6, 20e-6);
     for (y0, v0, y1, v1, before, after) in [
@@ -76,7 +76,7 @@ fn the_tables_say_which_reversals_a_seek_needs() {
 }
 
 #[test]
-fn the_published_x_formula_with_its_two_arccosines_agrees() {
+fn x_moves_equal_the_published_formula() {
     let (_, axis) = G2;
     let (a, kappa) = (axis.accel_m_s2, axis.kappa());
     let (omega, c) = (kappa.sqrt(), a / kappa);
@@ -89,7 +89,7 @@ fn the_published_x_formula_with_its_two_arccosines_agrees() {
 }
 
 #[test]
-fn times_go_over_into_those_without_springs() {
+fn times_converge_to_those_without_springs() {
     for (v, stiff) in PUBLISHED {
         let free = Axis { spring: 0.0, ..stiff };
         for spring in [1e-6, 1e-9, 1e-12, 1e-15, 1e-30, 1e-200, 1e-300] {
@@ -126,7 +126,7 @@ fn tiny_distances_keep_their_precision() {
 }
 
 #[test]
-fn run_out_stops_the_sled_where_energy_says() {
+fn run_out_follows_from_energy() {
     let (v, axis) = GRIFFIN;
     assert_close(run_out_m(&axis, EDGE_M, v), v * v / (2.0 * axis.accel_m_s2), 1e-15);
     let (v, axis) = G2;
@@ -138,7 +138,7 @@ fn run_out_stops_the_sled_where_energy_says() {
 }
 
 #[test]
-fn a_speed_out_of_reach_from_rest_takes_forever() {
+fn unreachable_speed_takes_infinite_time() {
     let axis = Axis { accel_m_s2: 800.0, spring: 0.95, range_m: 100e-6 };
     let reachable_m_s = (8.0 * (1.0 - axis.spring) / axis.kappa()).sqrt() * axis.accel_m_s2;
     assert!(axis.starts_to(0.999 * reachable_m_s) && !axis.starts_to(1.001 * reachable_m_s));
@@ -151,7 +151,7 @@ fn a_speed_out_of_reach_from_rest_takes_forever() {
 }
 
 #[test]
-fn models_are_known_by_their_names() {
+fn models_parse_from_their_names() {
     for model in SeekModel::ALL {
         assert_eq!(model.name().parse(), Ok(model));
         assert_eq!(serde_json::to_value(model).ok(), Some(serde_json::Value::from(model.to_string())));

@@ -15,7 +15,7 @@ use sledsim_testing::tiers::{cases, size};
 
 use super::{integrate, moving_seek, rest_seek, Seek, PUBLISHED};
 
-/// What the sled does by itself and what a kick does to it, over one candidate duration.
+/// Free motion of the sled, and its response to an impulse, over one candidate duration.
 struct Horizon {
     /// Target minus the final state of the unforced sled: position, and velocity times the duration.
     missing_m: (f64, f64),
@@ -93,7 +93,7 @@ fn assert_seek_is_optimal(s: &Seek) {
 }
 
 #[test]
-fn published_devices_seek_in_the_least_time() {
+fn published_devices_seek_in_minimum_time() {
     for (v, axis) in PUBLISHED {
         let ways = [(-0.9, -0.4), (0.8, 0.8), (-1.0, 1.0), (0.1, 0.15)];
         for (p0, p1) in ways.into_iter().take(size(1, 3)) {
@@ -109,12 +109,12 @@ proptest! {
     #![proptest_config(cases(size(12, 40)))]
 
     #[test]
-    fn any_sled_seeks_in_the_least_time(s in prop_oneof![2 => moving_seek(), 1 => rest_seek()]) {
+    fn random_sleds_seek_in_minimum_time(s in prop_oneof![2 => moving_seek(), 1 => rest_seek()]) {
         assert_seek_is_optimal(&s);
     }
 
     #[test]
-    fn x_moves_take_the_least_time(s in moving_seek()) {
+    fn x_moves_take_minimum_time(s in moving_seek()) {
         let at_rest = Seek { v0_m_s: 0.0, v1_m_s: 0.0, ..s };
         let time_s = rest_to_rest_s(&s.axis, s.y0_m, s.y1_m);
         prop_assume!(time_s > 0.0);

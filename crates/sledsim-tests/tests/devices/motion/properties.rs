@@ -1,4 +1,4 @@
-//! What must hold of every axis and every seek.
+//! Properties of all axes and seeks.
 
 use proptest::prelude::*;
 use sledsim::devices::mems::motion::{
@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn disksim_integrates_moves_to_a_few_percent((axis, v) in axis_and_speed(), p in [place(), place()], w in way()) {
+    fn disksim_integration_is_within_a_few_percent((axis, v) in axis_and_speed(), p in [place(), place()], w in way()) {
         // Published devices have springs of 0.75 and less; stiffer ones outrun eight pieces.
         let axis = Axis { spring: axis.spring.min(0.75), ..axis };
         let [y0_m, y1_m] = p.map(|p| p * axis.range_m / 2.0);
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn the_bound_of_an_x_move_holds_for_any_spring((axis, _) in axis_and_speed(), p in [place(), place()]) {
+    fn x_move_bound_holds_for_any_spring((axis, _) in axis_and_speed(), p in [place(), place()]) {
         let [x0_m, x1_m] = p.map(|p| p * axis.range_m / 2.0);
         for model in SeekModel::ALL {
             let bound_s = x_move_bound_s(model, &axis, x0_m, x1_m);
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reversal_never_exceeds_its_constant_force_form((axis, v) in axis_and_speed(), p in place(), w in way()) {
+    fn reversal_never_exceeds_its_constant_force_form((axis, v) in axis_and_speed(), p in place(), w in way()) {
         let y_m = p * axis.range_m / 2.0;
         let (exact, constant) = (exact_turnaround_s(&axis, y_m, w * v), turnaround_s(&axis, y_m, w * v));
         prop_assert!(exact <= constant * (1.0 + ROUNDING));
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn reflection_changes_nothing(s in any_seek()) {
+    fn times_are_invariant_under_reflection(s in any_seek()) {
         let mirrored = Seek { y0_m: -s.y0_m, v0_m_s: -s.v0_m_s, y1_m: -s.y1_m, v1_m_s: -s.v1_m_s, ..s };
         for model in SeekModel::ALL {
             prop_assert_eq!(seek(model, &s), seek(model, &mirrored));
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn a_seek_takes_as_long_backwards_in_time(s in moving_seek()) {
+    fn times_are_invariant_under_time_reversal(s in moving_seek()) {
         let reversed = Seek { y0_m: s.y1_m, v0_m_s: -s.v1_m_s, y1_m: s.y0_m, v1_m_s: -s.v0_m_s, ..s };
         // DiskSim's sign at the reversal after a move leaves the decomposed model without this symmetry.
         for model in [SeekModel::FirstOrder, SeekModel::TimeOptimal] {
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn only_staying_put_is_free(s in moving_seek()) {
+    fn only_a_null_seek_takes_no_time(s in moving_seek()) {
         for model in SeekModel::ALL {
             let stay = Seek { y1_m: s.y0_m, v1_m_s: s.v0_m_s, ..s };
             prop_assert_eq!(seek(model, &stay), YSeek { time_s: 0.0, turnaround_s: 0.0, turnarounds: 0 });
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn moves_take_longer_the_further_they_go((axis, v) in axis_and_speed(), p in [place(), place(), place()], w in way()) {
+    fn move_times_rise_with_distance((axis, v) in axis_and_speed(), p in [place(), place(), place()], w in way()) {
         let mut p = p;
         p.sort_by(f64::total_cmp);
         let [start, near, far] = p.map(|p| w * p * axis.range_m / 2.0);
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn no_detour_is_shorter(s in any_seek(), p in place(), w in way()) {
+    fn triangle_inequality_holds(s in any_seek(), p in place(), w in way()) {
         let via_m = p * s.axis.range_m / 2.0;
         let v_m_s = w * s.speed_m_s;
         let direct = seek(SeekModel::TimeOptimal, &s).time_s;
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn an_x_move_is_a_time_optimal_seek_that_arrives_at_rest((axis, _) in axis_and_speed(), p in [place(), place()]) {
+    fn x_move_is_a_time_optimal_seek_to_rest((axis, _) in axis_and_speed(), p in [place(), place()]) {
         let [x0, x1] = p.map(|p| p * axis.range_m / 2.0);
         let rest = rest_to_rest_s(&axis, x0, x1);
         // In the limit of no access speed, started from rest or not, a seek is an X move.
@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn the_time_optimal_force_ends_at_the_target_within_bounds(s in any_seek()) {
+    fn time_optimal_force_reaches_the_target_within_bounds(s in any_seek()) {
         let profile = time_optimal_profile(&s.axis, s.speed_m_s, s.y0_m, s.v0_m_s, s.y1_m, s.v1_m_s);
         let time_s = seek(SeekModel::TimeOptimal, &s).time_s;
         prop_assert!((profile.total_s() - time_s).abs() <= ROUNDING * time_s);

@@ -9,7 +9,7 @@ use sledsim::hierarchy::faulty::UnreadableSpec;
 use sledsim::hierarchy::{ArraySpec, Child, FaultSpec, Faulty, RedundantArray, Spread};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers;
 
 use super::building::*;
@@ -30,15 +30,15 @@ pub fn load(span_blocks: u64) -> Load {
 pub const ARRAYS: [(Level, usize, usize); 4] =
     [(Level::Mirror, 3, 2), (Level::Raid4, 4, 1), (Level::Raid5, 4, 1), (Level::Raid6, 5, 2)];
 
-/// A test ground over an array, and its members.
-pub fn on_ground(level: Level, count: usize, spec: &ArraySpec, seed: u64) -> (Ground, Built) {
+/// A test bed over an array, and its members.
+pub fn on_test_bed(level: Level, count: usize, spec: &ArraySpec, seed: u64) -> (TestBed, Built) {
     let mut built = array(level, &constant(40, BLOCK), count, spec);
-    (Ground::new(std::mem::take(&mut built.system), seed), built)
+    (TestBed::new(std::mem::take(&mut built.system), seed), built)
 }
 
-pub fn assert_right(ground: &Ground, what: &str) {
-    assert!(ground.wrong.is_empty(), "{what}: {:?}", ground.wrong.first());
-    assert!(ground.lost.is_empty(), "{what}: lost {:?}", ground.lost);
+pub fn assert_right(bed: &TestBed, what: &str) {
+    assert!(bed.wrong.is_empty(), "{what}: {:?}", bed.wrong.first());
+    assert!(bed.lost.is_empty(), "{what}: lost {:?}", bed.lost);
 }
 
 /// Number of operations for each kind and setting of an array: more than a million in all for the full size.
@@ -54,15 +54,15 @@ fn arrays_return_written_data() {
             for journal in [None, journal] {
                 let read = [ReadChoice::ShortestQueue, ReadChoice::RoundRobin, ReadChoice::Nearest][seed];
                 let spec = ArraySpec { write, read, journal, ..small() };
-                let (mut ground, _) = on_ground(level, count, &spec, seed as u64);
-                let capacity = ground.capacity_blocks();
-                ground.operate(operations(), &load(capacity));
-                ground.settle();
-                ground.read_all();
-                assert_right(&ground, &format!("{level:?} {spec:?}"));
-                let stalls = counted(&ground.system, "journal_stalls");
+                let (mut bed, _) = on_test_bed(level, count, &spec, seed as u64);
+                let capacity = bed.capacity_blocks();
+                bed.operate(operations(), &load(capacity));
+                bed.settle();
+                bed.read_all();
+                assert_right(&bed, &format!("{level:?} {spec:?}"));
+                let stalls = counted(&bed.system, "journal_stalls");
                 assert_eq!(stalls > 0.0, journal.is_some(), "a journal of a few rows is full at times");
-                let waits = counted(&ground.system, "row_waits");
+                let waits = counted(&bed.system, "row_waits");
                 assert!(waits > 0.0, "{level:?}: nobody waited for a row");
             }
         }
@@ -74,18 +74,17 @@ fn arrays_return_written_data() {
 fn arrays_tolerate_failures_up_to_their_redundancy() {
     for (level, count, most) in ARRAYS {
         for seed in 0..tiers::size(3, 8) {
-            let (mut ground, built) = on_ground(level, count, &small(), seed);
-            let span = load(ground.capacity_blocks());
+            let (mut bed, built) = on_test_bed(level, count, &small(), seed);
+            let span = load(bed.capacity_blocks());
             for member in 0..most {
-                ground.operate(2000, &span);
+                bed.operate(2000, &span);
                 built.switch((member * 2 + seed as usize) % count).store(true, Ordering::Relaxed);
             }
-            ground.operate(2000, &span);
-            ground.settle();
-            ground.read_all();
-            assert_right(&ground, &format!("{level:?}"));
-            let paths =
-                ground.system.component(ground.system.root()).details(ground.system.now()).expect("details").paths;
+            bed.operate(2000, &span);
+            bed.settle();
+            bed.read_all();
+            assert_right(&bed, &format!("{level:?}"));
+            let paths = bed.system.component(bed.system.root()).details(bed.system.now()).expect("details").paths;
             assert!(paths.iter().any(|path| path.name == "degraded-write" && path.count > 0));
             // The last member of RAID-4 holds nothing that is read.
             let may_be_whole = matches!(level, Level::Mirror | Level::Raid4);
@@ -93,16 +92,16 @@ fn arrays_tolerate_failures_up_to_their_redundancy() {
             // One more: requests are lost, but what is read is right.
             let left = (0..count).find(|&member| !built.switches[member].load(Ordering::Relaxed)).expect("one is left");
             built.switch(left).store(true, Ordering::Relaxed);
-            ground.operate(500, &span);
-            ground.settle();
-            assert!(ground.wrong.is_empty(), "{level:?}: {:?}", ground.wrong.first());
-            assert!(ground.lost[&Status::Failed] > 0 && counted(&ground.system, "lost_requests") > 0.0);
+            bed.operate(500, &span);
+            bed.settle();
+            assert!(bed.wrong.is_empty(), "{level:?}: {:?}", bed.wrong.first());
+            assert!(bed.lost[&Status::Failed] > 0 && counted(&bed.system, "lost_requests") > 0.0);
         }
     }
 }
 
 /// A level over members, some of which have latent sector errors at random places.
-fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> Ground {
+fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> TestBed {
     let mut system = System::default();
     let mut stream = Stream::new(seed, "faults");
     let blocks = 40;
@@ -117,7 +116,7 @@ fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> Ground {
     let members: Vec<ComponentId> = (0..count).map(member).collect();
     let array = RedundantArray::new(level, members.clone(), &vec![(blocks, BLOCK); count], &small());
     system.add(Box::new(array.expect("they fit")), &members);
-    Ground::new(system, seed)
+    TestBed::new(system, seed)
 }
 
 /// As many members have errors as the level tolerates failures: no combination of errors in a row loses data.
@@ -126,16 +125,16 @@ fn latent_sector_errors_are_recovered_and_repaired() {
     for (level, count, most) in ARRAYS {
         let mut repaired = 0.0;
         for seed in 0..40 {
-            let mut ground = with_errors(level, count, most, seed);
-            let capacity = ground.capacity_blocks();
-            ground.operate(600, &load(capacity));
-            ground.settle();
+            let mut bed = with_errors(level, count, most, seed);
+            let capacity = bed.capacity_blocks();
+            bed.operate(600, &load(capacity));
+            bed.settle();
             for lbn in 0..capacity {
-                ground.submit(ground.system.now(), Op::Read, lbn, 1, Flags::NONE);
-                ground.settle();
+                bed.submit(bed.system.now(), Op::Read, lbn, 1, Flags::NONE);
+                bed.settle();
             }
-            assert_right(&ground, &format!("{level:?} {seed}"));
-            repaired += counted(&ground.system, "repaired_parts");
+            assert_right(&bed, &format!("{level:?} {seed}"));
+            repaired += counted(&bed.system, "repaired_parts");
         }
         assert!(repaired > 10.0, "{level:?}: {repaired}");
     }
@@ -208,23 +207,23 @@ fn nested_arrays_return_written_data() {
     for (seed, (&outer, &inner)) in parts.iter().flat_map(|outer| parts.iter().map(move |p| (outer, p))).enumerate() {
         let mut system = System::default();
         add_part(&mut system, outer, inner);
-        let mut ground = Ground::new(system, seed as u64);
-        let capacity = ground.capacity_blocks();
-        ground.operate(operations(), &load(capacity));
-        ground.settle();
-        ground.read_all();
-        assert_right(&ground, &format!("{outer:?} of {inner:?}"));
+        let mut bed = TestBed::new(system, seed as u64);
+        let capacity = bed.capacity_blocks();
+        bed.operate(operations(), &load(capacity));
+        bed.settle();
+        bed.read_all();
+        assert_right(&bed, &format!("{outer:?} of {inner:?}"));
     }
 }
 
 #[test]
 fn spare_units_are_unused_until_a_failure() {
     let spec = ArraySpec { spares: 1, sparing: Sparing::Distributed, ..small() };
-    let (mut ground, _) = on_ground(Level::Raid5, 5, &spec, 1);
-    assert_eq!(ground.capacity_blocks(), 3 * 40);
-    ground.operate(operations(), &load(3 * 40));
-    ground.settle();
-    ground.read_all();
-    assert_right(&ground, "with distributed spares");
-    assert_eq!(counted(&ground.system, "background_accesses"), 0.0);
+    let (mut bed, _) = on_test_bed(Level::Raid5, 5, &spec, 1);
+    assert_eq!(bed.capacity_blocks(), 3 * 40);
+    bed.operate(operations(), &load(3 * 40));
+    bed.settle();
+    bed.read_all();
+    assert_right(&bed, "with distributed spares");
+    assert_eq!(counted(&bed.system, "background_accesses"), 0.0);
 }

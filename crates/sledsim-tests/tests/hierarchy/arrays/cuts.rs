@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 
 use sledsim::hierarchy::array::{JournalHolds, JournalSpec, Level, RebuildSpec};
 use sledsim::hierarchy::ArraySpec;
-use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios;
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::building::{array, array_over, constant, units, Built};
-use super::contents::{load, on_ground, small, BLOCK};
+use super::contents::{load, on_test_bed, small, BLOCK};
 
 /// Blocks of a member.
 const BLOCKS: u64 = 40;
@@ -20,10 +20,10 @@ fn journal(holds: JournalHolds) -> Option<JournalSpec> {
 }
 
 /// Number of rows of single parity, or of copies, that do not match.
-fn torn_blocks(ground: &Ground, built: &Built, level: Level) -> usize {
-    let size = ground.system.component(ground.system.root()).block_bytes();
+fn torn_blocks(bed: &TestBed, built: &Built, level: Level) -> usize {
+    let size = bed.system.component(bed.system.root()).block_bytes();
     let block = |leaf: usize, lbn| {
-        let medium = ground.system.medium(built.leaves[leaf]).expect("data is held");
+        let medium = bed.system.medium(built.leaves[leaf]).expect("data is held");
         medium.read(lbn, 1, size).bytes().expect("bytes").to_vec()
     };
     let members = built.leaves.len();
@@ -52,25 +52,25 @@ struct Found {
 fn cut(level: Level, count: usize, spec: &ArraySpec, rounds: u64) -> Found {
     let mut found = Found::default();
     for seed in 0..rounds {
-        let (mut ground, built) = on_ground(level, count, spec, seed);
-        let span = load(ground.capacity_blocks());
+        let (mut bed, built) = on_test_bed(level, count, spec, seed);
+        let span = load(bed.capacity_blocks());
         for cut in 0..5 {
             // Power fails again during one recovery of ten.
             let again = u64::from((seed + cut) % 10 == 0);
-            ground.cut(1 + (seed * 31 + cut * 17) % 120, &span, again);
+            bed.cut(1 + (seed * 31 + cut * 17) % 120, &span, again);
             found.cuts += 1 + again;
             if level != Level::Raid6 {
-                found.torn += torn_blocks(&ground, &built, level);
+                found.torn += torn_blocks(&bed, &built, level);
             }
         }
-        found.wrong += ground.wrong.len() + ground.lost.len();
-        let before = ground.wrong.len() + ground.lost.len();
+        found.wrong += bed.wrong.len() + bed.lost.len();
+        let before = bed.wrong.len() + bed.lost.len();
         let most = if level == Level::Raid6 { 2 } else { 1 };
         for member in 0..most {
             built.switch((seed as usize + member) % count).store(true, Ordering::Relaxed);
         }
-        ground.read_all();
-        found.wrong_degraded += ground.wrong.len() + ground.lost.len() - before;
+        bed.read_all();
+        found.wrong_degraded += bed.wrong.len() + bed.lost.len() - before;
     }
     found
 }
@@ -114,19 +114,19 @@ fn cut_degraded(holds: JournalHolds, spares: u32, rounds: u64) -> usize {
     for seed in 0..rounds {
         let rebuild = RebuildSpec { rows: 1, outstanding: 2, mb_per_s: Some(0.05), ..RebuildSpec::default() };
         let spec = ArraySpec { journal: journal(holds), spares, rebuild, ..small() };
-        let (mut ground, built) = on_ground(Level::Raid5, 4 + spares as usize, &spec, seed);
-        let span = load(ground.capacity_blocks());
-        ground.operate(40, &span);
+        let (mut bed, built) = on_test_bed(Level::Raid5, 4 + spares as usize, &spec, seed);
+        let span = load(bed.capacity_blocks());
+        bed.operate(40, &span);
         built.switch(seed as usize % 4).store(true, Ordering::Relaxed);
-        ground.operate(10, &span);
-        ground.cut(1 + seed * 13 % 150, &span, seed % 3);
-        ground.cut(1 + seed * 7 % 90, &span, 0);
+        bed.operate(10, &span);
+        bed.cut(1 + seed * 13 % 150, &span, seed % 3);
+        bed.cut(1 + seed * 7 % 90, &span, 0);
         if spares > 0 {
-            while ground.step() {}
+            while bed.step() {}
             built.switch((seed as usize + 1) % 4).store(true, Ordering::Relaxed);
         }
-        ground.read_all();
-        wrong += ground.wrong.len() + ground.lost.len();
+        bed.read_all();
+        wrong += bed.wrong.len() + bed.lost.len();
     }
     wrong
 }
@@ -145,10 +145,10 @@ fn journal_entries_freed_too_early_are_detected() {
     let mut torn = 0;
     for seed in 0..100 {
         let mut built = array_over(Level::Raid5, &constant(BLOCKS, BLOCK), 4, &spec, true);
-        let mut ground = Ground::new(std::mem::take(&mut built.system), seed);
-        let span = load(ground.capacity_blocks());
-        ground.cut(1 + seed * 31 % 120, &span, 0);
-        torn += torn_blocks(&ground, &built, Level::Raid5);
+        let mut bed = TestBed::new(std::mem::take(&mut built.system), seed);
+        let span = load(bed.capacity_blocks());
+        bed.cut(1 + seed * 31 % 120, &span, 0);
+        torn += torn_blocks(&bed, &built, Level::Raid5);
     }
     assert!(torn > 0);
 }
@@ -161,14 +161,14 @@ fn journal_entries_are_freed_only_after_durable_writes() {
         let mut torn = 0;
         for seed in 0..12 {
             let mut built = array(Level::Raid5, &scenarios::device_spec("atlas10k"), 4, spec);
-            let mut ground = Ground::new(std::mem::take(&mut built.system), seed);
-            ground.volatile = spec.journal.is_none();
+            let mut bed = TestBed::new(std::mem::take(&mut built.system), seed);
+            bed.volatile = spec.journal.is_none();
             for cut in 0..4 {
                 let span = Load { gap_ns: 2_000_000, ..load(3 * BLOCKS) };
-                ground.cut(20 + (seed * 31 + cut * 17) % 200, &span, 0);
-                torn += torn_blocks(&ground, &built, Level::Raid5);
+                bed.cut(20 + (seed * 31 + cut * 17) % 200, &span, 0);
+                torn += torn_blocks(&bed, &built, Level::Raid5);
             }
-            assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?}", ground.wrong.first());
+            assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?}", bed.wrong.first());
         }
         torn
     };

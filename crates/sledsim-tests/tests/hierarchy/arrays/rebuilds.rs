@@ -7,18 +7,18 @@ use sledsim::hierarchy::array::{Level, RebuildSpec, Sparing};
 use sledsim::hierarchy::ArraySpec;
 use sledsim::request::Op;
 use sledsim::time::Time;
-use sledsim_testing::ground::Ground;
+use sledsim_testing::test_bed::TestBed;
 use sledsim_testing::tiers::size;
 
 use super::building::*;
-use super::contents::{assert_right, load, on_ground, small, BLOCK};
+use super::contents::{assert_right, load, on_test_bed, small, BLOCK};
 
 const UNIT: u64 = 8;
 const ROWS: u64 = 50;
 
 /// Handles all remaining events.
-fn exhaust(ground: &mut Ground) {
-    while ground.step() {}
+fn exhaust(bed: &mut TestBed) {
+    while bed.step() {}
 }
 
 fn broken(level: Level, count: usize, spec: &ArraySpec, member: usize) -> Built {
@@ -130,25 +130,25 @@ fn data_rebuilt_under_load_is_correct() {
                 ..RebuildSpec::default()
             };
             let spec = ArraySpec { spares: 1, sparing, rebuild, ..small() };
-            let (mut ground, built) = on_ground(level, count + 1, &spec, seed);
-            let span = load(ground.capacity_blocks());
+            let (mut bed, built) = on_test_bed(level, count + 1, &spec, seed);
+            let span = load(bed.capacity_blocks());
             let first = seed as usize % count;
-            ground.operate(300, &span);
+            bed.operate(300, &span);
             built.switch(first).store(true, Ordering::Relaxed);
-            ground.operate(1500, &span);
-            ground.settle();
-            exhaust(&mut ground);
+            bed.operate(1500, &span);
+            bed.settle();
+            exhaust(&mut bed);
             let what = format!("{level:?} {sparing:?} {seed}");
-            assert_eq!(counted(&ground.system, "rebuilt_share"), 1.0, "{what}");
-            assert!(counted(&ground.system, "rebuild_time") > 0.0, "{what}");
-            assert_eq!(counted(&ground.system, "failed_members"), 1.0, "{what}");
-            ground.read_all();
-            assert_right(&ground, &what);
+            assert_eq!(counted(&bed.system, "rebuilt_share"), 1.0, "{what}");
+            assert!(counted(&bed.system, "rebuild_time") > 0.0, "{what}");
+            assert_eq!(counted(&bed.system, "failed_members"), 1.0, "{what}");
+            bed.read_all();
+            assert_right(&bed, &what);
             built.switch((first + 1) % count).store(true, Ordering::Relaxed);
-            ground.operate(300, &span);
-            ground.settle();
-            ground.read_all();
-            assert_right(&ground, &what);
+            bed.operate(300, &span);
+            bed.settle();
+            bed.read_all();
+            assert_right(&bed, &what);
         }
     }
 }
@@ -160,19 +160,19 @@ fn failures_during_a_rebuild_are_tolerated_while_redundancy_is_left() {
             let rebuild = RebuildSpec { rows: 1, mb_per_s: Some(0.02), ..RebuildSpec::default() };
             let spec = ArraySpec { spares: 2, sparing, rebuild, ..small() };
             // Members 0 to 4, and as many more as there are spares.
-            let (mut ground, built) = on_ground(Level::Raid6, 7, &spec, seed);
-            let span = load(ground.capacity_blocks());
+            let (mut bed, built) = on_test_bed(Level::Raid6, 7, &spec, seed);
+            let span = load(bed.capacity_blocks());
             let second = if sparing == Sparing::Dedicated && seed % 2 == 0 { 5 } else { 3 };
-            ground.operate(100, &span);
+            bed.operate(100, &span);
             built.switch(1).store(true, Ordering::Relaxed);
-            ground.operate(20 + seed, &span);
+            bed.operate(20 + seed, &span);
             built.switch(second).store(true, Ordering::Relaxed);
-            ground.operate(300, &span);
-            ground.settle();
-            exhaust(&mut ground);
-            ground.read_all();
-            assert_right(&ground, &format!("{sparing:?} {seed}"));
-            assert_eq!(counted(&ground.system, "failed_members"), 2.0, "{sparing:?} {seed}");
+            bed.operate(300, &span);
+            bed.settle();
+            exhaust(&mut bed);
+            bed.read_all();
+            assert_right(&bed, &format!("{sparing:?} {seed}"));
+            assert_eq!(counted(&bed.system, "failed_members"), 2.0, "{sparing:?} {seed}");
         }
     }
 }
@@ -184,18 +184,18 @@ fn a_second_failure_during_a_single_parity_rebuild_fails_requests_without_wrong_
     for seed in 0..40 {
         let rebuild = RebuildSpec { rows: 1, mb_per_s: Some(0.02), ..RebuildSpec::default() };
         let spec = ArraySpec { spares: 2, rebuild, ..small() };
-        let (mut ground, built) = on_ground(Level::Raid5, 6, &spec, seed);
-        let span = load(ground.capacity_blocks());
-        ground.operate(100, &span);
+        let (mut bed, built) = on_test_bed(Level::Raid5, 6, &spec, seed);
+        let span = load(bed.capacity_blocks());
+        bed.operate(100, &span);
         built.switch(1).store(true, Ordering::Relaxed);
-        ground.operate(20 + seed, &span);
+        bed.operate(20 + seed, &span);
         built.switch(2).store(true, Ordering::Relaxed);
-        ground.operate(300, &span);
-        ground.settle();
-        exhaust(&mut ground);
-        ground.read_all();
-        assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
-        lost += ground.lost.values().sum::<u64>();
+        bed.operate(300, &span);
+        bed.settle();
+        exhaust(&mut bed);
+        bed.read_all();
+        assert!(bed.wrong.is_empty(), "{:?}", bed.wrong.first());
+        lost += bed.lost.values().sum::<u64>();
     }
     assert!(lost > 0);
 }

@@ -3,7 +3,7 @@
 use sledsim::engine::ComponentId;
 use sledsim::hierarchy::CachingDiskSpec;
 use sledsim::request::{Flags, Op};
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 
 use super::{constant, count, details, techniques, DISK_NS, MEMS_NS, SEGMENT};
 
@@ -12,51 +12,51 @@ fn bypassing(combination: u32) -> CachingDiskSpec {
     CachingDiskSpec { bypass_bytes: Some(2 * SEGMENT * 512), ..techniques(combination) }
 }
 
-fn request(ground: &mut Ground, op: Op, lbn: u64, blocks: u64) -> u64 {
-    let start = ground.system.now();
-    ground.submit(start, op, lbn, blocks as u32, Flags::NONE);
-    ground.settle();
-    let response_ns = ground.system.now() - start;
-    while ground.step() {}
-    assert_eq!(ground.wrong, [] as [String; 0]);
+fn request(bed: &mut TestBed, op: Op, lbn: u64, blocks: u64) -> u64 {
+    let start = bed.system.now();
+    bed.submit(start, op, lbn, blocks as u32, Flags::NONE);
+    bed.settle();
+    let response_ns = bed.system.now() - start;
+    while bed.step() {}
+    assert_eq!(bed.wrong, [] as [String; 0]);
     response_ns
 }
 
-fn mems_ns(ground: &Ground) -> u64 {
-    ground.system.component(ComponentId(0)).measured(ground.system.now()).busy_ns
+fn mems_ns(bed: &TestBed) -> u64 {
+    bed.system.component(ComponentId(0)).measured(bed.system.now()).busy_ns
 }
 
 #[test]
 fn a_stream_does_not_change_the_cache() {
     for combination in 0..8 {
         for op in [Op::Read, Op::Write] {
-            let mut ground = Ground::new(constant(&bypassing(combination), 6, 40), 1);
+            let mut bed = TestBed::new(constant(&bypassing(combination), 6, 40), 1);
             for segment in [2, 12, 19, 26] {
-                request(&mut ground, Op::Write, segment * SEGMENT, SEGMENT);
+                request(&mut bed, Op::Write, segment * SEGMENT, SEGMENT);
             }
             // Two requests of a segment each make it a stream.
-            request(&mut ground, op, 6 * SEGMENT, SEGMENT);
-            request(&mut ground, op, 7 * SEGMENT, SEGMENT);
-            let before = mems_ns(&ground);
+            request(&mut bed, op, 6 * SEGMENT, SEGMENT);
+            request(&mut bed, op, 7 * SEGMENT, SEGMENT);
+            let before = mems_ns(&bed);
             // One access of the disk for each, however many segments it has; all but the last end in the middle of one.
             let mut lbn = 8 * SEGMENT;
             for blocks in [12, 3, 5, 2, 10] {
-                assert_eq!(request(&mut ground, op, lbn, blocks), DISK_NS, "{op:?} at {lbn}");
+                assert_eq!(request(&mut bed, op, lbn, blocks), DISK_NS, "{op:?} at {lbn}");
                 lbn += blocks;
             }
-            assert_eq!(mems_ns(&ground), before, "nothing was done on MEMS");
-            assert_eq!((count(&ground.system, "bypasses"), count(&ground.system, "bypassed_blocks")), (5.0, 32.0));
-            assert_eq!(count(&ground.system, "evictions"), 0.0);
+            assert_eq!(mems_ns(&bed), before, "nothing was done on MEMS");
+            assert_eq!((count(&bed.system, "bypasses"), count(&bed.system, "bypassed_blocks")), (5.0, 32.0));
+            assert_eq!(count(&bed.system, "evictions"), 0.0);
             let name = if op == Op::Read { "read-bypass" } else { "write-bypass" };
-            let paths = details(&ground.system).paths;
+            let paths = details(&bed.system).paths;
             assert_eq!(paths.iter().find(|path| path.name == name).map(|path| path.count), Some(5));
             // What the stream comes to that is cached is served and changed there; behind that it goes on beside MEMS.
             assert_eq!(lbn, 12 * SEGMENT);
-            assert_eq!(request(&mut ground, op, lbn, SEGMENT), MEMS_NS);
-            assert_eq!(request(&mut ground, op, 13 * SEGMENT, 5 * SEGMENT), DISK_NS);
-            assert_eq!(request(&mut ground, op, 18 * SEGMENT, 2 * SEGMENT), DISK_NS.max(MEMS_NS), "one of each");
-            ground.read_all();
-            assert_eq!(ground.wrong, [] as [String; 0]);
+            assert_eq!(request(&mut bed, op, lbn, SEGMENT), MEMS_NS);
+            assert_eq!(request(&mut bed, op, 13 * SEGMENT, 5 * SEGMENT), DISK_NS);
+            assert_eq!(request(&mut bed, op, 18 * SEGMENT, 2 * SEGMENT), DISK_NS.max(MEMS_NS), "one of each");
+            bed.read_all();
+            assert_eq!(bed.wrong, [] as [String; 0]);
         }
     }
 }
@@ -64,17 +64,17 @@ fn a_stream_does_not_change_the_cache() {
 #[test]
 fn a_segment_is_cached_only_after_its_bypassing_writes() {
     for combination in 0..8 {
-        let mut ground = Ground::new(constant(&bypassing(combination), 6, 40), 1);
-        request(&mut ground, Op::Write, 0, 2 * SEGMENT);
-        let start = ground.system.now();
-        ground.submit(start, Op::Write, 2 * SEGMENT, 4, Flags::NONE);
-        ground.submit(start, Op::Read, 2 * SEGMENT + 3, 2, Flags::NONE);
-        ground.settle();
-        while ground.step() {}
-        assert_eq!(count(&ground.system, "bypasses"), 1.0);
-        let before = ground.checked;
-        request(&mut ground, Op::Read, 2 * SEGMENT, SEGMENT);
-        assert_eq!(ground.checked, before + SEGMENT, "found as it was written");
+        let mut bed = TestBed::new(constant(&bypassing(combination), 6, 40), 1);
+        request(&mut bed, Op::Write, 0, 2 * SEGMENT);
+        let start = bed.system.now();
+        bed.submit(start, Op::Write, 2 * SEGMENT, 4, Flags::NONE);
+        bed.submit(start, Op::Read, 2 * SEGMENT + 3, 2, Flags::NONE);
+        bed.settle();
+        while bed.step() {}
+        assert_eq!(count(&bed.system, "bypasses"), 1.0);
+        let before = bed.checked;
+        request(&mut bed, Op::Read, 2 * SEGMENT, SEGMENT);
+        assert_eq!(bed.checked, before + SEGMENT, "found as it was written");
     }
 }
 
@@ -82,14 +82,14 @@ fn a_segment_is_cached_only_after_its_bypassing_writes() {
 fn data_is_intact_with_streams() {
     for combination in 0..8 {
         let spec = CachingDiskSpec { bypass_bytes: Some(512), ..techniques(combination) };
-        let mut ground = Ground::new(constant(&spec, 6, 12), 3);
+        let mut bed = TestBed::new(constant(&spec, 6, 12), 3);
         // So few blocks that many a request continues another.
         let load = Load { span_blocks: 90, most_blocks: 20, writes: 0.5, gap_ns: 150_000, outstanding: 12 };
-        ground.operate(10_000, &load);
-        ground.settle();
-        while ground.step() {}
-        ground.read_all();
-        assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{spec:?}: {:?}", ground.wrong.first());
-        assert!(count(&ground.system, "bypasses") > 100.0, "{}", count(&ground.system, "bypasses"));
+        bed.operate(10_000, &load);
+        bed.settle();
+        while bed.step() {}
+        bed.read_all();
+        assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{spec:?}: {:?}", bed.wrong.first());
+        assert!(count(&bed.system, "bypasses") > 100.0, "{}", count(&bed.system, "bypasses"));
     }
 }

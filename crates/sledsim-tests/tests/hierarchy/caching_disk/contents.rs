@@ -3,7 +3,7 @@
 use sledsim::engine::System;
 use sledsim::hierarchy::CachingDiskSpec;
 use sledsim::schedulers::sptf;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::{
@@ -18,17 +18,17 @@ fn operations() -> u64 {
 }
 
 fn check(system: System, seed: u64, operations: u64, load: &Load, what: &str) -> System {
-    let mut ground = Ground::new(system, seed);
-    let span_blocks = ground.capacity_blocks().min(load.span_blocks);
-    ground.operate(operations, &Load { span_blocks, ..*load });
-    ground.settle();
-    while ground.step() {}
-    let requests: u64 = details(&ground.system).paths.iter().map(|path| path.count).sum();
+    let mut bed = TestBed::new(system, seed);
+    let span_blocks = bed.capacity_blocks().min(load.span_blocks);
+    bed.operate(operations, &Load { span_blocks, ..*load });
+    bed.settle();
+    while bed.step() {}
+    let requests: u64 = details(&bed.system).paths.iter().map(|path| path.count).sum();
     assert_eq!(requests, operations, "each request goes one way, {what}");
-    ground.read_all();
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{what}: {:?}", ground.wrong.first());
-    assert_eq!(count(&ground.system, "lost_blocks"), 0.0);
-    ground.system
+    bed.read_all();
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{what}: {:?}", bed.wrong.first());
+    assert_eq!(count(&bed.system, "lost_blocks"), 0.0);
+    bed.system
 }
 
 /// 160,000 operations: with few slots and a small buffer, so that most segments are being filled or destaged, and with more space.

@@ -7,8 +7,8 @@ use sledsim::hierarchy::caching_disk::MAGIC;
 use sledsim::hierarchy::{CachingDiskFlushSpec, CachingDiskSpec};
 use sledsim::request::{Flags, Request};
 use sledsim::schedulers::{fcfs, sptf};
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::{
@@ -20,22 +20,22 @@ const LOAD: Load = Load { span_blocks: 90, most_blocks: 12, writes: 0.7, gap_ns:
 
 /// Cuts power up to `cuts` times, every fifth time once or twice more during recovery. Stops at the first error. Returns the number of
 /// cuts.
-fn cut(ground: &mut Ground, cuts: u64, load: &Load) -> u64 {
+fn cut(bed: &mut TestBed, cuts: u64, load: &Load) -> u64 {
     for index in 0..cuts {
         let again = if index % 5 == 4 { 1 + index / 5 % 2 } else { 0 };
-        ground.cut(1 + index * 37 % 211, load, again);
-        if !(ground.wrong.is_empty() && ground.lost.is_empty()) {
+        bed.cut(1 + index * 37 % 211, load, again);
+        if !(bed.wrong.is_empty() && bed.lost.is_empty()) {
             return index + 1;
         }
     }
     cuts
 }
 
-fn loses_nothing(mut ground: Ground, cuts: u64, load: &Load, what: &CachingDiskSpec) -> Ground {
-    let made = cut(&mut ground, cuts, load);
-    let wrong = ground.wrong.first();
-    assert!(wrong.is_none() && ground.lost.is_empty(), "cut {made}: {wrong:?}, {:?}, {what:?}", ground.lost);
-    ground
+fn loses_nothing(mut bed: TestBed, cuts: u64, load: &Load, what: &CachingDiskSpec) -> TestBed {
+    let made = cut(&mut bed, cuts, load);
+    let wrong = bed.wrong.first();
+    assert!(wrong.is_none() && bed.lost.is_empty(), "cut {made}: {wrong:?}, {:?}, {what:?}", bed.lost);
+    bed
 }
 
 /// Number of power cuts, enough to detect every planted bug.
@@ -46,21 +46,21 @@ fn cuts() -> u64 {
 /// Power cuts with a combination of techniques, in several sizes.
 fn combination(combination: u32) {
     let spec = techniques(combination);
-    let ground = loses_nothing(Ground::new(constant(&spec, 5, 12), 7), cuts(), &LOAD, &spec);
-    assert!(count(&ground.system, "recovery_ms") > 0.0);
+    let bed = loses_nothing(TestBed::new(constant(&spec, 5, 12), 7), cuts(), &LOAD, &spec);
+    assert!(count(&bed.system, "recovery_ms") > 0.0);
     // More slots than the journal has room for, and one that is rarely full.
     let spec = CachingDiskSpec { buffer_bytes: 32 * 1024, ..spec };
-    loses_nothing(Ground::new(constant(&spec, 9, 12), 8), cuts(), &Load { writes: 0.5, ..LOAD }, &spec);
+    loses_nothing(TestBed::new(constant(&spec, 9, 12), 8), cuts(), &Load { writes: 0.5, ..LOAD }, &spec);
     // With streams that do not go through MEMS: every sixth request or so continues another.
     let spec = CachingDiskSpec { bypass_bytes: Some(512), ..spec };
-    let ground = loses_nothing(Ground::new(constant(&spec, 5, 12), 13), cuts(), &LOAD, &spec);
-    assert!(count(&ground.system, "bypasses") > cuts() as f64 / 50.0);
+    let bed = loses_nothing(TestBed::new(constant(&spec, 5, 12), 13), cuts(), &LOAD, &spec);
+    assert!(count(&bed.system, "bypasses") > cuts() as f64 / 50.0);
     // With segments that come in parts.
     if spec.partial_write {
         let spec = units(&spec);
-        let ground =
-            loses_nothing(Ground::new(constant(&spec, 5, 12), 14), cuts(), &Load { most_blocks: 5, ..LOAD }, &spec);
-        assert!(count(&ground.system, "unit_changes") > cuts() as f64 / 1000.0);
+        let bed =
+            loses_nothing(TestBed::new(constant(&spec, 5, 12), 14), cuts(), &Load { most_blocks: 5, ..LOAD }, &spec);
+        assert!(count(&bed.system, "unit_changes") > cuts() as f64 / 1000.0);
     }
 }
 
@@ -90,8 +90,8 @@ fn cuts_lose_nothing_while_changed_segments_are_flushed() {
     for combination in [0, 7] {
         let flush = Some(CachingDiskFlushSpec { idle_ms: Some(0.2), period_s: None, high_water: 0.3, low_water: 0.1 });
         let spec = CachingDiskSpec { flush, ..techniques(combination) };
-        let ground = loses_nothing(Ground::new(constant(&spec, 9, 12), 9), 1000, &LOAD, &spec);
-        assert!(count(&ground.system, "flushes") > 1000.0);
+        let bed = loses_nothing(TestBed::new(constant(&spec, 9, 12), 9), 1000, &LOAD, &spec);
+        assert!(count(&bed.system, "flushes") > 1000.0);
     }
 }
 
@@ -107,15 +107,15 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     add_caching_disk(&mut system, &spec, mems, disk);
     // Some segments more than slots: what comes in for another has a new header.
     let load = Load { span_blocks: (slots + 20) * segment, most_blocks: 2, writes: 0.9, ..LOAD };
-    let mut ground = Ground::new(system, 15);
+    let mut bed = TestBed::new(system, 15);
     // Cuts follow each other too closely to fill the journal: what comes before them has to.
     let mut least = 100.0;
     for _ in 0..3 {
-        ground.operate(2000, &load);
-        let written = count(&ground.system, "header_writes");
+        bed.operate(2000, &load);
+        let written = count(&bed.system, "header_writes");
         assert!(written > least, "the journal had to make room {written} times");
         least = written;
-        ground = loses_nothing(ground, 10, &load, &spec);
+        bed = loses_nothing(bed, 10, &load, &spec);
     }
 }
 
@@ -134,7 +134,7 @@ fn cuts_lose_nothing_over_a_disk_that_reports_early() {
         let mut system = System::default();
         let (mems, disk, spec) = mechanisms(&mut system, combination);
         add_caching_disk(&mut system, &spec, mems, disk);
-        loses_nothing(Ground::new(system, 10), 150, &SLOW, &spec);
+        loses_nothing(TestBed::new(system, 10), 150, &SLOW, &spec);
     }
 }
 
@@ -184,9 +184,9 @@ fn destages_without_the_durable_flag_are_detected() {
     let capacity_blocks = system.component(disk).capacity_blocks();
     let disk = system.add(Box::new(Careless { child: disk, capacity_blocks, durable: BTreeSet::new() }), &[disk]);
     add_caching_disk(&mut system, &spec, mems, disk);
-    let mut ground = Ground::new(system, 11);
-    cut(&mut ground, 300, &SLOW);
-    assert!(!ground.wrong.is_empty(), "nothing was found wrong");
+    let mut bed = TestBed::new(system, 11);
+    cut(&mut bed, 300, &SLOW);
+    assert!(!bed.wrong.is_empty(), "nothing was found wrong");
 }
 
 /// Bugs between the caching disk and its children.
@@ -206,11 +206,11 @@ fn planted_bugs_are_detected() {
             let mut system = System::default();
             let mut children = [(5 * (SEGMENT + 1), MEMS_NS), (12 * SEGMENT - 3, DISK_NS)]
                 .map(|(blocks, access_ns)| add_constant(&mut system, blocks, access_ns, &fcfs::POLICY.default));
-            children[child] = Planted::over(&mut system, children[child], bug);
+            children[child] = BuggyComponent::over(&mut system, children[child], bug);
             add_caching_disk(&mut system, &spec, children[0], children[1]);
-            let mut ground = Ground::new(system, 12);
-            let cuts = cut(&mut ground, cuts(), &LOAD);
-            assert!(!ground.wrong.is_empty(), "{bug:?} is not found in {cuts} cuts of {spec:?}");
+            let mut bed = TestBed::new(system, 12);
+            let cuts = cut(&mut bed, cuts(), &LOAD);
+            assert!(!bed.wrong.is_empty(), "{bug:?} is not found in {cuts} cuts of {spec:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use sledsim::hierarchy::{CachingDiskFlushSpec, CachingDiskSpec, Child, FaultSpec
 use sledsim::request::{Flags, Op, Request};
 use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 
 use super::{add_caching_disk, add_constant, count, techniques, DISK_NS, LARGE_SEGMENT, MEMS_NS, SEGMENT};
 
@@ -98,13 +98,13 @@ fn spoiling(spec: &CachingDiskSpec, from_ns: u64, mems: &[u64], disk: &[u64]) ->
     system
 }
 
-fn request(ground: &mut Ground, op: Op, lbn: u64, blocks: u64) -> bool {
-    let lost: u64 = ground.lost.values().sum();
-    ground.submit(ground.system.now(), op, lbn, blocks as u32, Flags::NONE);
-    ground.settle();
-    while ground.step() {}
-    assert_eq!(ground.wrong, [] as [String; 0]);
-    ground.lost.values().sum::<u64>() == lost
+fn request(bed: &mut TestBed, op: Op, lbn: u64, blocks: u64) -> bool {
+    let lost: u64 = bed.lost.values().sum();
+    bed.submit(bed.system.now(), op, lbn, blocks as u32, Flags::NONE);
+    bed.settle();
+    while bed.step() {}
+    assert_eq!(bed.wrong, [] as [String; 0]);
+    bed.lost.values().sum::<u64>() == lost
 }
 
 fn flushing() -> Option<CachingDiskFlushSpec> {
@@ -115,35 +115,33 @@ fn flushing() -> Option<CachingDiskFlushSpec> {
 fn a_mems_failure_loses_exactly_the_changed_blocks() {
     for combination in 0..8 {
         let spec = techniques(combination);
-        let mut ground = Ground::new(faulty(&spec, &fails_at(100_000_000), &none()), 1);
+        let mut bed = TestBed::new(faulty(&spec, &fails_at(100_000_000), &none()), 1);
         // Segments 0 and 1 are changed, 2 and 3 are as on the disk.
-        let quiet = |ground: &mut Ground, op, segment| request(ground, op, segment * SEGMENT, SEGMENT);
+        let quiet = |bed: &mut TestBed, op, segment| request(bed, op, segment * SEGMENT, SEGMENT);
         for (op, segment) in [(Op::Write, 0), (Op::Write, 1), (Op::Read, 2), (Op::Read, 3)] {
-            ground.submit(ground.system.now(), op, segment * SEGMENT, SEGMENT as u32, Flags::NONE);
-            ground.settle();
+            bed.submit(bed.system.now(), op, segment * SEGMENT, SEGMENT as u32, Flags::NONE);
+            bed.settle();
         }
         let at = Time::from_ns(100_000_000);
-        while ground.system.next_time().is_some_and(|next| next < at) {
-            ground.step();
+        while bed.system.next_time().is_some_and(|next| next < at) {
+            bed.step();
         }
-        ground.submit(at, Op::Read, 2 * SEGMENT, 3, Flags::NONE);
-        ground.settle();
-        assert_eq!(ground.lost.values().sum::<u64>(), 0, "the disk has segment 2, {spec:?}");
-        assert!(quiet(&mut ground, Op::Read, 3) && quiet(&mut ground, Op::Read, 7));
-        assert!(!quiet(&mut ground, Op::Read, 0) && !quiet(&mut ground, Op::Read, 1), "{spec:?}");
-        assert_eq!(count(&ground.system, "lost_blocks"), 2.0 * SEGMENT as f64);
+        bed.submit(at, Op::Read, 2 * SEGMENT, 3, Flags::NONE);
+        bed.settle();
+        assert_eq!(bed.lost.values().sum::<u64>(), 0, "the disk has segment 2, {spec:?}");
+        assert!(quiet(&mut bed, Op::Read, 3) && quiet(&mut bed, Op::Read, 7));
+        assert!(!quiet(&mut bed, Op::Read, 0) && !quiet(&mut bed, Op::Read, 1), "{spec:?}");
+        assert_eq!(count(&bed.system, "lost_blocks"), 2.0 * SEGMENT as f64);
         // Writes go through to the disk, and what has been written again is not lost any more.
-        assert!(request(&mut ground, Op::Write, 2, 3) && request(&mut ground, Op::Read, 2, 3));
-        assert!(!request(&mut ground, Op::Read, 2, 4), "the block behind it is");
-        assert!(
-            request(&mut ground, Op::Write, 3 * SEGMENT - 2, 4) && request(&mut ground, Op::Read, 3 * SEGMENT - 2, 4)
-        );
+        assert!(request(&mut bed, Op::Write, 2, 3) && request(&mut bed, Op::Read, 2, 3));
+        assert!(!request(&mut bed, Op::Read, 2, 4), "the block behind it is");
+        assert!(request(&mut bed, Op::Write, 3 * SEGMENT - 2, 4) && request(&mut bed, Op::Read, 3 * SEGMENT - 2, 4));
         // A power cut changes nothing in that.
-        ground.system.cut_power_after(1);
-        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
-        assert!(request(&mut ground, Op::Read, 2, 3) && !quiet(&mut ground, Op::Read, 1));
-        assert!(quiet(&mut ground, Op::Write, 1) && quiet(&mut ground, Op::Read, 1));
-        assert_eq!(ground.wrong, [] as [String; 0]);
+        bed.system.cut_power_after(1);
+        bed.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert!(request(&mut bed, Op::Read, 2, 3) && !quiet(&mut bed, Op::Read, 1));
+        assert!(quiet(&mut bed, Op::Write, 1) && quiet(&mut bed, Op::Read, 1));
+        assert_eq!(bed.wrong, [] as [String; 0]);
     }
 }
 
@@ -157,22 +155,22 @@ fn no_stale_data_after_a_mems_failure_at_any_time() {
             let bypass_bytes = (seed % 3 == 0).then_some(512);
             let spec = CachingDiskSpec { flush, bypass_bytes, ..techniques(combination) };
             let mems = fails_at(3_000_000 + seed * 517_000);
-            let mut ground = Ground::new(faulty(&spec, &mems, &none()), seed);
-            ground.operate(400, &load);
-            ground.settle();
-            while ground.step() {}
-            ground.read_all();
-            assert!(ground.wrong.is_empty(), "{seed}, {spec:?}: {:?}", ground.wrong.first());
-            assert!(count(&ground.system, "detours") > 50.0);
+            let mut bed = TestBed::new(faulty(&spec, &mems, &none()), seed);
+            bed.operate(400, &load);
+            bed.settle();
+            while bed.step() {}
+            bed.read_all();
+            assert!(bed.wrong.is_empty(), "{seed}, {spec:?}: {:?}", bed.wrong.first());
+            assert!(count(&bed.system, "detours") > 50.0);
             // It goes on without MEMS: what is written can be read, after power cuts, too.
-            ground.operate(200, &Load { writes: 1.0, ..load });
-            ground.settle();
+            bed.operate(200, &Load { writes: 1.0, ..load });
+            bed.settle();
             for block in 0..90 {
-                assert!(request(&mut ground, Op::Write, block, 1));
+                assert!(request(&mut bed, Op::Write, block, 1));
             }
-            ground.lost.clear();
-            ground.cut(10 + seed, &load, seed % 3);
-            assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{seed}, {spec:?}: {:?}", ground.wrong.first());
+            bed.lost.clear();
+            bed.cut(10 + seed, &load, seed % 3);
+            assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{seed}, {spec:?}: {:?}", bed.wrong.first());
         }
     }
 }
@@ -184,20 +182,20 @@ fn a_mems_failure_before_recovery_loses_all_possible_blocks() {
     let load = Load { span_blocks: 90, most_blocks: 12, writes: 0.6, gap_ns: 150_000, outstanding: 8 };
     for seed in 0..20 {
         let mems = fails_at(10_000_000);
-        let mut ground = Ground::new(faulty(&spec, &mems, &none()), seed);
-        while ground.system.now().ns() < 8_000_000 {
-            ground.operate(1, &load);
+        let mut bed = TestBed::new(faulty(&spec, &mems, &none()), seed);
+        while bed.system.now().ns() < 8_000_000 {
+            bed.operate(1, &load);
         }
-        ground.settle();
-        while ground.step() {}
+        bed.settle();
+        while bed.step() {}
         // The next request that comes finds power gone, at a time at which MEMS has failed.
-        let late = ground.system.now().ns() + 20_000_000;
-        ground.system.advance(Time::from_ns(late));
-        ground.system.cut_power_after(1);
-        ground.cut(0, &load, 0);
-        assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
-        assert!(ground.lost.contains_key(&Status::Unreadable), "{:?}", ground.lost);
-        assert!(request(&mut ground, Op::Write, 0, 90) && request(&mut ground, Op::Read, 0, 90));
+        let late = bed.system.now().ns() + 20_000_000;
+        bed.system.advance(Time::from_ns(late));
+        bed.system.cut_power_after(1);
+        bed.cut(0, &load, 0);
+        assert!(bed.wrong.is_empty(), "{seed}: {:?}", bed.wrong.first());
+        assert!(bed.lost.contains_key(&Status::Unreadable), "{:?}", bed.lost);
+        assert!(request(&mut bed, Op::Write, 0, 90) && request(&mut bed, Op::Read, 0, 90));
     }
 }
 
@@ -214,18 +212,18 @@ fn a_mems_failure_during_recovery_loses_all_possible_blocks() {
         let mems = add_faulty(&mut system, below, &fails_at(at.ns() + headers * MEMS_NS + MEMS_NS / 2));
         let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs);
         add_caching_disk(&mut system, &spec, mems, disk);
-        let mut ground = Ground::new(system, headers);
+        let mut bed = TestBed::new(system, headers);
         for written in 0..4 {
-            ground.submit(ground.system.now(), Op::Write, written * segment, segment as u32, Flags::NONE);
-            ground.settle();
+            bed.submit(bed.system.now(), Op::Write, written * segment, segment as u32, Flags::NONE);
+            bed.settle();
         }
-        ground.system.advance(at);
-        ground.system.cut_power_after(1);
-        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
-        assert_eq!(ground.wrong, [] as [String; 0], "{headers}");
-        assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, 4 * segment)]), "{headers}");
-        assert!(request(&mut ground, Op::Write, 0, segment) && request(&mut ground, Op::Read, 0, segment));
-        assert!(!request(&mut ground, Op::Read, segment, 1));
+        bed.system.advance(at);
+        bed.system.cut_power_after(1);
+        bed.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert_eq!(bed.wrong, [] as [String; 0], "{headers}");
+        assert_eq!(bed.lost, BTreeMap::from([(Status::Unreadable, 4 * segment)]), "{headers}");
+        assert!(request(&mut bed, Op::Write, 0, segment) && request(&mut bed, Op::Read, 0, segment));
+        assert!(!request(&mut bed, Op::Read, segment, 1));
     }
 }
 
@@ -235,26 +233,26 @@ fn blocks_unreadable_on_mems_are_read_from_the_disk_if_unchanged() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let at_once = 50 * (MEMS_NS + DISK_NS);
-        let mut ground = Ground::new(spoiling(&spec, at_once, &[1 + 3, SEGMENT + 1 + 1 + 5], &[]), 1);
-        assert!(request(&mut ground, Op::Read, 0, SEGMENT) && request(&mut ground, Op::Write, SEGMENT, SEGMENT));
-        ground.submit(Time::from_ns(at_once), Op::Read, 0, SEGMENT as u32, Flags::NONE);
-        ground.settle();
-        assert_eq!((ground.lost.len(), count(&ground.system, "detours")), (0, 1.0), "{spec:?}");
-        assert!(request(&mut ground, Op::Read, 4, 3), "the others are read on MEMS");
-        assert_eq!(count(&ground.system, "detours"), 1.0);
+        let mut bed = TestBed::new(spoiling(&spec, at_once, &[1 + 3, SEGMENT + 1 + 1 + 5], &[]), 1);
+        assert!(request(&mut bed, Op::Read, 0, SEGMENT) && request(&mut bed, Op::Write, SEGMENT, SEGMENT));
+        bed.submit(Time::from_ns(at_once), Op::Read, 0, SEGMENT as u32, Flags::NONE);
+        bed.settle();
+        assert_eq!((bed.lost.len(), count(&bed.system, "detours")), (0, 1.0), "{spec:?}");
+        assert!(request(&mut bed, Op::Read, 4, 3), "the others are read on MEMS");
+        assert_eq!(count(&bed.system, "detours"), 1.0);
         // Segment 1 is changed: only MEMS has it, but for what can't be read.
-        assert!(!request(&mut ground, Op::Read, SEGMENT, SEGMENT) && request(&mut ground, Op::Read, SEGMENT, 5));
+        assert!(!request(&mut bed, Op::Read, SEGMENT, SEGMENT) && request(&mut bed, Op::Read, SEGMENT, 5));
         // When it leaves, all but that block goes to the disk, and that block stays lost until it is written.
         for segment in 3..3 + SLOTS {
-            assert!(request(&mut ground, Op::Read, segment * SEGMENT, 1));
+            assert!(request(&mut bed, Op::Read, segment * SEGMENT, 1));
         }
-        assert_eq!(count(&ground.system, "lost_blocks"), 1.0);
-        assert!(request(&mut ground, Op::Read, SEGMENT, 5) && request(&mut ground, Op::Read, SEGMENT + 6, 2));
-        assert!(!request(&mut ground, Op::Read, SEGMENT + 5, 1), "{spec:?}");
-        assert!(request(&mut ground, Op::Write, SEGMENT + 5, 1) && request(&mut ground, Op::Read, SEGMENT, SEGMENT));
-        let detours = count(&ground.system, "detours");
-        assert!(request(&mut ground, Op::Read, SEGMENT, SEGMENT) && request(&mut ground, Op::Read, SEGMENT, SEGMENT));
-        assert_eq!(count(&ground.system, "detours"), detours, "and the segment comes to MEMS again");
+        assert_eq!(count(&bed.system, "lost_blocks"), 1.0);
+        assert!(request(&mut bed, Op::Read, SEGMENT, 5) && request(&mut bed, Op::Read, SEGMENT + 6, 2));
+        assert!(!request(&mut bed, Op::Read, SEGMENT + 5, 1), "{spec:?}");
+        assert!(request(&mut bed, Op::Write, SEGMENT + 5, 1) && request(&mut bed, Op::Read, SEGMENT, SEGMENT));
+        let detours = count(&bed.system, "detours");
+        assert!(request(&mut bed, Op::Read, SEGMENT, SEGMENT) && request(&mut bed, Op::Read, SEGMENT, SEGMENT));
+        assert_eq!(count(&bed.system, "detours"), detours, "and the segment comes to MEMS again");
     }
 }
 
@@ -262,11 +260,11 @@ fn blocks_unreadable_on_mems_are_read_from_the_disk_if_unchanged() {
 fn an_unreadable_disk_block_fails_only_its_own_requests() {
     for combination in 0..8 {
         let spec = techniques(combination);
-        let mut ground = Ground::new(spoiling(&spec, 0, &[], &[3]), 1);
-        assert!(request(&mut ground, Op::Read, 0, 3) && request(&mut ground, Op::Read, 4, 4), "{spec:?}");
-        assert!(!request(&mut ground, Op::Read, 0, 4));
-        assert!(request(&mut ground, Op::Write, 3, 1) && request(&mut ground, Op::Read, 0, SEGMENT), "{spec:?}");
-        assert_eq!(count(&ground.system, "lost_blocks"), 0.0);
+        let mut bed = TestBed::new(spoiling(&spec, 0, &[], &[3]), 1);
+        assert!(request(&mut bed, Op::Read, 0, 3) && request(&mut bed, Op::Read, 4, 4), "{spec:?}");
+        assert!(!request(&mut bed, Op::Read, 0, 4));
+        assert!(request(&mut bed, Op::Write, 3, 1) && request(&mut bed, Op::Read, 0, SEGMENT), "{spec:?}");
+        assert_eq!(count(&bed.system, "lost_blocks"), 0.0);
     }
 }
 
@@ -281,16 +279,16 @@ fn no_stale_data_with_unreadable_blocks() {
             let mems: Vec<u64> =
                 (0..SLOTS * (SEGMENT + 1)).filter(|lbn| lbn % (SEGMENT + 1) != 0 && lbn % 5 == seed % 5).collect();
             let disk: Vec<u64> = (0..90).filter(|lbn| lbn % 17 == seed % 17).collect();
-            let mut ground = Ground::new(spoiling(&spec, 5_000_000, &mems, &disk), seed);
-            ground.operate(600, &load);
-            ground.settle();
-            while ground.step() {}
-            ground.read_all();
-            assert!(ground.wrong.is_empty(), "{seed}, {spec:?}: {:?}", ground.wrong.first());
+            let mut bed = TestBed::new(spoiling(&spec, 5_000_000, &mems, &disk), seed);
+            bed.operate(600, &load);
+            bed.settle();
+            while bed.step() {}
+            bed.read_all();
+            assert!(bed.wrong.is_empty(), "{seed}, {spec:?}: {:?}", bed.wrong.first());
             for _ in 0..3 {
-                ground.cut(20 + seed * 7, &load, seed % 3);
+                bed.cut(20 + seed * 7, &load, seed % 3);
             }
-            assert!(ground.wrong.is_empty(), "after cuts, {seed}, {spec:?}: {:?}", ground.wrong.first());
+            assert!(bed.wrong.is_empty(), "after cuts, {seed}, {spec:?}: {:?}", bed.wrong.first());
         }
     }
 }
@@ -301,19 +299,19 @@ fn no_stale_data_after_an_unreadable_header() {
     for combination in 0..8 {
         let at_once = 50 * (MEMS_NS + DISK_NS);
         let spec = techniques(combination);
-        let mut ground = Ground::new(spoiling(&spec, at_once, &[SEGMENT + 1], &[]), 1);
+        let mut bed = TestBed::new(spoiling(&spec, at_once, &[SEGMENT + 1], &[]), 1);
         for segment in 0..4 {
-            assert!(request(&mut ground, Op::Write, segment * SEGMENT, SEGMENT));
+            assert!(request(&mut bed, Op::Write, segment * SEGMENT, SEGMENT));
         }
-        ground.submit(Time::from_ns(at_once), Op::Read, 0, 1, Flags::NONE);
-        ground.settle();
-        ground.system.cut_power_after(1);
-        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
-        assert_eq!(ground.wrong, [] as [String; 0]);
-        assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, SEGMENT)]), "all of segment 1, {spec:?}");
-        assert!(!request(&mut ground, Op::Read, 11 * SEGMENT, 1), "nobody knows that it was not segment 11");
-        assert!(request(&mut ground, Op::Write, SEGMENT, SEGMENT) && request(&mut ground, Op::Read, SEGMENT, SEGMENT));
-        assert!(request(&mut ground, Op::Read, 2 * SEGMENT, SEGMENT), "this has been found");
+        bed.submit(Time::from_ns(at_once), Op::Read, 0, 1, Flags::NONE);
+        bed.settle();
+        bed.system.cut_power_after(1);
+        bed.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert_eq!(bed.wrong, [] as [String; 0]);
+        assert_eq!(bed.lost, BTreeMap::from([(Status::Unreadable, SEGMENT)]), "all of segment 1, {spec:?}");
+        assert!(!request(&mut bed, Op::Read, 11 * SEGMENT, 1), "nobody knows that it was not segment 11");
+        assert!(request(&mut bed, Op::Write, SEGMENT, SEGMENT) && request(&mut bed, Op::Read, SEGMENT, SEGMENT));
+        assert!(request(&mut bed, Op::Read, 2 * SEGMENT, SEGMENT), "this has been found");
     }
 }
 
@@ -322,16 +320,16 @@ fn no_stale_data_after_an_unreadable_header() {
 fn failed_destages_lose_only_evicted_segments() {
     for (combination, flush) in (0..8).flat_map(|combination| [(combination, None), (combination, flushing())]) {
         let spec = CachingDiskSpec { flush, ..techniques(combination) };
-        let mut ground = Ground::new(faulty(&spec, &none(), &fails_at(100_000)), 1);
+        let mut bed = TestBed::new(faulty(&spec, &none(), &fails_at(100_000)), 1);
         for segment in 0..SLOTS {
-            assert!(request(&mut ground, Op::Write, segment * SEGMENT, SEGMENT), "MEMS takes it, {spec:?}");
+            assert!(request(&mut bed, Op::Write, segment * SEGMENT, SEGMENT), "MEMS takes it, {spec:?}");
         }
         for segment in 0..SLOTS {
-            assert!(request(&mut ground, Op::Read, segment * SEGMENT, SEGMENT), "MEMS has it, {spec:?}");
+            assert!(request(&mut bed, Op::Read, segment * SEGMENT, SEGMENT), "MEMS has it, {spec:?}");
         }
-        assert_eq!(count(&ground.system, "lost_blocks"), 0.0);
-        assert!(!request(&mut ground, Op::Read, 10 * SEGMENT, 1), "the disk does not");
-        assert_eq!(count(&ground.system, "lost_blocks"), SEGMENT as f64, "and one had to make room for that, {spec:?}");
-        assert!(!request(&mut ground, Op::Read, 0, 1));
+        assert_eq!(count(&bed.system, "lost_blocks"), 0.0);
+        assert!(!request(&mut bed, Op::Read, 10 * SEGMENT, 1), "the disk does not");
+        assert_eq!(count(&bed.system, "lost_blocks"), SEGMENT as f64, "and one had to make room for that, {spec:?}");
+        assert!(!request(&mut bed, Op::Read, 0, 1));
     }
 }

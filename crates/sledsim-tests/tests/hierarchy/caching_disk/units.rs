@@ -4,56 +4,56 @@ use sledsim::engine::System;
 use sledsim::hierarchy::{CachingDisk, CachingDiskSpec, Child};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
-use sledsim_testing::ground::Ground;
+use sledsim_testing::test_bed::TestBed;
 
 use super::{add_constant, constant, count, techniques, units, DISK_NS, MEMS_NS, SEGMENT};
 
-fn read(ground: &mut Ground, lbn: u64, blocks: u64) -> (u64, u64) {
-    let (start, before) = (ground.system.now(), count(&ground.system, "filled_blocks"));
-    ground.submit(start, Op::Read, lbn, blocks as u32, Flags::NONE);
-    ground.settle();
-    let response_ns = ground.system.now() - start;
-    while ground.step() {}
-    assert_eq!(ground.wrong, [] as [String; 0]);
-    (response_ns, (count(&ground.system, "filled_blocks") - before) as u64)
+fn read(bed: &mut TestBed, lbn: u64, blocks: u64) -> (u64, u64) {
+    let (start, before) = (bed.system.now(), count(&bed.system, "filled_blocks"));
+    bed.submit(start, Op::Read, lbn, blocks as u32, Flags::NONE);
+    bed.settle();
+    let response_ns = bed.system.now() - start;
+    while bed.step() {}
+    assert_eq!(bed.wrong, [] as [String; 0]);
+    (response_ns, (count(&bed.system, "filled_blocks") - before) as u64)
 }
 
 #[test]
 fn units_shrink_for_single_blocks_and_grow_for_neighbours() {
     for combination in 4..8 {
         let spec = units(&techniques(combination));
-        let mut ground = Ground::new(constant(&spec, 2, 40), 1);
+        let mut bed = TestBed::new(constant(&spec, 2, 40), 1);
         // Segments 0 to 3 are a region: three units in turn, of which one block is used, make two slots change all the time.
         let mut brought = Vec::new();
         for round in 0..20 {
-            brought.push(read(&mut ground, round % 4 * SEGMENT + 3, 1).1);
+            brought.push(read(&mut bed, round % 4 * SEGMENT + 3, 1).1);
         }
         assert_eq!((brought[0], brought[19]), (SEGMENT, 1), "{brought:?}, {spec:?}");
         assert!(brought.windows(2).all(|pair| pair[0] >= pair[1]), "{brought:?}");
-        assert_eq!(count(&ground.system, "unit_changes"), 3.0);
-        assert_eq!(read(&mut ground, 20 * SEGMENT, 1).1, SEGMENT, "another region has units of its own");
+        assert_eq!(count(&bed.system, "unit_changes"), 3.0);
+        assert_eq!(read(&mut bed, 20 * SEGMENT, 1).1, SEGMENT, "another region has units of its own");
         // One block after the other is used: each fill finds the one before it in use, and they come together soon.
         let mut fills = 0;
         for lbn in 0..4 * SEGMENT {
-            fills += u64::from(read(&mut ground, lbn, 1).1 > 0);
+            fills += u64::from(read(&mut bed, lbn, 1).1 > 0);
         }
         assert!(fills <= 20, "{fills} fills of 32 blocks, {spec:?}");
-        assert!(count(&ground.system, "unit_changes") > 3.0);
+        assert!(count(&bed.system, "unit_changes") > 3.0);
     }
 }
 
 #[test]
 fn fills_read_only_the_missing_blocks_of_a_unit() {
     let spec = units(&techniques(7));
-    let mut ground = Ground::new(constant(&spec, 2, 40), 1);
+    let mut bed = TestBed::new(constant(&spec, 2, 40), 1);
     for round in 0..20 {
-        read(&mut ground, round % 4 * SEGMENT + 3, 1);
+        read(&mut bed, round % 4 * SEGMENT + 3, 1);
     }
     // Round 19 was segment 3.
-    assert_eq!(read(&mut ground, 3 * SEGMENT + 3, 1), (MEMS_NS, 0));
-    assert_eq!(read(&mut ground, 3 * SEGMENT + 6, 2), (DISK_NS, 2));
-    assert_eq!(read(&mut ground, 3 * SEGMENT + 6, 2), (MEMS_NS, 0));
-    assert_eq!(read(&mut ground, 3 * SEGMENT, 4), (DISK_NS, 3), "what is there is read beside the disk");
+    assert_eq!(read(&mut bed, 3 * SEGMENT + 3, 1), (MEMS_NS, 0));
+    assert_eq!(read(&mut bed, 3 * SEGMENT + 6, 2), (DISK_NS, 2));
+    assert_eq!(read(&mut bed, 3 * SEGMENT + 6, 2), (MEMS_NS, 0));
+    assert_eq!(read(&mut bed, 3 * SEGMENT, 4), (DISK_NS, 3), "what is there is read beside the disk");
 }
 
 #[test]

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use serde_json::Value;
 use sledsim::scenario::testing::{assemble, Between};
 use sledsim::scenario::SystemSpec;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
 use sledsim_testing::kinds;
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 /// Operations of each case; so few find every drive that loses a write in a hundred.
@@ -26,11 +26,11 @@ const BLOCKS: u64 = 72;
 /// Overlapping requests of a block or a few, at times more than drives of 0.1 ms bear and at times fewer.
 const LOAD: Load = Load { span_blocks: BLOCKS, most_blocks: 3, writes: 0.55, gap_ns: 150_000, outstanding: 4 };
 
-/// A test ground over a system that is written out, with something between its components.
-fn ground(system: &Value, between: Between<'_>) -> Ground {
+/// A test bed over a system that is written out, with something between its components.
+fn bed(system: &Value, between: Between<'_>) -> TestBed {
     let spec: SystemSpec = serde_json::from_value(system.clone()).unwrap_or_else(|error| panic!("{error}\n{system:#}"));
     let system = assemble(&spec, 1, between).unwrap_or_else(|error| panic!("{error}\n{system:#}"));
-    Ground::new(system, 7)
+    TestBed::new(system, 7)
 }
 
 /// A system under test.
@@ -57,27 +57,27 @@ fn cases() -> Vec<Case> {
 }
 
 /// So many random operations, with an idle period after every thousand; ends early when something is found wrong.
-fn operate(ground: &mut Ground) {
+fn operate(bed: &mut TestBed) {
     for _ in 0..operations() / 1000 {
-        ground.operate(1000, &LOAD);
-        ground.settle();
-        ground.idle(5_000_000);
-        if !ground.wrong.is_empty() {
+        bed.operate(1000, &LOAD);
+        bed.settle();
+        bed.idle(5_000_000);
+        if !bed.wrong.is_empty() {
             return;
         }
     }
-    ground.read_all();
+    bed.read_all();
 }
 
 fn check(Case { name, document }: &Case) {
-    let mut ground = ground(document, &mut |_, id, _| id);
-    assert!(ground.capacity_blocks() >= BLOCKS, "{name}");
-    operate(&mut ground);
-    assert!(ground.wrong.is_empty(), "{name}: {:?}", ground.wrong.first());
-    assert!(ground.lost.is_empty(), "{name}: {:?}", ground.lost);
-    assert!(ground.checked > operations() / 2, "{name}: {} blocks", ground.checked);
+    let mut bed = bed(document, &mut |_, id, _| id);
+    assert!(bed.capacity_blocks() >= BLOCKS, "{name}");
+    operate(&mut bed);
+    assert!(bed.wrong.is_empty(), "{name}: {:?}", bed.wrong.first());
+    assert!(bed.lost.is_empty(), "{name}: {:?}", bed.lost);
+    assert!(bed.checked > operations() / 2, "{name}: {} blocks", bed.checked);
     let failed_by_s = kinds::FAILED_BY_S * operations() as f64 / MOST as f64;
-    assert!(ground.system.now().seconds() > failed_by_s, "{name}: over before the last member fails");
+    assert!(bed.system.now().seconds() > failed_by_s, "{name}: over before the last member fails");
 }
 
 #[test]
@@ -89,15 +89,15 @@ fn every_component_returns_written_data() {
 #[test]
 fn writes_lost_by_drives_are_detected() {
     cases().par_iter().for_each(|Case { name, document }| {
-        let mut ground = ground(document, &mut |system, id, _| {
+        let mut bed = bed(document, &mut |system, id, _| {
             let is_drive = system.children(id).next().is_none();
             if is_drive {
-                Planted::over(system, id, Bug::LoseWrites { every: 100 })
+                BuggyComponent::over(system, id, Bug::LoseWrites { every: 100 })
             } else {
                 id
             }
         });
-        operate(&mut ground);
-        assert!(!ground.wrong.is_empty(), "{name}: nothing was found wrong");
+        operate(&mut bed);
+        assert!(!bed.wrong.is_empty(), "{name}: nothing was found wrong");
     });
 }

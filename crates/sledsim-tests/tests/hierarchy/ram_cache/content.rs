@@ -7,8 +7,8 @@ use sledsim::hierarchy::cache::replacement::POLICIES;
 use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
 use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
-use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{self, device_spec};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::between::{Between, Disturbance};
@@ -66,21 +66,16 @@ pub fn drive(system: &mut System, name: &str, scheduler: SchedulerSpec) -> Compo
 }
 
 fn check(system: System, seed: usize, operations: u64, load: &Load) -> u64 {
-    let mut ground = Ground::new(system, seed as u64);
+    let mut bed = TestBed::new(system, seed as u64);
     for _ in 0..10 {
-        ground.operate(operations / 10, load);
+        bed.operate(operations / 10, load);
         // Now and then all is quiet, and what waits for that happens.
-        ground.settle();
-        while ground.step() {}
+        bed.settle();
+        while bed.step() {}
     }
-    ground.read_all();
-    assert!(
-        ground.wrong.is_empty() && ground.lost.is_empty(),
-        "system {seed}: {:?} {:?}",
-        ground.wrong.first(),
-        ground.lost
-    );
-    ground.checked
+    bed.read_all();
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "system {seed}: {:?} {:?}", bed.wrong.first(), bed.lost);
+    bed.checked
 }
 
 #[test]

@@ -5,7 +5,7 @@ use sledsim::engine::System;
 use sledsim::hierarchy::cache::ram::{RamCacheSpec, WritePolicy};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::between::{Between, Disturbance};
@@ -24,39 +24,39 @@ fn small(index: usize) -> RamCacheSpec {
 
 /// Cuts power `cuts` times. Returns the errors found.
 fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
-    let mut ground = Ground::new(system, seed as u64);
+    let mut bed = TestBed::new(system, seed as u64);
     let mut calls = Stream::new(seed as u64, "cuts");
     for _ in 0..cuts {
         // Now and then power goes twice in a row.
         let again = u64::from(calls.chance(0.1));
-        ground.cut(1 + calls.below(150), &LOAD, again);
+        bed.cut(1 + calls.below(150), &LOAD, again);
     }
-    assert!(ground.lost.is_empty(), "{:?}", ground.lost);
-    ground.wrong
+    assert!(bed.lost.is_empty(), "{:?}", bed.lost);
+    bed.wrong
 }
 
 /// The same with a host a third of whose writes are durable, and only these count as acknowledged.
 fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
-    let mut ground = Ground::new(system, seed as u64);
-    ground.volatile = true;
+    let mut bed = TestBed::new(system, seed as u64);
+    bed.volatile = true;
     let mut stream = Stream::new(seed as u64, "host");
     for _ in 0..cuts {
-        ground.system.cut_power_after(1 + stream.below(150));
-        while !ground.system.is_power_off() {
-            let at = ground.system.now() + stream.below(T);
-            while ground.system.next_time().is_some_and(|next| next <= at) && ground.step() {}
+        bed.system.cut_power_after(1 + stream.below(150));
+        while !bed.system.is_power_off() {
+            let at = bed.system.now() + stream.below(T);
+            while bed.system.next_time().is_some_and(|next| next <= at) && bed.step() {}
             let op = if stream.chance(LOAD.writes) { Op::Write } else { Op::Read };
             let flags = if stream.chance(0.3) { Flags::DURABLE } else { Flags::NONE };
             let blocks = 1 + stream.below(LOAD.most_blocks);
             let lbn = stream.below(LOAD.span_blocks + 1 - blocks);
-            if !ground.system.is_power_off() {
-                ground.submit(at.max(ground.system.now()), op, lbn, blocks as u32, flags);
+            if !bed.system.is_power_off() {
+                bed.submit(at.max(bed.system.now()), op, lbn, blocks as u32, flags);
             }
         }
-        ground.cut(0, &LOAD, 0);
+        bed.cut(0, &LOAD, 0);
     }
-    assert!(ground.lost.is_empty(), "{:?}", ground.lost);
-    ground.wrong
+    assert!(bed.lost.is_empty(), "{:?}", bed.lost);
+    bed.wrong
 }
 
 #[test]
@@ -101,15 +101,15 @@ fn flushed_writes_of_a_volatile_cache_survive() {
         spec.flush.idle_ms = Some(1.0);
         add_cache(&mut system, child, &spec);
         // Every write counts as promised: all is flushed before power goes.
-        let mut ground = Ground::new(system, index as u64);
+        let mut bed = TestBed::new(system, index as u64);
         for _ in 0..20 {
-            ground.operate(40, &LOAD);
-            ground.settle();
-            while ground.step() {}
-            ground.system.cut_power_after(0);
-            ground.cut(0, &LOAD, 0);
+            bed.operate(40, &LOAD);
+            bed.settle();
+            while bed.step() {}
+            bed.system.cut_power_after(0);
+            bed.cut(0, &LOAD, 0);
         }
-        assert!(ground.wrong.is_empty(), "cache {index}: {:?}", ground.wrong.first());
+        assert!(bed.wrong.is_empty(), "cache {index}: {:?}", bed.wrong.first());
     }
 }
 

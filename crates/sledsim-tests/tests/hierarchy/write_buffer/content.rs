@@ -4,7 +4,7 @@ use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentati
 use sledsim::hierarchy::{WriteBufferCleanSpec, WriteBufferSpec};
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::sptf;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::{buffer, constant, count, details, drive, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
@@ -13,15 +13,15 @@ const LOAD: Load = Load { span_blocks: 150, most_blocks: 12, writes: 0.6, gap_ns
 
 /// Runs so many random operations and looks at every block in the end.
 fn check(system: System, operations: u64, load: &Load) -> System {
-    let mut ground = Ground::new(system, operations);
-    ground.operate(operations, load);
-    ground.settle();
-    let paths: u64 = details(&ground.system).paths.iter().map(|path| path.count).sum();
+    let mut bed = TestBed::new(system, operations);
+    bed.operate(operations, load);
+    bed.settle();
+    let paths: u64 = details(&bed.system).paths.iter().map(|path| path.count).sum();
     assert_eq!(paths, operations, "each request takes one way");
-    ground.read_all();
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?}", ground.wrong.first());
-    assert!(ground.checked > operations / 2, "{}", ground.checked);
-    ground.system
+    bed.read_all();
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?}", bed.wrong.first());
+    assert!(bed.checked > operations / 2, "{}", bed.checked);
+    bed.system
 }
 
 #[test]

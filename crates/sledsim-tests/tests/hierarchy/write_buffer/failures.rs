@@ -5,7 +5,7 @@ use sledsim::hierarchy::WriteBufferSpec;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
-use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::test_bed::{Load, TestBed};
 
 use super::{buffer, constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
@@ -96,16 +96,16 @@ fn failed_appends_are_not_acknowledged() {
 #[test]
 fn an_unreadable_log_serves_no_stale_data() {
     let from = Time::from_ns(40 * DISK_NS);
-    let mut ground = Ground::new(failing(&spec(8, 8, 2), Op::Read, from, Time::MAX), 3);
+    let mut bed = TestBed::new(failing(&spec(8, 8, 2), Op::Read, from, Time::MAX), 3);
     let load = Load { span_blocks: 50, most_blocks: 7, writes: 0.8, gap_ns: 200_000, outstanding: 4 };
-    ground.operate(50, &load);
-    ground.settle();
-    while ground.system.now() < from {
-        ground.operate(1, &load);
+    bed.operate(50, &load);
+    bed.settle();
+    while bed.system.now() < from {
+        bed.operate(1, &load);
     }
-    ground.settle();
-    ground.system.cut_power_after(0);
-    ground.cut(0, &load, 0);
-    assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
-    assert!(ground.lost[&Status::Failed] > 40, "every block read: {:?}", ground.lost);
+    bed.settle();
+    bed.system.cut_power_after(0);
+    bed.cut(0, &load, 0);
+    assert!(bed.wrong.is_empty(), "{:?}", bed.wrong.first());
+    assert!(bed.lost[&Status::Failed] > 40, "every block read: {:?}", bed.lost);
 }

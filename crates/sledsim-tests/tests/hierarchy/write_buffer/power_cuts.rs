@@ -5,8 +5,8 @@ use sledsim::hierarchy::write_buffer::MAGIC;
 use sledsim::hierarchy::{WriteBufferCleanSpec, WriteBufferSpec};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::sptf;
-use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::buggy_component::{Bug, BuggyComponent};
+use sledsim_testing::test_bed::{Load, TestBed};
 use sledsim_testing::tiers::size;
 
 use super::{buffer, constant, count, drive, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
@@ -21,19 +21,19 @@ fn small() -> WriteBufferSpec {
 }
 
 /// Cuts power so many times; one cut in ten is followed by one while it recovers. Ends early when something is found wrong.
-fn cut(system: System, cuts: u64, load: &Load) -> Ground {
-    let mut ground = Ground::new(system, cuts);
+fn cut(system: System, cuts: u64, load: &Load) -> TestBed {
+    let mut bed = TestBed::new(system, cuts);
     for cut in 0..cuts {
-        ground.cut(1 + cut * 37 % 211, load, u64::from(cut % 10 == 0));
-        if !ground.wrong.is_empty() {
+        bed.cut(1 + cut * 37 % 211, load, u64::from(cut % 10 == 0));
+        if !bed.wrong.is_empty() {
             break;
         }
     }
-    ground
+    bed
 }
 
-fn assert_right(ground: &Ground) {
-    assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?} {:?}", ground.wrong.first(), ground.lost);
+fn assert_right(bed: &TestBed) {
+    assert!(bed.wrong.is_empty() && bed.lost.is_empty(), "{:?} {:?}", bed.wrong.first(), bed.lost);
 }
 
 /// So few find every planted bug.
@@ -43,9 +43,9 @@ fn cuts() -> u64 {
 
 #[test]
 fn power_cuts_lose_no_acknowledged_write() {
-    let ground = cut(over_constant(&small()), cuts(), &LOAD);
-    assert_right(&ground);
-    assert!(ground.checked > 50 * cuts() && count(&ground.system, "disk_writes") > cuts() as f64);
+    let bed = cut(over_constant(&small()), cuts(), &LOAD);
+    assert_right(&bed);
+    assert!(bed.checked > 50 * cuts() && count(&bed.system, "disk_writes") > cuts() as f64);
 }
 
 #[test]
@@ -55,9 +55,9 @@ fn power_cuts_lose_nothing_over_a_disk_that_acknowledges_early() {
     let mems = drive(&mut system, "g2", sptf::POLICY.default);
     let disk = drive(&mut system, "atlas10k", sptf::POLICY.default);
     buffer(&mut system, &small(), mems, disk);
-    let ground = cut(system, 1_000, &LOAD);
-    assert_right(&ground);
-    assert!(count(&ground.system, "disk_writes") > 500.0);
+    let bed = cut(system, 1_000, &LOAD);
+    assert_right(&bed);
+    assert!(count(&bed.system, "disk_writes") > 500.0);
 }
 
 #[test]
@@ -77,29 +77,29 @@ fn power_cuts_lose_nothing_in_nested_write_buffers() {
 #[test]
 fn recovery_reads_every_log_once() {
     for logs in [6, 50] {
-        let mut ground = Ground::new(over_constant(&spec(logs, 8, 2)), logs);
-        ground.operate(100, &LOAD);
-        ground.settle();
-        ground.system.cut_power_after(0);
-        ground.cut(0, &LOAD, 0);
-        assert_right(&ground);
-        assert_eq!(count(&ground.system, "recovery_ms"), (logs * MEMS_NS) as f64 / 1e6);
+        let mut bed = TestBed::new(over_constant(&spec(logs, 8, 2)), logs);
+        bed.operate(100, &LOAD);
+        bed.settle();
+        bed.system.cut_power_after(0);
+        bed.cut(0, &LOAD, 0);
+        assert_right(&bed);
+        assert_eq!(count(&bed.system, "recovery_ms"), (logs * MEMS_NS) as f64 / 1e6);
     }
 }
 
 #[test]
 fn recovery_restores_a_log_after_a_cut_at_rest() {
     // The ring has gone round several times; after the cut it is as full as before and cleaning goes on.
-    let mut ground = Ground::new(over_constant(&spec(10, 8, 2)), 1);
+    let mut bed = TestBed::new(over_constant(&spec(10, 8, 2)), 1);
     for write in 0..400 {
-        ground.submit(ground.system.now(), Op::Write, write * 7 % 60, 7, Flags::NONE);
-        ground.settle();
+        bed.submit(bed.system.now(), Op::Write, write * 7 % 60, 7, Flags::NONE);
+        bed.settle();
     }
-    let before = count(&ground.system, "filled_share");
-    ground.system.cut_power_after(0);
-    ground.cut(0, &Load { writes: 0.0, ..LOAD }, 0);
-    assert_right(&ground);
-    assert!(before > 0.5 && count(&ground.system, "filled_share") > 0.5);
+    let before = count(&bed.system, "filled_share");
+    bed.system.cut_power_after(0);
+    bed.cut(0, &Load { writes: 0.0, ..LOAD }, 0);
+    assert_right(&bed);
+    assert!(before > 0.5 && count(&bed.system, "filled_share") > 0.5);
 }
 
 /// Six logs on a MEMS device, over a disk, with a bug at one of them.
@@ -107,7 +107,7 @@ fn planted(at_mems: Option<Bug>, at_disk: Option<Bug>) -> System {
     let mut system = System::default();
     let mut device = |access_ns, blocks, bug: Option<Bug>| {
         let device = constant(&mut system, access_ns, blocks);
-        bug.map_or(device, |bug| Planted::over(&mut system, device, bug))
+        bug.map_or(device, |bug| BuggyComponent::over(&mut system, device, bug))
     };
     let mems = device(MEMS_NS, MEMS_BLOCKS, at_mems);
     let disk = device(DISK_NS, DISK_BLOCKS, at_disk);
@@ -125,12 +125,12 @@ fn planted_bugs_are_detected() {
         (None, Some(Bug::SwapWrites)),
     ];
     for (at_mems, at_disk) in cases {
-        let mut with_power = Ground::new(planted(at_mems, at_disk), 1);
+        let mut with_power = TestBed::new(planted(at_mems, at_disk), 1);
         with_power.operate(2_000, &LOAD);
         with_power.settle();
         assert_right(&with_power);
-        let ground = cut(planted(at_mems, at_disk), cuts(), &LOAD);
-        assert!(!ground.wrong.is_empty(), "nobody has found {at_mems:?} at the MEMS device, {at_disk:?} at the disk");
+        let bed = cut(planted(at_mems, at_disk), cuts(), &LOAD);
+        assert!(!bed.wrong.is_empty(), "nobody has found {at_mems:?} at the MEMS device, {at_disk:?} at the disk");
     }
     assert_right(&cut(planted(None, None), cuts(), &LOAD));
 }

@@ -53,7 +53,7 @@ impl Case {
         self.disksim.mean_ms >= 100.0
     }
 
-    /// What runs under different schedulers have in common.
+    /// Key of runs that differ only in their scheduler.
     pub fn group(&self) -> String {
         format!("{} {} {} {}", self.drive, self.workload, self.iat_ms, self.cache)
     }

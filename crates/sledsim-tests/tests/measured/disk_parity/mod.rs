@@ -73,7 +73,7 @@ fn response_means_under_load_are_within_10_percent_below_100_ms() {
 }
 
 #[test]
-fn from_100_ms_on_the_order_of_schedulers_is_the_same() {
+fn order_of_schedulers_agrees_from_100_ms_on() {
     let cases = cases_or_skip!();
     let mut compared = 0;
     for slow in cases.iter().filter(|case| case.saturated()) {

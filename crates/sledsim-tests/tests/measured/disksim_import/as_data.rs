@@ -1,4 +1,4 @@
-//! What a refusal holds as data: kind, path of block and parameter, value, what is allowed, nearest name, file and line.
+//! Data of the faults of an import: kind, path of block and parameter, value, allowed values, suggestion, file and line.
 
 use serde_json::{json, Value};
 use sledsim::fault::{Fault, Kind};
@@ -6,7 +6,7 @@ use sledsim_disksim::{import, ImportOptions};
 
 use super::files::{system, Files};
 
-/// What a fault says of a parameter: kind, path, value (null for none), what is allowed and the nearest name.
+/// Data of a fault of a parameter: kind, path, value (null for none), allowed values and suggestion.
 type Told<'a> = (Kind, &'a str, Value, &'a str, &'a str);
 
 fn told(fault: &Fault) -> (Kind, String, Value, String, String) {
@@ -35,7 +35,7 @@ fn check(file: &str, from: &str, to: &str, (kind, path, value, allowed, suggesti
 }
 
 #[test]
-fn parameters_that_the_definitions_refuse() {
+fn values_outside_definitions_are_rejected() {
     let head = |to: &str, told: Told| check("drive.model", "    Head switch time = 0.75,\n", to, told);
     let (path, range) = ("dm_mech_g1.Head switch time", "a number from 0 to 1000");
     head("Head switch time = 1001,", (Kind::OutOfRange, path, json!(1001), range, ""));
@@ -62,7 +62,7 @@ fn parameters_that_the_definitions_refuse() {
 }
 
 #[test]
-fn what_fits_its_definition_and_not_the_drive() {
+fn values_that_contradict_the_drive_are_rejected() {
     let zone = |from: &str, to: &str, (kind, name, value, allowed, _): Told| {
         check("drive.model", from, to, (kind, &format!("dm_layout_g1_zone.{name}"), value, allowed, ""));
     };
@@ -95,7 +95,7 @@ fn what_fits_its_definition_and_not_the_drive() {
 }
 
 #[test]
-fn workloads_that_make_no_sense() {
+fn invalid_workloads_are_rejected() {
     let sizes = |to: &str, (kind, entry, value, allowed, suggestion): Told| {
         let path = format!("disksim_synthgen.Sizes{entry}");
         check("drive.parv", "Sizes = [ exponential, 0.0, 8.0 ]", to, (kind, &path, value, allowed, suggestion));
@@ -117,7 +117,7 @@ fn workloads_that_make_no_sense() {
 }
 
 #[test]
-fn devices_that_are_not_there() {
+fn missing_devices_are_rejected() {
     let files = Files::of_a_drive();
     let options = ImportOptions { device: Some("disk7"), ..ImportOptions::default() };
     let fault = import(&files.path("drive.parv"), &options).expect_err("no such device")[0].clone();

@@ -53,7 +53,7 @@ fn cut(folder: &Path, main: &str, file: &Path, step: usize) -> usize {
     let whole = whole(folder, main);
     let content = std::fs::read(file).expect("readable");
     let cuts: Vec<usize> = (0..content.len()).step_by(step).collect();
-    // 8 runs of cuts, each in a folder of its own.
+    // 8 parallel series of truncations, each in a separate folder.
     let runs = cuts.par_chunks(cuts.len().div_ceil(8)).map(|cuts| {
         let copy = tempfile::tempdir().expect("a folder");
         for other in files_of(folder) {
@@ -70,21 +70,21 @@ fn cut(folder: &Path, main: &str, file: &Path, step: usize) -> usize {
 }
 
 #[test]
-fn a_drives_file_cut_at_any_byte_gives_the_whole_drive_or_an_error() {
+fn truncated_drive_files_give_the_whole_drive_or_an_error() {
     for drive in DRIVES {
         let Some(folder) = reference(&format!("drives/{drive}")) else { return };
         let main = format!("{drive}.diskspecs");
         let step = size(97, 1);
         for file in files_of(&folder).iter().filter(|file| file.extension().is_none_or(|ending| ending != "parv")) {
             let accepted = cut(&folder, &main, file, step);
-            // What may be missing are comments behind the last brace, and a last line's end.
+            // Only comments after the last brace, and the last line end, may be missing.
             assert!(accepted <= 119_usize.div_ceil(step), "{}: {accepted} cuts give the whole drive", file.display());
         }
     }
 }
 
 #[test]
-fn a_system_cut_anywhere_gives_the_whole_drive_or_an_error() {
+fn truncated_systems_give_the_whole_drive_or_an_error() {
     for drive in DRIVES {
         let Some(folder) = reference(&format!("drives/{drive}")) else { return };
         // Behind the topology nothing has to do with the drive; not every cut, as each of those is a whole import.
@@ -101,7 +101,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn no_change_of_bytes_is_a_panic(
+    fn mutated_files_never_panic(
         which in 0usize..4,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
     ) {

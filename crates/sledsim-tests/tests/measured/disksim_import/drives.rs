@@ -24,7 +24,7 @@ fn import(drive: &str) -> Option<(Import, DiskParameters)> {
 const LEFT_OUT: [(&str, &str); 1] = [("hp_c2247a", "Low (write) water mark")];
 
 #[test]
-fn what_changes_results_and_is_left_out_is_listed() {
+fn lost_parameters_are_listed() {
     for drive in DRIVES {
         let Some((import, _)) = import(drive) else { return };
         let lost = import.notes.iter().filter(|note| note.changes_results).map(|note| note.name.as_str());
@@ -43,7 +43,7 @@ fn assignments(text: &str) -> Vec<(usize, String, String)> {
 }
 
 #[test]
-fn every_parameter_of_a_drives_own_files_is_carried_over_or_listed() {
+fn every_drive_parameter_is_carried_over_or_listed() {
     for drive in DRIVES {
         let Some((import, _)) = import(drive) else { return };
         let ending = if ["hp_c2247a", "st41601n"].contains(&drive) { "_validate.model" } else { ".model" };
@@ -70,7 +70,7 @@ fn every_parameter_of_a_drives_own_files_is_carried_over_or_listed() {
 }
 
 #[test]
-fn the_values_are_those_of_the_files() {
+fn imported_values_equal_the_files() {
     let Some((import, disk)) = import("atlas10k") else { return };
     assert_eq!(import.name, "QUANTUM_TORNADO_validate");
     assert_eq!((disk.surfaces, disk.cylinders, disk.block_bytes), (6, 10042, 512));
@@ -100,7 +100,7 @@ fn the_values_are_those_of_the_files() {
 }
 
 #[test]
-fn a_curve_in_parts_and_a_bus_of_two_speeds_are_carried_over() {
+fn hpl_curve_and_asymmetric_bus_are_carried_over() {
     let Some((_, disk)) = import("hp_c2247a") else { return };
     assert_eq!((disk.bus_ms_per_block, disk.bus_write_ms_per_block), (0.1701, Some(0.18686)));
     assert_eq!((disk.sparing, disk.mapping), (Sparing::TracksPerZone, Mapping::Cylinder));

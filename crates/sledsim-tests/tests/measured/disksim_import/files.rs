@@ -125,7 +125,7 @@ const FLAGS: [(&str, i32); 36] = [
     ("Extra write disconnect", 0),
 ];
 
-/// Times of a drive: each has a value of its own.
+/// Times of a drive, all different.
 const TIMES: [&str; 23] = [
     "Per-request overhead time",
     "Read hit over. after read",
@@ -154,7 +154,7 @@ const TIMES: [&str; 23] = [
 
 pub fn disk() -> String {
     let flags: String = FLAGS.iter().map(|(name, value)| format!(",\n  {name} = {value}")).collect();
-    // Every time has a value of its own.
+    // All times are different.
     let times: String = TIMES.iter().enumerate().map(|(i, name)| format!(",\n  {name} = 0.{:02}", i + 1)).collect();
     format!(
         "disksim_disk TINY {{\n  Model = source drive.model,\n  Scheduler = {QUEUE},\n  \

@@ -27,7 +27,7 @@ fn refused_each(changes: &str) {
 }
 
 #[test]
-fn blocks_and_parameters_that_disksim_does_not_know() {
+fn unknown_blocks_and_parameters_are_rejected() {
     refused_each(
         r#"
         drive.parv:42 | ctlr => ctrl | CTLR0.type of block = "disksim_ctrl" is not known: did you mean "disksim_ctlr"
@@ -60,7 +60,7 @@ fn blocks_and_parameters_that_disksim_does_not_know() {
 }
 
 #[test]
-fn values_out_of_range_or_of_the_wrong_type() {
+fn out_of_range_or_mistyped_values_are_rejected() {
     refused_each(
         r#"
         drive.model:18 | scheme used = 9 => scheme used = 11 | from 0 to 10
@@ -80,7 +80,7 @@ fn values_out_of_range_or_of_the_wrong_type() {
 }
 
 #[test]
-fn zones_that_overlap_or_leave_the_drive() {
+fn overlapping_or_outlying_zones_are_rejected() {
     refused_each(
         r#"
         drive.model:34 | First cylinder number = 50 => First cylinder number = 49 | overlaps | at least 50
@@ -92,7 +92,7 @@ fn zones_that_overlap_or_leave_the_drive() {
 }
 
 #[test]
-fn a_last_zone_may_count_the_cylinders_one_too_far() {
+fn last_zone_may_end_one_cylinder_late() {
     let files = Files::of_a_drive();
     files.replace("drive.model", "Last cylinder number = 99", "Last cylinder number = 100");
     let import = files.import("drive.parv").expect("DiskSim takes it");
@@ -101,7 +101,7 @@ fn a_last_zone_may_count_the_cylinders_one_too_far() {
 }
 
 #[test]
-fn tables_of_seek_times_that_make_no_sense() {
+fn invalid_seek_tables_are_rejected() {
     let table = |content: &str, place: &str, words: &[&str]| {
         refused("drive.seek", "Seek distances measured: 3\n1, 1.25\n10, 3.0\n99,\t8.5\n", content, place, words);
     };
@@ -112,11 +112,11 @@ fn tables_of_seek_times_that_make_no_sense() {
     table("Seek distances measured: 1\n1 1.0\n", "drive.seek:2", &["a comma"]);
     table("Seek distances measured: 1\n1, -1.0\n", "drive.seek:2", &["from 0 to 10000"]);
     table("", "drive.seek:1", &["no seek time"]);
-    table("Seek distances measured: 2\n1, 1.25\n2, 1.5", "drive.seek:3", &["ends in its middle"]);
+    table("Seek distances measured: 2\n1, 1.25\n2, 1.5", "drive.seek:3", &["the last line is cut off"]);
 }
 
 #[test]
-fn files_that_are_missing_or_include_themselves() {
+fn missing_or_recursive_files_are_rejected() {
     refused_each(
         r#"
         drive.parv:49 | source drive.diskspecs => source gone.diskspecs | gone.diskspecs
@@ -130,11 +130,11 @@ fn files_that_are_missing_or_include_themselves() {
     let error = files.import("gone.parv").expect_err("not there").to_string();
     assert!(error.starts_with(&format!("{}: ", files.path("gone.parv").display())), "{error}");
     let error = files.import(".").expect_err("a folder").to_string();
-    assert!(error.contains("no plain file"), "{error}");
+    assert!(error.contains("is not a regular file"), "{error}");
 }
 
 #[test]
-fn files_that_are_no_parameter_files() {
+fn other_files_are_rejected() {
     let refused = |content: &[u8], words: &[&str]| {
         let files = Files::of("x.parv", "");
         files.write("x.parv", content);
@@ -165,7 +165,7 @@ fn files_that_are_no_parameter_files() {
 }
 
 #[test]
-fn systems_that_are_not_whole() {
+fn incomplete_systems_are_rejected() {
     refused_each(
         r#"
         drive.parv:55 | topology disksim_iodriver driver0 => topology disksim_iodriver driver1 | driver1 | instantiate

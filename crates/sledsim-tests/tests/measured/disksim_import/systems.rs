@@ -13,7 +13,7 @@ const CACHE: &str = "disksim_cachemem {\n  Cache size = 8192,\n  SLRU segments =
 const CACHE_DEVICE: &str = "disksim_cachedev {\n  Cache size = 4500,\n  Cache device = disk1,\n  Cached device = disk0,\n  \
      Max request size = 512,\n  Write scheme = 3,\n  Flush policy = 0,\n  Flush period = 0.0,\n  Flush idle delay = 100.0\n}";
 
-/// What is listed as changing results where the controller has such a cache.
+/// Parameters of a controller's cache that are listed as changing results.
 fn listed(cache: &str) -> Vec<Note> {
     let files = Files::of_a_drive();
     let controller = "disksim_ctlr CTLR0 {\n  type = 1,";
@@ -41,7 +41,7 @@ fn every_parameter_of_a_controllers_cache_is_listed() {
 }
 
 #[test]
-fn drives_that_turn_together_need_no_type() {
+fn synchronised_drives_need_no_type() {
     let files = Files::of_a_drive();
     files.replace(
         "drive.parv",
@@ -61,7 +61,7 @@ fn values_for_schedulers_alone_may_be_missing() {
 }
 
 #[test]
-fn a_negative_settling_delay_is_carried_over_with_what_it_means() {
+fn negative_settling_delay_is_carried_over_with_a_note() {
     let files = Files::of_a_drive();
     files.replace("drive.model", "settling delay = 0.5", "settling delay = -0.5");
     let import = files.import("drive.parv").expect("a drive");

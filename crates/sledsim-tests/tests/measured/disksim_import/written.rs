@@ -1,4 +1,4 @@
-//! What is written can be run, and says where its values come from.
+//! Written device files and scenarios can be run, and contain the sources of their values.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn arrival(import: &Import) -> ArrivalSpec {
 }
 
 #[test]
-fn a_device_file_gives_the_same_device() {
+fn device_file_gives_the_same_device() {
     let files = Files::of_a_drive();
     let import = files.import("drive.parv").expect("a drive");
     files.write("drive.toml", import.device_toml());
@@ -92,7 +92,7 @@ fn every_value_is_carried_over() {
 }
 
 #[test]
-fn mechanics_alone_are_a_drive_without_electronics() {
+fn mechanics_alone_give_a_drive_without_electronics() {
     let files = Files::of_a_drive();
     let (bare, whole) = (files.import("drive.model").expect("mechanics"), files.import("drive.parv").expect("a drive"));
     let (DeviceSpec::Disk(bare_disk), DeviceSpec::Disk(disk)) = (&bare.device, &whole.device) else { panic!("disks") };
@@ -105,7 +105,7 @@ fn mechanics_alone_are_a_drive_without_electronics() {
 }
 
 #[test]
-fn a_mark_of_utf8_in_front_is_no_word() {
+fn byte_order_mark_is_skipped() {
     let files = Files::of_a_drive();
     let plain = files.import("drive.parv").expect("a drive").device;
     for name in ["drive.parv", "drive.diskspecs", "drive.model", "drive.seek"] {
@@ -116,7 +116,7 @@ fn a_mark_of_utf8_in_front_is_no_word() {
 }
 
 #[test]
-fn a_scenario_runs() {
+fn imported_scenario_runs() {
     let files = Files::of_a_drive();
     let import = files.scenario("drive.parv").expect("a scenario");
     assert!(import.notes.iter().all(|note| !note.changes_results), "{:#?}", import.listing());
@@ -151,7 +151,7 @@ fn generators_become_one_workload() {
     files.write("drive.parv", three("0.3", "0.0, 5.0"));
     let import = files.scenario("drive.parv").expect("a scenario");
     assert!(import.notes.iter().any(|note| note.decides && note.name == "Probability of time-critical request"));
-    // A request in so many waits: a run has to be asked for, and says so.
+    // Some requests wait for others, which can't be carried over: a run has to accept that.
     let text = import.scenario_toml().expect("asked for");
     let refused =
         resolve(&text, Notation::Toml, "test", &[], &Catalog::default(), Path::new("")).expect_err("not accepted");
@@ -163,7 +163,7 @@ fn generators_become_one_workload() {
 }
 
 #[test]
-fn what_would_change_results_is_listed() {
+fn lost_scenario_parameters_are_listed() {
     let files = Files::of_a_drive();
     files.replace("drive.parv", "Scale for delays = 0.0", "Scale for delays = 1.5");
     files.replace("drive.parv", "Arbitration time = 0.0", "Arbitration time = 0.25");
@@ -206,7 +206,7 @@ fn what_would_change_results_is_listed() {
 }
 
 #[test]
-fn a_negative_settling_delay_is_taken_off_reads() {
+fn negative_settling_delay_shortens_reads() {
     let files = Files::of_a_drive();
     files.replace("drive.model", "Add. write settling delay = 0.5", "Add. write settling delay = -0.25");
     let import = files.import("drive.parv").expect("DiskSim takes it");
@@ -220,7 +220,7 @@ fn a_negative_settling_delay_is_taken_off_reads() {
 }
 
 #[test]
-fn a_device_given_whole_needs_no_catalogue() {
+fn complete_device_needs_no_catalogue() {
     let files = Files::of_a_drive();
     let text = files.scenario("drive.parv").expect("a scenario").scenario_toml().expect("asked for");
     let without = text.replace("head_switch_ms = 0.75", "");
@@ -230,7 +230,7 @@ fn a_device_given_whole_needs_no_catalogue() {
 }
 
 #[test]
-fn what_is_wrong_deep_in_a_device_is_named_by_its_path() {
+fn faults_deep_in_a_device_have_a_path() {
     let text = Files::of_a_drive().scenario("drive.parv").expect("a scenario").scenario_toml().expect("asked for");
     let refused = |from: &str, to: &str, expected: &str| {
         assert!(text.contains(from), "{from:?} is not in {text}");

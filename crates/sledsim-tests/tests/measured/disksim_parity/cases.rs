@@ -52,7 +52,7 @@ impl Case {
         self.disksim.response_ms > 10.0
     }
 
-    /// What runs under different schedulers have in common.
+    /// Key of runs that differ only in their scheduler.
     pub fn group(&self) -> String {
         format!("{} {} {} {} {}", self.device, self.spring, self.workload, self.iat_ms, self.over)
     }

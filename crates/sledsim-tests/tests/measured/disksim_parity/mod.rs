@@ -104,7 +104,7 @@ fn response_means_up_to_10_ms_are_within_4_percent_or_8_for_fcfs_and_sdf() {
 }
 
 #[test]
-fn beyond_10_ms_the_order_of_schedulers_is_the_same() {
+fn order_of_schedulers_agrees_beyond_10_ms() {
     let cases = cases_or_skip!();
     let saturated: Vec<&Case> = cases.iter().filter(|case| case.saturated()).collect();
     assert_eq!(saturated.iter().map(|case| case.id.as_str()).collect::<Vec<_>>(), ["d029", "d034"]);
@@ -147,7 +147,7 @@ fn energies_below_saturation_are_within_2_percent() {
 
 /// The cases in which the sled stops when it is idle: every energy is put to the test. One that stops at once is never idle.
 #[test]
-fn energies_of_the_three_spin_down_cases_are_within_2_percent() {
+fn spin_down_energies_are_within_2_percent() {
     let cases = cases_or_skip!();
     let stopping: Vec<&Case> = cases.iter().filter(|case| case.inactive_ms.is_some()).collect();
     let named: Vec<(&str, Option<f64>)> = stopping.iter().map(|case| (case.id.as_str(), case.inactive_ms)).collect();
@@ -187,7 +187,7 @@ fn row<'a>(criterion: &str, bound: &str, cases: impl Iterator<Item = &'a Case> +
 }
 
 #[test]
-fn the_documented_deviations_are_those_computed() {
+fn documented_deviations_equal_those_computed() {
     let cases = cases_or_skip!();
     let early = |case: &&Case| ["fcfs", "sdf"].contains(&case.scheduler.as_str());
     let held = || cases.iter().filter(|case| !case.saturated());

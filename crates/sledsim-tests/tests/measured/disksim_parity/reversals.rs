@@ -95,7 +95,7 @@ fn rows_of(name: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn the_documented_shortfalls_are_those_computed() {
+fn documented_shortfalls_equal_those_computed() {
     let rows: Vec<Vec<String>> = ["g1", "g2", "g3"].iter().flat_map(|name| rows_of(name)).collect();
     let table: Vec<String> = rows.iter().map(|cells| format!("| {} |", cells.join(" | "))).collect();
     println!("{}", table.join("\n"));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, ChoiceSpec, Ground};
+use super::{Choice, ChoiceSpec, TestBed};
 use crate::engine::random::Stream;
 use crate::fault::Fault;
 
@@ -14,7 +14,7 @@ use crate::fault::Fault;
 pub struct Spec {}
 
 impl ChoiceSpec for Spec {
-    fn start(&self, _ground: &Ground, _shuffle: Stream) -> Result<Box<dyn Choice>, Fault> {
+    fn start(&self, _ground: &TestBed, _shuffle: Stream) -> Result<Box<dyn Choice>, Fault> {
         Ok(Box::new(Last))
     }
 }
@@ -23,7 +23,7 @@ impl ChoiceSpec for Spec {
 struct Last;
 
 impl Choice for Last {
-    fn place(&self, blocks: u64, _previous_end: u64, ground: &Ground, _stream: &mut Stream) -> u64 {
-        ground.extent.end - blocks
+    fn place(&self, blocks: u64, _previous_end: u64, bed: &TestBed, _stream: &mut Stream) -> u64 {
+        bed.extent.end - blocks
     }
 }

@@ -1,222 +1,254 @@
-//! What a drive does on its own account: it reads ahead and writes behind.
+//! Background work of a drive: read-ahead and write-behind.
 //!
-//! Neither has events. A task knows the pass that is under way or comes next; the drive catches up with it when it is asked
-//! something, and a pass that is over is followed by the next one.
+//! Background work has no events. A task holds the pass that is under way or comes next. On each call, the drive first completes
+//! the passes that have ended by then.
 
-use super::access::DiskDevice;
-use super::pass::{Errand, Pass};
+use super::device::DiskDevice;
+use super::layout::BlockRange;
+use super::pass::{DataArrival, Pass, PassOptions};
 use super::work_log::WorkLog;
 use super::Arm;
 use crate::request::Op;
 use crate::time::Time;
 
-/// A task.
+/// A read-ahead or a write-behind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     /// Segment of the buffer that is filled or emptied.
     pub segment: usize,
-    /// The pass under way, or the next.
+    /// The pass under way, or the next one.
     pub pass: Pass,
-    /// Block that the pass behind this one begins with.
+    /// First block of the pass after this one.
     pub next: u64,
-    /// Block behind the last to read or write.
+    /// End (exclusive) of the blocks to read or write.
     pub limit: u64,
-    /// Read-ahead: an instant, and a block that is not read before it, as the segment has no room until a request has been handed
-    /// over.
-    pub hold: (Time, u64),
-    /// Read-ahead: block behind the last that is read before anything else gets the arm.
+    /// Read-ahead: a block that is not read yet.
+    pub hold: Option<Hold>,
+    /// Read-ahead: end (exclusive) of the blocks that are read before another request gets the arm.
     pub least: u64,
-    /// Read-ahead on a single track: blocks before the segment's that pass when the track's last has, if the drive keeps them.
-    pub free_blocks: Option<(u64, u64)>,
-    /// Whether the pass is over those.
-    pub returned: bool,
-    /// What the passes are for.
-    pub errand: Errand,
+    /// Read-ahead on a single track: blocks of the track before the segment's, which pass after the end of the track, if the drive
+    /// keeps them.
+    pub free_blocks: Option<BlockRange>,
+    /// True if the pass is over the free blocks.
+    pub reads_free_blocks: bool,
+    /// Options of the passes.
+    pub options: PassOptions,
+}
+
+/// A block that is not read ahead before `until`: the segment has no room for it until a request has been transferred.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    pub until: Time,
+    pub block: u64,
 }
 
 impl Task {
-    /// Whether it writes.
+    /// Returns true for a write-behind.
     #[inline]
     pub(super) const fn writes(&self) -> bool {
-        matches!(self.errand.op, Op::Write)
+        matches!(self.options.op, Op::Write)
     }
 }
 
-/// The arms when the task lets go of them.
+/// How far a drive reads ahead.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Freed {
-    /// When.
+pub(super) struct ReadAheadRange {
+    /// End (exclusive) of the read-ahead.
+    pub limit: u64,
+    /// End (exclusive) of the blocks that are read even if another request waits.
+    pub least: u64,
+}
+
+impl PassOptions {
+    /// Passes of a read-ahead.
+    pub(super) const READ_AHEAD: Self =
+        Self { op: Op::Read, any_order: false, least_seek_ns: 0, data: DataArrival::COMPLETE };
+}
+
+/// The arms at the instant at which the background task releases them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReleasedArms {
+    /// The instant.
     pub at: Time,
-    /// Where they are.
+    /// Positions of the arms.
     pub arms: [Arm; 2],
-    /// Index of the one that moved last.
+    /// Index of the arm that moved last.
     pub arm: u32,
 }
 
 impl DiskDevice {
-    /// Adds the work for the task until `now` to a copy of the work log.
-    pub(super) fn plan_work(&self, log: &mut WorkLog, now: Time) {
+    /// Adds the work of the task until `now` to `log`, without a change to the drive.
+    pub(super) fn add_task_work(&self, log: &mut WorkLog, now: Time) {
         let (mut task, mut arms) = (self.task, self.arms);
         while let Some(under_way) = task.filter(|task| task.pass.begin < now) {
-            log.pass(&under_way.pass, under_way.errand.op, now);
+            log.pass(&under_way.pass, under_way.options.op, now);
             arms[under_way.pass.arm as usize] = under_way.pass.to;
-            task = self.following(under_way, &arms);
+            task = self.with_next_pass(under_way, &arms);
         }
     }
 
-    /// Begins to read ahead into a segment, from its end up to `limit`.
+    /// Begins a read-ahead into a segment, from its end up to `range.limit`.
     #[inline]
-    pub(super) fn read_ahead(&mut self, segment: usize, at: Time, limit: u64, least: u64) {
-        let from = self.buffer.segment(segment).end;
-        if from >= limit {
+    pub(super) fn read_ahead(&mut self, segment: usize, at: Time, range: ReadAheadRange) {
+        let ReadAheadRange { limit, least } = range;
+        let first = self.buffer.segment(segment).end;
+        if first >= limit {
             return;
         }
-        let errand = self.reading_on();
+        let options = PassOptions::READ_AHEAD;
         let begin = at.max(self.free);
-        let pass = Pass::plan(&self.mechanics, begin, &self.arms, from, limit, &errand);
+        let pass = Pass::plan(&self.mechanics, begin, &self.arms, BlockRange { first, end: limit }, &options);
         self.task = Some(Task {
             segment,
             pass,
             limit,
             least,
             free_blocks: None,
-            returned: false,
+            reads_free_blocks: false,
             next: pass.end_lbn(),
-            hold: (Time::ZERO, u64::MAX),
-            errand,
+            hold: None,
+            options,
         });
     }
 
-    /// Keeps reading ahead from pushing blocks from `first` on out of a segment before they have been handed over, at `until`, for a request
-    /// looked at from `at` on.
-    pub(super) fn hold_back(&mut self, segment: usize, first: u64, at: Time, until: Time) {
-        let held = first + self.buffer.segment_blocks();
-        let Some(task) = self.task.as_mut().filter(|task| task.segment == segment && task.limit > held) else { return };
-        task.hold = (until, held);
+    /// Keeps the read-ahead of a request processed from `at` on from evicting blocks of a segment from `first` on before `until`, when
+    /// they have been transferred.
+    pub(super) fn hold_read_ahead(&mut self, segment: usize, first: u64, at: Time, until: Time) {
+        let block = first + self.buffer.segment_blocks();
+        let Some(task) = self.task.as_mut().filter(|task| task.segment == segment && task.limit > block) else {
+            return;
+        };
+        task.hold = Some(Hold { until, block });
         let pass = &mut task.pass;
-        if !task.returned && pass.lbn < held && held < pass.end_lbn() && pass.passed_at(held - pass.lbn) < until {
-            // It may be in the midst of the block that finds no room.
-            (pass.end, pass.blocks) = (pass.passed_at(held - pass.lbn - 1).max(at), held - pass.lbn);
-            task.next = held;
+        if !task.reads_free_blocks
+            && pass.lbn < block
+            && block < pass.end_lbn()
+            && pass.block_end(block - pass.lbn) < until
+        {
+            // The block without room may be under the head.
+            (pass.end, pass.blocks) = (pass.block_end(block - pass.lbn - 1).max(at), block - pass.lbn);
+            task.next = block;
         }
     }
 
-    /// The task with its next pass, once the one under way is over and has left the arms there.
-    pub(super) fn following(&self, mut task: Task, arms: &[Arm; 2]) -> Option<Task> {
-        task.errand.least_seek_ns = 0;
-        let (until, held) = task.hold;
+    /// Returns the task with its next pass, given the arms at the end of the pass under way; `None` if that was the last.
+    pub(super) fn with_next_pass(&self, mut task: Task, arms: &[Arm; 2]) -> Option<Task> {
+        task.options.least_seek_ns = 0;
         let mut at = task.pass.end;
         if task.next < task.limit {
-            let mut limit = task.limit;
-            if at < until && task.next >= held {
-                at = until;
-            } else if at < until {
-                limit = limit.min(held);
+            let mut end = task.limit;
+            if let Some(hold) = task.hold.filter(|hold| at < hold.until) {
+                if task.next >= hold.block {
+                    at = hold.until;
+                } else {
+                    end = end.min(hold.block);
+                }
             }
-            task.pass = Pass::plan(&self.mechanics, at, arms, task.next, limit, &task.errand);
-            (task.next, task.returned) = (task.pass.end_lbn(), false);
+            let blocks = BlockRange { first: task.next, end };
+            task.pass = Pass::plan(&self.mechanics, at, arms, blocks, &task.options);
+            (task.next, task.reads_free_blocks) = (task.pass.end_lbn(), false);
             return Some(task);
         }
-        let (first, end) = task.free_blocks.take()?;
-        task.pass = Pass::plan(&self.mechanics, at, arms, first, end, &task.errand);
-        task.returned = true;
+        let free_blocks = task.free_blocks.take()?;
+        task.pass = Pass::plan(&self.mechanics, at, arms, free_blocks, &task.options);
+        task.reads_free_blocks = true;
         Some(task)
     }
 
-    /// Adds the pass of the task, which has ended, to the work log, and goes on to the next, if there is one.
-    pub(super) fn next_pass(&mut self) {
+    /// Completes the pass of the task, which has ended, and plans the next one.
+    pub(super) fn complete_pass(&mut self) {
         let Some(task) = self.task else { return };
         let done = task.pass;
-        self.passed(&done, task.errand.op, done.end);
-        if task.returned {
-            self.buffer.reach_back(task.segment, done.lbn);
+        self.record_pass(&done, task.options.op, done.end);
+        if task.reads_free_blocks {
+            self.buffer.extend_front(task.segment, done.lbn);
         } else if !task.writes() {
             self.buffer.extend(task.segment, done.end_lbn());
         }
-        self.task = self.following(task, &self.arms);
+        self.task = self.with_next_pass(task, &self.arms);
         if self.task.is_none() {
-            self.buffer.settle(task.segment);
+            self.buffer.discard_uncached(task.segment);
         }
     }
 
-    /// Catches up with the task as it stands at `now`.
+    /// Completes the passes that have ended at `now`, and updates the segment that the task reads into.
     #[inline]
     pub(super) fn catch_up(&mut self, now: Time) {
         while self.task.is_some_and(|task| task.pass.end <= now) {
-            self.next_pass();
+            self.complete_pass();
         }
-        if let Some(task) = self.task.filter(|task| !task.writes() && !task.returned) {
-            self.buffer.extend(task.segment, task.pass.lbn + task.pass.passed(now));
+        if let Some(task) = self.task.filter(|task| !task.writes() && !task.reads_free_blocks) {
+            self.buffer.extend(task.segment, task.pass.lbn + task.pass.blocks_done(now));
         }
     }
 
-    /// Carries the task through up to block `end`, and says when that was read or written: `now` if it already was.
-    pub(super) fn carry_on(&mut self, end: u64, now: Time) -> Time {
+    /// Continues the task until all blocks before `end` are read or written; returns the time at which they are, at least `now`.
+    pub(super) fn run_task_until(&mut self, end: u64, now: Time) -> Time {
         let mut at = now;
         while let Some(task) = self.task {
-            // A pass over free blocks comes after what was asked for, unless that has grown since.
-            let begins = if task.returned { task.next } else { task.pass.lbn };
-            if begins >= end {
+            // A pass over free blocks comes after the requested blocks, unless the limit has grown since.
+            let first = if task.reads_free_blocks { task.next } else { task.pass.lbn };
+            if first >= end {
                 break;
             }
-            if !task.returned && end < task.pass.end_lbn() {
+            if !task.reads_free_blocks && end < task.pass.end_lbn() {
                 let done = end - task.pass.lbn;
-                let passed = task.pass.passed_at(done - 1);
+                let done_at = task.pass.block_end(done - 1);
                 if !task.writes() {
                     self.buffer.extend(task.segment, end);
                 }
-                return at.max(passed);
+                return at.max(done_at);
             }
             at = at.max(task.pass.end);
-            self.next_pass();
+            self.complete_pass();
         }
         at
     }
 
-    /// Breaks off reading ahead for a request that came at `now`, and says from when on it has the arm. A seek goes to its
-    /// end, and so does a sector, unless the drive can stop within one.
-    pub(super) fn break_off(&mut self, now: Time) -> Time {
+    /// Stops the read-ahead for a request that arrived at `now`; returns the time at which the request gets the arm. A seek under
+    /// way is completed, and so is a sector, unless the drive can stop within one.
+    pub(super) fn preempt_read_ahead(&mut self, now: Time) -> Time {
         let Some(task) = self.task else { return now.max(self.free) };
-        // The least is read first.
+        // The minimum read-ahead is completed first.
         let now = if self.buffer.segment(task.segment).end < task.least {
-            self.carry_on(task.least.min(task.limit), now)
+            self.run_task_until(task.least.min(task.limit), now)
         } else {
             now
         };
         let Some(task) = self.task.take() else { return now.max(self.free) };
         let pass = task.pass;
         let stop = if now <= pass.begin {
-            // It has not set off.
-            self.buffer.settle(task.segment);
+            // The pass has not begun.
+            self.buffer.discard_uncached(task.segment);
             return now.max(self.free);
         } else if now < pass.on_track {
             pass.on_track
-        } else if self.stop_in_sector || now < pass.start {
+        } else if self.stops_in_sector || now < pass.start {
             now
         } else {
-            pass.passed_at(pass.passed(now).min(pass.blocks - 1)).max(now)
+            pass.block_end(pass.blocks_done(now).min(pass.blocks - 1)).max(now)
         };
-        self.passed(&pass, task.errand.op, stop);
-        self.buffer.settle(task.segment);
+        self.record_pass(&pass, task.options.op, stop);
+        self.buffer.discard_uncached(task.segment);
         stop
     }
 
-    /// When the arm gets free of the task, and where the arms are then, as things stand at `now`: writing behind goes to its
-    /// end, reading ahead to its least and to the end of a seek.
-    pub(super) fn freed(&self, mut task: Task, now: Time) -> Freed {
-        let mut freed = Freed { at: now.max(self.free), arms: self.arms, arm: self.arm };
+    /// Returns the arms as a request dispatched at `now` gets them from the task: a write-behind is completed, and of a read-ahead
+    /// the minimum and a seek under way.
+    pub(super) fn arms_after_task(&self, mut task: Task, now: Time) -> ReleasedArms {
+        let mut released = ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm };
         loop {
             let pass = task.pass;
-            let stays = task.writes() || task.next < task.least.min(task.limit);
-            if !stays && now <= pass.begin {
-                return freed;
+            let must_finish = task.writes() || task.next < task.least.min(task.limit);
+            if !must_finish && now <= pass.begin {
+                return released;
             }
-            let over = stays || pass.end <= now;
-            (freed.arms[pass.arm as usize], freed.arm) = (pass.to, pass.arm);
-            freed.at = now.max(if over { pass.end } else { pass.on_track });
-            match self.following(task, &freed.arms) {
-                Some(following) if over => task = following,
-                _ => return freed,
+            let is_complete = must_finish || pass.end <= now;
+            (released.arms[pass.arm as usize], released.arm) = (pass.to, pass.arm);
+            released.at = now.max(if is_complete { pass.end } else { pass.on_track });
+            match self.with_next_pass(task, &released.arms) {
+                Some(next) if is_complete => task = next,
+                _ => return released,
             }
         }
     }

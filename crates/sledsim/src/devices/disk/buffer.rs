@@ -1,50 +1,61 @@
-//! The segmented buffer: which blocks a drive holds.
+//! The segmented buffer of a drive: the blocks that it holds.
 //!
-//! A segment holds consecutive blocks; what is added at its end pushes out what is more than a segment's size before it.
-//! The segment least recently used is taken for a request that finds nothing.
+//! A segment holds consecutive blocks. Blocks added at its end evict blocks at its front beyond the segment's size. A request that
+//! misses takes the least recently used segment.
 
+use super::layout::BlockRange;
 use super::DiskParameters;
 use crate::fault::Fault;
 
-/// A segment: the blocks from `first` up to, and not including, `end`. Empty where they are equal.
+/// A segment of consecutive blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Segment {
     /// First block.
     pub first: u64,
-    /// Block behind the last.
+    /// End (exclusive); equal to `first` if the segment is empty.
     pub end: u64,
-    /// First block of the request that it was taken for.
+    /// First block of the request that the segment was allocated for.
     pub origin: u64,
-    /// Whether a write filled it last.
+    /// True if a write filled it last.
     pub written: bool,
-    /// When it was last used: uses counted from the start.
-    used: u64,
+    /// Time of the last use, in uses of the buffer since the start.
+    last_use: u64,
 }
 
-/// What a read finds.
+impl Segment {
+    fn overlaps(&self, blocks: BlockRange) -> bool {
+        blocks.first < self.end && self.first < blocks.end
+    }
+}
+
+/// The result of a search for the blocks of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// All of it, in that segment.
-    Whole(usize),
-    /// Its first blocks, or the segment is just about to hold the first.
-    Part(usize),
-    /// Nothing to begin with.
-    Nothing,
+pub(super) enum Lookup {
+    /// All blocks are in this segment.
+    Hit(usize),
+    /// The first blocks are in this segment, or the first is about to arrive in it.
+    PartialHit(usize),
+    /// The first block is not in the buffer.
+    Miss,
 }
 
-/// The buffer.
+/// The segments of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     segments: Vec<Segment>,
     segment_blocks: u64,
     uses: u64,
-    /// Whether segment 0 is for writes alone.
-    separate_write: bool,
+    /// True if segment 0 holds writes, and no other does.
+    has_write_segment: bool,
     hits_on_writes: bool,
     caching: bool,
 }
 
 impl Buffer {
+    /// Returns an empty buffer.
+    ///
+    /// # Errors
+    /// No segment, segments of no block, or no second segment beside a separate write segment.
     pub(super) fn new(p: &DiskParameters) -> Result<Self, Fault> {
         if p.buffer_segments == 0 || p.segment_blocks == 0 {
             return Err(Fault::conflict("buffer_segments", p.buffer_segments)
@@ -62,25 +73,25 @@ impl Buffer {
             segments: vec![Segment::default(); p.buffer_segments as usize],
             segment_blocks: u64::from(p.segment_blocks),
             uses: 0,
-            separate_write: p.separate_write_segment,
+            has_write_segment: p.separate_write_segment,
             hits_on_writes: p.read_hits_on_writes,
             caching: p.buffer_caching,
         })
     }
 
-    /// Size of a segment.
+    /// Returns the size of a segment in blocks.
     #[inline]
     pub(super) const fn segment_blocks(&self) -> u64 {
         self.segment_blocks
     }
 
-    /// A segment.
+    /// Returns a segment.
     #[inline]
     pub(super) fn segment(&self, index: usize) -> &Segment {
         &self.segments[index]
     }
 
-    /// Sets the block behind a segment's last; the oldest blocks beyond its size go.
+    /// Extends a segment to `end`, and evicts the oldest blocks beyond its size.
     #[inline]
     pub(super) fn extend(&mut self, index: usize, end: u64) {
         let size = self.segment_blocks;
@@ -89,7 +100,7 @@ impl Buffer {
         segment.first = segment.first.max(segment.end.saturating_sub(size));
     }
 
-    /// Empties a segment to begin at `first` for a request, and marks it used.
+    /// Empties a segment for a request that begins with `first`, and marks it as used.
     #[inline]
     pub(super) fn restart(&mut self, index: usize, first: u64, written: bool) {
         self.touch(index);
@@ -97,9 +108,9 @@ impl Buffer {
         (segment.first, segment.end, segment.origin, segment.written) = (first, first, first, written);
     }
 
-    /// Lets a segment hold earlier blocks too, that passed on the way.
+    /// Extends a segment at its front to `first`, as far as its size allows.
     #[inline]
-    pub(super) fn reach_back(&mut self, index: usize, first: u64) {
+    pub(super) fn extend_front(&mut self, index: usize, first: u64) {
         let size = self.segment_blocks;
         let segment = &mut self.segments[index];
         segment.first = segment.first.min(first).max(segment.end.saturating_sub(size));
@@ -112,18 +123,11 @@ impl Buffer {
         segment.first = segment.first.max(first.min(segment.end));
     }
 
-    /// Empties a segment.
+    /// Empties a segment whose request is complete, if the buffer does not keep data of its kind.
     #[inline]
-    pub(super) fn clear(&mut self, index: usize) {
-        let segment = &mut self.segments[index];
-        segment.first = segment.end;
-    }
-
-    /// Forgets what a finished request brought, where the buffer keeps nothing of its kind.
-    #[inline]
-    pub(super) fn settle(&mut self, index: usize) {
+    pub(super) fn discard_uncached(&mut self, index: usize) {
         if !self.caching || (self.segments[index].written && !self.hits_on_writes) {
-            self.clear(index);
+            self.segments[index].first = self.segments[index].end;
         }
     }
 
@@ -131,74 +135,75 @@ impl Buffer {
     #[inline]
     pub(super) fn touch(&mut self, index: usize) {
         self.uses += 1;
-        self.segments[index].used = self.uses;
+        self.segments[index].last_use = self.uses;
     }
 
-    /// Whether a segment was the last to be used.
+    /// Returns true if the segment was used last.
     #[inline]
     pub(super) fn is_latest(&self, index: usize) -> bool {
-        self.segments[index].used == self.uses && self.uses > 0
+        self.segments[index].last_use == self.uses && self.uses > 0
     }
 
-    /// What a read of the blocks from `first` to `end` finds. `reading` is the segment being read ahead into, if a read that
-    /// begins with the very block on its way counts as found in part.
+    /// Searches the blocks of a read. If `reading` is a segment, a read that begins with the next block to be read ahead into it is
+    /// a partial hit.
     #[inline]
-    pub(super) fn find(&self, first: u64, end: u64, reading: Option<usize>) -> Found {
+    pub(super) fn find(&self, blocks: BlockRange, reading: Option<usize>) -> Lookup {
+        let BlockRange { first, end } = blocks;
         let mut part = None;
         if !self.caching {
-            return Found::Nothing;
+            return Lookup::Miss;
         }
         for (index, segment) in self.segments.iter().enumerate() {
             if first >= segment.first && first < segment.end {
-                if segment.written && !self.hits_on_writes || self.separate_write && index == 0 {
+                if segment.written && !self.hits_on_writes || self.has_write_segment && index == 0 {
                     continue;
                 }
                 if segment.end >= end {
-                    return Found::Whole(index);
+                    return Lookup::Hit(index);
                 }
                 part = Some(index);
             }
         }
         match (part, reading) {
-            (Some(index), _) => Found::Part(index),
-            (None, Some(index)) if self.segments[index].end == first => Found::Part(index),
-            _ => Found::Nothing,
+            (Some(index), _) => Lookup::PartialHit(index),
+            (None, Some(index)) if self.segments[index].end == first => Lookup::PartialHit(index),
+            _ => Lookup::Miss,
         }
     }
 
-    /// The segment that a read gets which finds nothing: an empty one, then the least recently used.
+    /// Returns the segment for a read that misses: an empty one, or else the least recently used.
     #[inline]
-    pub(super) fn for_read(&self) -> usize {
-        let from = usize::from(self.separate_write);
+    pub(super) fn segment_for_read(&self) -> usize {
+        let from = usize::from(self.has_write_segment);
         self.oldest(from, |_| false)
     }
 
-    /// The segment that a write gets which continues nothing: one that it overwrites, an empty one, then the least
+    /// Returns the segment for a write that continues no other: one that it overwrites, or else an empty one, or else the least
     /// recently used.
     #[inline]
-    pub(super) fn for_write(&self, first: u64, end: u64) -> usize {
-        if self.separate_write {
+    pub(super) fn segment_for_write(&self, blocks: BlockRange) -> usize {
+        if self.has_write_segment {
             return 0;
         }
-        self.oldest(0, |segment| first < segment.end && segment.first < end)
+        self.oldest(0, |segment| segment.overlaps(blocks))
     }
 
     #[inline]
-    fn oldest(&self, from: usize, preferred: impl Fn(&Segment) -> bool) -> usize {
+    fn oldest(&self, from: usize, is_preferred: impl Fn(&Segment) -> bool) -> usize {
         let rank = |segment: &Segment| match segment {
-            segment if segment.first < segment.end && preferred(segment) => 0,
+            segment if segment.first < segment.end && is_preferred(segment) => 0,
             segment if segment.first == segment.end => 1,
             _ => 2,
         };
         let ranked = self.segments.iter().enumerate().skip(from);
-        ranked.min_by_key(|(_, segment)| (rank(segment), segment.used)).map_or(from, |(index, _)| index)
+        ranked.min_by_key(|(_, segment)| (rank(segment), segment.last_use)).map_or(from, |(index, _)| index)
     }
 
-    /// Forgets blocks that are written anew, wherever they are but in segment `except`.
+    /// Empties the segments that overlap written blocks, except segment `except`.
     #[inline]
-    pub(super) fn invalidate(&mut self, first: u64, end: u64, except: usize) {
+    pub(super) fn invalidate(&mut self, blocks: BlockRange, except: usize) {
         for (index, segment) in self.segments.iter_mut().enumerate() {
-            if index != except && first < segment.end && segment.first < end {
+            if index != except && segment.overlaps(blocks) {
                 segment.first = segment.end;
             }
         }

@@ -1,21 +1,21 @@
-//! Handing data over to the host while the medium still delivers it.
+//! Bus transfers of reads, which overlap the arrival of the data from the medium.
 
 use crate::convert::to_u64;
 use crate::time::Time;
 
-/// Blocks that come into the buffer evenly, one after the other.
+/// Blocks that arrive in the buffer at equal intervals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk {
-    /// How many.
+    /// Number of blocks.
     pub blocks: u64,
-    /// When the first is there.
+    /// Arrival of the first block.
     pub first: Time,
-    /// When the last is there.
+    /// Arrival of the last block.
     pub last: Time,
 }
 
 impl Chunk {
-    /// When block `index` of it is there.
+    /// Returns the arrival of block `index`.
     #[inline]
     fn arrival(&self, index: u64) -> Time {
         if self.blocks <= 1 {
@@ -25,7 +25,7 @@ impl Chunk {
         self.first + to_u64(span.div_ceil(u128::from(self.blocks - 1)))
     }
 
-    /// How many of it are there at `now`.
+    /// Returns the number of blocks that have arrived at `now`.
     #[inline]
     fn arrived(&self, now: Time) -> u64 {
         if now >= self.last {
@@ -40,18 +40,18 @@ impl Chunk {
     }
 }
 
-/// Terms on which a drive connects to the bus.
+/// How a drive uses the bus for a read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
-    /// A block on the bus.
+pub(super) struct BusOptions {
+    /// Transfer time of a block.
     pub block_ns: u64,
-    /// Whether the drive keeps the bus when it runs out of data.
+    /// True if the drive keeps the bus when it runs out of data.
     pub hold: bool,
-    /// Disconnecting when it does not.
+    /// Time of a disconnection.
     pub disconnect_ns: u64,
-    /// Reconnecting, data preparation included.
+    /// Time of a reconnection, data preparation included.
     pub reconnect_ns: u64,
-    /// Blocks that must wait before it reconnects.
+    /// Number of blocks in the buffer at which the drive reconnects.
     pub watermark: u64,
 }
 
@@ -60,35 +60,35 @@ pub(super) struct Terms {
 pub(super) struct Transfer {
     /// When the drive was first ready to transfer.
     pub connected: Time,
-    /// When the last block was over.
+    /// End of the last block.
     pub end: Time,
 }
 
-/// Transfers the blocks of `chunks`. The drive is connected and ready at `connected`; or it has disconnected, and may come
-/// back from `free` on once the watermark is reached.
-pub(super) fn hand_over(chunks: &[Chunk], connected: Option<Time>, free: Time, terms: &Terms) -> Transfer {
+/// Transfers the blocks of `chunks`. The drive is connected and ready at `connected`; if that is `None`, it has disconnected, and
+/// may reconnect from `free` on once the watermark is reached.
+pub(super) fn transfer(chunks: &[Chunk], connected: Option<Time>, free: Time, options: &BusOptions) -> Transfer {
     let blocks: u64 = chunks.iter().map(|chunk| chunk.blocks).sum();
     let connected = connected.unwrap_or_else(|| {
-        let stock = arrival(chunks, terms.watermark.clamp(1, blocks.max(1)) - 1);
-        // It comes back while the medium still delivers, so as to be there when the stock is.
-        stock.max(free + terms.reconnect_ns)
+        let watermark = arrival(chunks, options.watermark.clamp(1, blocks.max(1)) - 1);
+        // The drive reconnects ahead of the watermark, so that it is ready when the watermark is reached.
+        watermark.max(free + options.reconnect_ns)
     });
-    // Where going and coming back is free it makes no difference.
-    if terms.hold || (terms.disconnect_ns + terms.reconnect_ns == 0 && terms.watermark <= 1) {
-        return Transfer { connected, end: in_tandem(chunks, connected, terms.block_ns) };
+    // If disconnecting and reconnecting take no time, holding the bus gives the same result.
+    if options.hold || (options.disconnect_ns + options.reconnect_ns == 0 && options.watermark <= 1) {
+        return Transfer { connected, end: end_of_held_transfer(chunks, connected, options.block_ns) };
     }
     let (mut now, mut done, mut passed, mut chunks) = (connected, 0, 0, chunks);
     loop {
-        // Chunks that are over are not looked at again.
+        // Drops the chunks that have been transferred.
         while let Some((first, rest)) = chunks.split_first().filter(|(first, _)| passed + first.blocks <= done) {
             passed += first.blocks;
             chunks = rest;
         }
         let there = passed + arrived(chunks, now);
         if there > done {
-            now += (there - done) * terms.block_ns;
+            now += (there - done) * options.block_ns;
             done = there;
-            // A bus that takes no time gets every block as it comes.
+            // A bus that takes no time gets each block as it arrives.
             if done < blocks {
                 continue;
             }
@@ -96,20 +96,21 @@ pub(super) fn hand_over(chunks: &[Chunk], connected: Option<Time>, free: Time, t
         if done >= blocks {
             return Transfer { connected, end: now };
         }
-        let stock = arrival(chunks, (done + terms.watermark.max(1)).min(blocks) - 1 - passed);
-        now = stock.max(now + terms.disconnect_ns) + terms.reconnect_ns;
+        let watermark = arrival(chunks, (done + options.watermark.max(1)).min(blocks) - 1 - passed);
+        now = watermark.max(now + options.disconnect_ns) + options.reconnect_ns;
     }
 }
 
-/// End of a transfer that takes every block as soon as it is there: each block in turn, no sooner than it has arrived.
+/// Returns the end of a transfer on a bus that is held: each block is transferred in turn, no sooner than it has arrived.
 #[inline]
-fn in_tandem(chunks: &[Chunk], connected: Time, block_ns: u64) -> Time {
+fn end_of_held_transfer(chunks: &[Chunk], connected: Time, block_ns: u64) -> Time {
     chunks.iter().filter(|chunk| chunk.blocks > 0).fold(connected, |bus, chunk| {
-        // Arrivals are even, so that the bus can only have had to wait for the first or for the last.
+        // Blocks of a chunk arrive at equal intervals, so the bus can only wait for the first or for the last.
         (bus.max(chunk.first) + chunk.blocks * block_ns).max(chunk.last + block_ns)
     })
 }
 
+/// Returns the arrival of block `index` of all chunks.
 fn arrival(chunks: &[Chunk], mut index: u64) -> Time {
     let mut last = Time::ZERO;
     for chunk in chunks.iter().filter(|chunk| chunk.blocks > 0) {
@@ -122,6 +123,7 @@ fn arrival(chunks: &[Chunk], mut index: u64) -> Time {
     last
 }
 
+/// Returns the number of blocks of all chunks that have arrived at `now`, before the first that has not.
 fn arrived(chunks: &[Chunk], now: Time) -> u64 {
     let mut there = 0;
     for chunk in chunks {
@@ -138,15 +140,15 @@ fn arrived(chunks: &[Chunk], now: Time) -> u64 {
 mod tests {
     use super::*;
 
-    /// A million blocks on ten thousand tracks, with a pause of the bus behind each block: a second of work where every pause
-    /// looks at every track.
+    /// A million blocks on ten thousand tracks, with a pause of the bus after each block. It would take a second if each pause
+    /// searched all tracks.
     #[test]
-    fn a_long_transfer_ends_when_its_last_block_is_over() {
+    fn a_long_transfer_ends_with_its_last_block() {
         let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
         let chunk = |track: u64| Chunk { blocks: 100, first: ms(10 * track), last: ms(10 * track + 9) };
         let chunks: Vec<Chunk> = (0..10_000).map(chunk).collect();
-        let terms = Terms { block_ns: 10, hold: false, disconnect_ns: 1, reconnect_ns: 2, watermark: 1 };
-        let transfer = hand_over(&chunks, Some(Time::ZERO), Time::ZERO, &terms);
+        let options = BusOptions { block_ns: 10, hold: false, disconnect_ns: 1, reconnect_ns: 2, watermark: 1 };
+        let transfer = transfer(&chunks, Some(Time::ZERO), Time::ZERO, &options);
         assert_eq!(transfer.end, ms(10 * 9_999 + 9) + 2 + 10);
     }
 }

@@ -1,4 +1,4 @@
-//! Figures of a drive that data sheets quote: seek times, media rates, sustained bandwidth.
+//! Data-sheet figures of a drive: seek times, media rates, sustained bandwidth.
 
 use super::layout::Place;
 use super::mechanics::{Arm, Mechanics};
@@ -7,22 +7,22 @@ use crate::fault::Fault;
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
 
-/// Cylinders of a zone read from end to end to measure its sustained rate.
+/// Number of cylinders of a zone that are read in sequence to measure its sustained rate.
 const STREAMED_CYLINDERS: u64 = 8;
 
-/// Distances at most at which the mean seek looks: every one, on any drive that was ever built.
+/// Maximum number of distances in the mean seek time: more than the cylinders of any real drive.
 const SEEK_SAMPLES: u32 = 1_000_000;
 
-/// Figures of a drive's mechanics: bus, buffer and command overheads do not enter them.
+/// Figures of a drive's mechanics, without bus, buffer and command overheads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characteristics {
-    /// Zones, from the outermost in.
+    /// Zones, from the outermost inwards.
     pub zones: Vec<ZoneFigures>,
-    /// A revolution, speed error included, seconds.
+    /// Time of a revolution, including the speed error, seconds.
     pub rotation_s: f64,
-    /// A read's seek: mean over all ordered pairs of cylinders, those of no distance included, seconds.
+    /// Mean seek time of a read over all ordered pairs of cylinders, including pairs of the same cylinder, seconds.
     pub mean_seek_s: f64,
-    /// Rate of a sequential read of all that the drive offers, bytes per second.
+    /// Rate of a sequential read of the whole drive, bytes per second.
     pub streaming_bandwidth_bytes_s: f64,
 }
 
@@ -37,17 +37,17 @@ pub struct ZoneFigures {
     pub sectors_per_track: u32,
     /// First LBN.
     pub first_lbn: u64,
-    /// LBNs, as many as the drive offers.
+    /// Number of LBNs that the drive offers.
     pub blocks: u64,
     /// Rate at which data pass under a head, bytes per second.
     pub media_bytes_s: f64,
-    /// Rate of a sequential read, head switches and seeks from cylinder to cylinder included, bytes per second; 0 in a zone
-    /// without LBNs.
+    /// Rate of a sequential read, including head switches and seeks from cylinder to cylinder, bytes per second; 0 in a zone without
+    /// LBNs.
     pub streaming_bytes_s: f64,
 }
 
 impl Characteristics {
-    /// The figures of a drive.
+    /// Returns the figures of a drive.
     ///
     /// # Errors
     /// As [`Mechanics::new`].
@@ -87,7 +87,7 @@ fn zone(parameters: &DiskParameters, mechanics: &Mechanics, index: usize, rotati
     }
 }
 
-/// Blocks a second of a sequential read from `first` on, which ends before `end`.
+/// Returns the rate of a sequential read from `first` on, which ends before `end`, in blocks per second.
 fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
     let layout = mechanics.layout();
     let (mut lbn, mut at, mut begun) = (first, Time::ZERO, Time::ZERO);
@@ -101,13 +101,13 @@ fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
         if lbn == first {
             (begun, place) = (at, run.place);
         }
-        // The way to the track behind the last belongs to what is measured.
+        // The measurement includes the move to the track after the last.
         tracks += u64::from((place.cylinder, place.head) != (to.cylinder, to.head));
         if tracks >= STREAMED_CYLINDERS * u64::from(layout.surfaces()) {
             break;
         }
         let blocks = run.blocks.min(end - lbn);
-        at += mechanics.pass_ns(at, 0, angle, mechanics.turn(run.zone as usize, blocks));
+        at += mechanics.pass_ns(at, 0, angle, mechanics.sectors_angle(run.zone as usize, blocks));
         (lbn, from, place) = (lbn + blocks, to, run.place);
     }
     if lbn == first {
@@ -117,14 +117,14 @@ fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
     }
 }
 
-/// Mean time of a read's seek between two cylinders, each drawn with equal chance.
+/// Returns the mean seek time of a read between two cylinders, each chosen with equal probability, in seconds.
 fn mean_seek_s(mechanics: &Mechanics) -> f64 {
     let cylinders = mechanics.layout().cylinders();
     let stride = cylinders.div_ceil(SEEK_SAMPLES);
     let (mut weights, mut sum_ns) = (f64::from(cylinders), 0.0);
     for distance in (1..cylinders).step_by(stride as usize) {
         let arms = [0, distance].map(|cylinder| Arm { cylinder, head: 0 });
-        // Of all ordered pairs, so many lie that far apart.
+        // The number of ordered pairs at this distance.
         let pairs = 2.0 * f64::from(cylinders - distance) * f64::from(stride);
         weights += pairs;
         sum_ns += pairs * mechanics.seek_ns(arms[0], arms[1], Op::Read) as f64;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequential_read_takes_the_skews() {
+    fn sequential_read_includes_skews() {
         let figures = Characteristics::of(&drive("")).unwrap();
         let [outer, inner] = figures.zones[..] else { panic!("two zones") };
         assert_eq!((outer.first_lbn, outer.blocks, inner.first_lbn, inner.blocks), (0, 20_000, 20_000, 10_000));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skew_too_short_for_the_switch_costs_a_revolution() {
+    fn skew_shorter_than_head_switch_costs_a_revolution() {
         let mut slow = drive("");
         slow.head_switch_ms = 1.5;
         let figures = Characteristics::of(&slow).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_below_what_the_zones_hold_cuts_the_last_ones() {
+    fn capacity_below_that_of_zones_shortens_the_last_zones() {
         let figures = Characteristics::of(&drive(r#", "capacity_blocks": 12345"#)).unwrap();
         assert_eq!(figures.zones[0].blocks, 12_345);
         assert_eq!(figures.zones[1].blocks, 0);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_seek_counts_pairs_of_no_distance() {
+    fn mean_seek_includes_pairs_of_the_same_cylinder() {
         let figures = Characteristics::of(&drive("")).unwrap();
         assert!((figures.mean_seek_s - 0.99e-3).abs() < 1e-12);
     }

@@ -1,14 +1,14 @@
-//! What a drive's electronics take for commands and for the bus, in nanoseconds.
+//! Times of a drive's electronics for commands and for the bus.
 
 use super::{DiskParameters, FastWrite};
 use crate::fault::{Fault, Range};
 use crate::request::Op;
 use crate::time::ms_to_ns;
 
-/// Milliseconds to nanoseconds.
+/// Converts the value of the parameter `name` from milliseconds to nanoseconds.
 ///
 /// # Errors
-/// A time outside 0 to a million ms: names the parameter.
+/// It is outside 0 to 1e6 ms.
 pub(super) fn ns(name: &str, ms: f64) -> Result<u64, Fault> {
     if (0.0..=1e6).contains(&ms) {
         Ok(ms_to_ns(ms))
@@ -17,25 +17,24 @@ pub(super) fn ns(name: &str, ms: f64) -> Result<u64, Fault> {
     }
 }
 
-/// Most blocks of a request for which a write that disconnects twice begins with fewer than [`EXTRA_LONG_BLOCKS`] in the
-/// buffer.
-const EXTRA_SHORT_BELOW: u64 = 45;
+/// Size in blocks from which a write that disconnects twice is long.
+const LONG_WRITE_BLOCKS: u64 = 45;
 
-/// Blocks in the buffer before the medium is written, of shorter and of longer writes that disconnect twice.
-const EXTRA_SHORT_BLOCKS: u64 = 10;
-const EXTRA_LONG_BLOCKS: u64 = 15;
+/// Blocks that have to be in the buffer before a short, or a long, write that disconnects twice begins on the medium.
+const SHORT_WRITE_STOCK_BLOCKS: u64 = 10;
+const LONG_WRITE_STOCK_BLOCKS: u64 = 15;
 
-/// A time for what follows a read and one for what follows a write.
+/// A time that depends on the operation of the previous request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct After {
+pub(super) struct TimeByPrevious {
     read_ns: u64,
     write_ns: u64,
 }
 
-impl After {
-    /// The time after a request of that kind.
+impl TimeByPrevious {
+    /// Returns the time after a request of the operation `previous`.
     #[inline]
-    pub(super) const fn get(self, previous: Op) -> u64 {
+    pub(super) const fn after(self, previous: Op) -> u64 {
         match previous {
             Op::Read => self.read_ns,
             Op::Write | Op::Flush => self.write_ns,
@@ -43,62 +42,62 @@ impl After {
     }
 }
 
-/// Times of the electronics.
+/// Times of the electronics of a drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overheads {
-    /// Of every request.
+    /// Overhead of every request.
     pub request_ns: u64,
-    /// Command of a read found in the buffer.
-    pub read_hit: After,
+    /// Command of a read that hits the buffer.
+    pub read_hit: TimeByPrevious,
     /// Command of a read from the medium.
-    pub read_miss: After,
+    pub read_miss: TimeByPrevious,
     /// Command of a write that continues data waiting in the buffer, or of any on a drive with full fast write.
-    pub write_hit: After,
+    pub write_hit: TimeByPrevious,
     /// Command of any other write.
-    pub write_miss: After,
+    pub write_miss: TimeByPrevious,
     /// Part of `write_miss.read_ns` that overlaps the seek.
     pub write_seek_overlap_ns: u64,
-    /// Reporting completion.
+    /// Completion of a read.
     pub read_completion_ns: u64,
-    /// Likewise.
+    /// Completion of a write.
     pub write_completion_ns: u64,
-    /// Before every transfer of data.
+    /// Preparation of each data transfer.
     pub preparation_ns: u64,
-    /// First reconnection, and any of a read.
+    /// First reconnection of a request, and each reconnection of a read.
     pub first_reselect_ns: u64,
-    /// Reconnections after the first, of writes that disconnect twice.
+    /// Second reconnection of a write that disconnects twice.
     pub other_reselect_ns: u64,
     /// Disconnection of a read.
-    pub read_disconnect: After,
+    pub read_disconnect: TimeByPrevious,
     /// Disconnection of a write.
     pub write_disconnect_ns: u64,
     /// Command of a write that disconnects twice.
     pub extra_command_ns: u64,
-    /// Its first disconnection.
+    /// First disconnection of such a write.
     pub extra_disconnect_ns: u64,
-    /// From there to the reconnection.
+    /// Gap between its first disconnection and its reconnection.
     pub extra_gap_ns: u64,
-    /// Its second disconnection.
+    /// Second disconnection of such a write.
     pub extra_second_disconnect_ns: u64,
-    /// Its seek, behind the command.
+    /// Delay of its seek after the command.
     pub extra_seek_delay_ns: u64,
-    /// Least seek of a write that does not continue the one before.
+    /// Minimum seek time of a write.
     pub least_seek_ns: u64,
-    /// A block on the bus to the host.
+    /// Bus time of a block to the host.
     pub read_block_ns: u64,
-    /// A block on the bus from the host.
+    /// Bus time of a block from the host.
     pub write_block_ns: u64,
 }
 
 impl Overheads {
-    /// Those of a drive.
+    /// Returns the times of a drive.
     ///
     /// # Errors
-    /// A time that is negative, not a number, or beyond 1,000 s.
+    /// A time is outside 0 to 1e6 ms.
     pub(super) fn new(p: &DiskParameters) -> Result<Self, Fault> {
         let scaled = |name: &str, ms: f64| ns(name, ms * p.overhead_scale);
-        let after = |name: &str, read_ms: f64, write_ms: f64| -> Result<After, Fault> {
-            Ok(After {
+        let after = |name: &str, read_ms: f64, write_ms: f64| -> Result<TimeByPrevious, Fault> {
+            Ok(TimeByPrevious {
                 read_ns: scaled(&format!("{name}_after_read_ms"), read_ms)?,
                 write_ns: scaled(&format!("{name}_after_write_ms"), write_ms)?,
             })
@@ -143,9 +142,9 @@ impl Overheads {
 ///
 /// On a drive without fast write, the command of a write takes at least as long as that of a read: both are decoded alike before
 /// the arm leaves.
-fn write_miss(p: &DiskParameters, written: After, read: After) -> After {
+fn write_miss(p: &DiskParameters, written: TimeByPrevious, read: TimeByPrevious) -> TimeByPrevious {
     match p.fast_write {
-        FastWrite::None => After { write_ns: written.write_ns.max(read.write_ns), ..written },
+        FastWrite::None => TimeByPrevious { write_ns: written.write_ns.max(read.write_ns), ..written },
         FastWrite::Sequential | FastWrite::Full => written,
     }
 }
@@ -154,20 +153,20 @@ fn write_miss(p: &DiskParameters, written: After, read: After) -> After {
 ///
 /// It is the time to turn the buffer round, which delays the data only. A drive that holds the bus does one after the other, and
 /// one with fast write reports before the arm matters.
-fn write_seek_overlap_ns(p: &DiskParameters, write_miss: After) -> u64 {
+fn write_seek_overlap_ns(p: &DiskParameters, write_miss: TimeByPrevious) -> u64 {
     if p.fast_write != FastWrite::None || p.hold_bus_reading || p.never_disconnect {
         return 0;
     }
     write_miss.read_ns.saturating_sub(write_miss.write_ns)
 }
 
-/// Blocks of a write that must be in the buffer before the medium is written: a drive that disconnects twice waits for a
-/// stock of them, to stay ahead of the medium on a slow bus (the numbers are DiskSim's for such drives).
+/// Returns the number of blocks of a write that have to be in the buffer before it begins on the medium. A drive that disconnects
+/// twice waits for more of them, to stay ahead of the medium on a slow bus; the numbers are DiskSim's for such drives.
 #[inline]
 pub(super) fn write_stock_blocks(extra_write_disconnect: bool, blocks: u64) -> u64 {
     match extra_write_disconnect {
         false => 1,
-        true if blocks < EXTRA_SHORT_BELOW => blocks.min(EXTRA_SHORT_BLOCKS),
-        true => EXTRA_LONG_BLOCKS,
+        true if blocks < LONG_WRITE_BLOCKS => blocks.min(SHORT_WRITE_STOCK_BLOCKS),
+        true => LONG_WRITE_STOCK_BLOCKS,
     }
 }

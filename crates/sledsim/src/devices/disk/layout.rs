@@ -1,7 +1,7 @@
-//! Where LBNs lie on the platters.
+//! The map between LBNs and sectors.
 //!
-//! Zones follow each other in the order of LBNs; within one, LBNs run along a track, then over the tracks of a cylinder in
-//! the order that the mapping says, then over the cylinders. Cylinders between zones may be left out.
+//! LBNs run through the zones in order. Within a zone they run along a track, then over the tracks of a cylinder in the order of the
+//! mapping, then over the cylinders. Cylinders between zones may be unused.
 
 use std::sync::Arc;
 
@@ -11,38 +11,56 @@ use super::{DiskParameters, Mapping, Zone};
 use crate::convert::{to_u32, to_usize};
 use crate::fault::{Fault, Range};
 
-/// Most cylinders for which the zone of each is kept in a table.
+/// Maximum number of cylinders for which the zone of each is tabulated.
 const TABLE_CYLINDERS: u32 = 1 << 20;
 
-/// Most places in the order of LBNs at which the search for a zone begins.
-const GUESSES: u64 = 1 << 12;
+/// Maximum number of entries in the table that gives the zone at which the search for an LBN begins.
+const FIRST_ZONES: u64 = 1 << 12;
 
-/// Entry of that table for a cylinder between zones.
+/// Entry of the table of cylinders for one between zones.
 const NO_ZONE: u16 = u16::MAX;
 
 /// A sector of the medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// Cylinder, from the outermost in.
+    /// Cylinder; 0 is the outermost.
     pub cylinder: u32,
-    /// Head of an arm: a surface.
+    /// Head of an arm, which is the surface.
     pub head: u32,
-    /// Sector on the track, from its first.
+    /// Sector on the track.
     pub sector: u32,
+}
+
+/// A range of LBNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRange {
+    /// First block.
+    pub first: u64,
+    /// End (exclusive).
+    pub end: u64,
+}
+
+impl BlockRange {
+    /// Returns the number of blocks.
+    #[inline]
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.end - self.first
+    }
 }
 
 /// LBNs in consecutive sectors of one track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where the first lies.
+    /// Place of the first.
     pub place: Place,
-    /// How many there are.
+    /// Number of LBNs.
     pub blocks: u64,
     /// Index of the zone.
     pub zone: u32,
 }
 
-/// A zone as the layout sees it.
+/// A zone of the layout.
 #[derive(Clone, Debug)]
 struct ZoneLayout {
     first_lbn: u64,
@@ -56,13 +74,13 @@ struct ZoneLayout {
 #[derive(Clone, Debug)]
 pub struct Layout {
     zones: Vec<ZoneLayout>,
-    /// Ends of the zones: the first LBNs behind them.
+    /// End (exclusive) of each zone, in LBNs.
     end_lbns: Vec<u64>,
-    /// LBNs are looked up by what is left of them without so many bits: the zone of the first that shares the rest.
-    guess_bits: u32,
-    /// One table for all copies of a drive.
-    guesses: Arc<[u32]>,
-    /// Zone of each cylinder, where there are few enough of both.
+    /// Bits of an LBN below its index in `first_zones`.
+    first_zone_shift: u32,
+    /// Zone of the lowest LBN of each index; shared by all copies of a drive.
+    first_zones: Arc<[u32]>,
+    /// Zone of each cylinder; empty if there are too many of either.
     zone_of: Arc<[u16]>,
     mapping: Mapping,
     surfaces: Divisor,
@@ -71,11 +89,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a drive.
+    /// Returns the layout of a drive.
     ///
     /// # Errors
-    /// Zones that overlap or leave the drive, spares or defects that leave their zone, a capacity beyond what the zones
-    /// hold: says which zone and which value.
+    /// Zones overlap or exceed the cylinders of the drive, spares or defects lie outside their zone, or the capacity exceeds that of
+    /// the zones.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
         if p.surfaces == 0 || p.cylinders == 0 || p.sparing_range_cylinders == 0 {
@@ -113,12 +131,12 @@ impl Layout {
             return Err(Fault::misfit("capacity_blocks", capacity_blocks).says(says));
         }
         let end_lbns: Vec<u64> = zones.iter().map(|zone| zone.first_lbn + zone.slots.blocks()).collect();
-        // As many guesses as there are at most; the end of the last zone is above 0.
-        let guess_bits = (u64::BITS - (next_lbn - 1).leading_zeros()).saturating_sub(GUESSES.ilog2());
-        let guess = |part: u64| to_u32(end_lbns.partition_point(|end| *end <= part << guess_bits));
+        // The end of the last zone is above 0.
+        let first_zone_shift = (u64::BITS - (next_lbn - 1).leading_zeros()).saturating_sub(FIRST_ZONES.ilog2());
+        let first_zone = |index: u64| to_u32(end_lbns.partition_point(|end| *end <= index << first_zone_shift));
         Ok(Self {
-            guesses: (0..=(next_lbn - 1) >> guess_bits).map(guess).collect(),
-            guess_bits,
+            first_zones: (0..=(next_lbn - 1) >> first_zone_shift).map(first_zone).collect(),
+            first_zone_shift,
             end_lbns,
             zone_of: zone_table(&zones, p.cylinders).into(),
             zones,
@@ -129,25 +147,25 @@ impl Layout {
         })
     }
 
-    /// Blocks that the drive offers.
+    /// Returns the number of blocks that the drive offers.
     #[must_use]
     pub fn capacity_blocks(&self) -> u64 {
         self.capacity_blocks
     }
 
-    /// Blocks that the zones hold: at least as many as the drive offers.
+    /// Returns the number of blocks that the zones hold, at least as many as the drive offers.
     #[must_use]
     pub fn mapped_blocks(&self) -> u64 {
         self.end_lbns.last().copied().unwrap_or(0)
     }
 
-    /// Cylinders, those of no zone included.
+    /// Returns the number of cylinders, including those between zones.
     #[must_use]
     pub fn cylinders(&self) -> u32 {
         self.cylinders
     }
 
-    /// Data surfaces.
+    /// Returns the number of data surfaces.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the divisor was made of 32 bits")]
@@ -155,7 +173,7 @@ impl Layout {
         self.surfaces.value() as u32
     }
 
-    /// Index of the zone of a cylinder, unless it lies between zones.
+    /// Returns the index of the zone of a cylinder; `None` between zones.
     #[inline]
     #[must_use]
     pub fn zone_of(&self, cylinder: u32) -> Option<usize> {
@@ -166,7 +184,7 @@ impl Layout {
         (self.zones.get(zone)?.first_cylinder <= cylinder).then_some(zone)
     }
 
-    /// Sectors on a track of a zone.
+    /// Returns the number of sectors on a track of a zone.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the divisor was made of 32 bits")]
@@ -174,46 +192,48 @@ impl Layout {
         self.zones[zone].sectors_per_track.value() as u32
     }
 
-    /// First LBN of a zone.
+    /// Returns the first LBN of a zone.
     #[must_use]
     pub fn first_lbn(&self, zone: usize) -> u64 {
         self.zones[zone].first_lbn
     }
 
-    /// First cylinder of a zone.
+    /// Returns the first cylinder of a zone.
     #[inline]
     #[must_use]
     pub fn first_cylinder(&self, zone: usize) -> u32 {
         self.zones[zone].first_cylinder
     }
 
-    /// Number of a surface in the order in which LBNs visit the tracks of its cylinder; and the surface of such a number.
+    /// Returns the index of a surface in the order in which LBNs visit the tracks of its cylinder. It is its own inverse: of an index
+    /// it returns the surface.
     #[inline]
     #[must_use]
-    pub fn turn(&self, zone: usize, cylinder: u32, head: u32) -> u32 {
-        let backwards = match self.mapping {
+    pub fn track_index(&self, zone: usize, cylinder: u32, head: u32) -> u32 {
+        let is_reversed = match self.mapping {
             Mapping::Cylinder => false,
             Mapping::SerpentineByZone => (cylinder - self.zones[zone].first_cylinder) % 2 == 1,
             Mapping::Serpentine => cylinder % 2 == 1,
         };
-        if backwards {
+        if is_reversed {
             self.surfaces() - 1 - head
         } else {
             head
         }
     }
 
-    /// Zone of an LBN.
+    /// Returns the zone of an LBN.
     #[inline]
     fn zone_of_lbn(&self, lbn: u64) -> usize {
         debug_assert!(lbn < self.mapped_blocks(), "LBN {lbn} of {}", self.mapped_blocks());
-        let mut zone = self.guesses[to_usize(lbn >> self.guess_bits)] as usize;
+        let mut zone = self.first_zones[to_usize(lbn >> self.first_zone_shift)] as usize;
         while self.end_lbns[zone] <= lbn {
             zone += 1;
         }
         zone
     }
 
+    /// Returns the place of a sector that is counted in its zone in the order of LBNs.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -221,41 +241,41 @@ impl Layout {
     )]
     fn place_of(&self, zone: usize, sector: u64) -> Place {
         let z = &self.zones[zone];
-        let (track, sector) = z.sectors_per_track.divide(sector);
-        let (cylinder, head) = self.surfaces.divide(track);
+        let (track, sector) = z.sectors_per_track.div_rem(sector);
+        let (cylinder, head) = self.surfaces.div_rem(track);
         let cylinder = z.first_cylinder + cylinder as u32;
-        Place { cylinder, head: self.turn(zone, cylinder, head as u32), sector: sector as u32 }
+        Place { cylinder, head: self.track_index(zone, cylinder, head as u32), sector: sector as u32 }
     }
 
-    /// Sector of a place, counted in its zone in the order of LBNs.
+    /// Returns the sector at a place, counted in its zone in the order of LBNs.
     #[inline]
     fn sector_of(&self, zone: usize, place: Place) -> u64 {
         let z = &self.zones[zone];
         let cylinder = u64::from(place.cylinder - z.first_cylinder);
-        let track = cylinder * self.surfaces.value() + u64::from(self.turn(zone, place.cylinder, place.head));
+        let track = cylinder * self.surfaces.value() + u64::from(self.track_index(zone, place.cylinder, place.head));
         track * z.sectors_per_track.value() + u64::from(place.sector)
     }
 
-    /// Place of an LBN, which lies inside the drive.
+    /// Returns the place of an LBN, which lies inside the drive.
     #[inline]
     #[must_use]
     pub fn place(&self, lbn: u64) -> Place {
         self.run(lbn).place
     }
 
-    /// Place of an LBN, which lies inside the drive, and how many LBNs from it on lie in consecutive sectors of its track.
+    /// Returns the LBNs from `lbn` on, which lies inside the drive, that lie in consecutive sectors of its track.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "there are fewer zones than cylinders, which have 32 bits")]
     pub fn run(&self, lbn: u64) -> Run {
         let zone = self.zone_of_lbn(lbn);
         let z = &self.zones[zone];
-        let (sector, blocks) = z.slots.sector(lbn - z.first_lbn);
-        let place = self.place_of(zone, sector);
-        Run { place, blocks: blocks.min(z.sectors_per_track.value() - u64::from(place.sector)), zone: zone as u32 }
+        let run = z.slots.sectors(lbn - z.first_lbn);
+        let place = self.place_of(zone, run.first);
+        Run { place, blocks: run.count.min(z.sectors_per_track.value() - u64::from(place.sector)), zone: zone as u32 }
     }
 
-    /// LBN in a sector, unless it is a spare, a defect or outside the zones.
+    /// Returns the LBN in a sector; `None` in a spare, a defect and outside the zones.
     #[must_use]
     pub fn lbn(&self, place: Place) -> Option<u64> {
         let zone = self.zone_of(place.cylinder)?;
@@ -266,29 +286,32 @@ impl Layout {
         z.slots.block(self.sector_of(zone, place)).map(|block| z.first_lbn + block)
     }
 
-    /// First and last LBN of the track that an LBN lies on. Remaps are not looked at: a remapped LBN counts where it would
-    /// lie without.
+    /// Returns the LBNs of the track that an LBN lies on, without regard to remaps: a remapped LBN counts on its original track.
     #[must_use]
-    pub fn track_of(&self, lbn: u64) -> (u64, u64) {
+    pub fn track_of(&self, lbn: u64) -> BlockRange {
         let z = &self.zones[self.zone_of_lbn(lbn)];
-        let sector = z.slots.regular_sector(lbn - z.first_lbn);
-        let sectors = z.sectors_per_track.value();
-        let first = sector - sector % sectors;
-        (z.first_lbn + z.slots.blocks_before(first), z.first_lbn + z.slots.blocks_before(first + sectors) - 1)
+        z.unit_of(lbn, z.sectors_per_track.value())
     }
 
-    /// First and last LBN of the cylinder that an LBN lies on, likewise.
+    /// Returns the LBNs of the cylinder that an LBN lies on, without regard to remaps.
     #[must_use]
-    pub fn cylinder_of(&self, lbn: u64) -> (u64, u64) {
+    pub fn cylinder_of(&self, lbn: u64) -> BlockRange {
         let z = &self.zones[self.zone_of_lbn(lbn)];
-        let sector = z.slots.regular_sector(lbn - z.first_lbn);
-        let sectors = z.sectors_per_track.value() * self.surfaces.value();
-        let first = sector - sector % sectors;
-        (z.first_lbn + z.slots.blocks_before(first), z.first_lbn + z.slots.blocks_before(first + sectors) - 1)
+        z.unit_of(lbn, z.sectors_per_track.value() * self.surfaces.value())
     }
 }
 
-/// Checks where a zone lies, behind one that ends at `before`.
+impl ZoneLayout {
+    /// Returns the LBNs of the unit of `sectors` sectors that an LBN lies in.
+    fn unit_of(&self, lbn: u64, sectors: u64) -> BlockRange {
+        let sector = self.slots.regular_sector(lbn - self.first_lbn);
+        let first = sector - sector % sectors;
+        let lbn_at = |sector| self.first_lbn + self.slots.blocks_before(sector);
+        BlockRange { first: lbn_at(first), end: lbn_at(first + sectors) }
+    }
+}
+
+/// Checks the cylinders and sectors of a zone; `before` is the last cylinder of the zone before it.
 fn check_cylinders(p: &DiskParameters, zone: &Zone, before: Option<u32>) -> Result<(), Fault> {
     if zone.sectors_per_track == 0 {
         return Err(Fault::out_of_range("sectors_per_track", 0, Range::at_least(1.0)));
@@ -310,7 +333,7 @@ fn check_cylinders(p: &DiskParameters, zone: &Zone, before: Option<u32>) -> Resu
     }
 }
 
-/// Zone of every cylinder, or nothing where that is too much to keep.
+/// Returns the zone of each cylinder; empty if there are too many zones or cylinders.
 fn zone_table(zones: &[ZoneLayout], cylinders: u32) -> Vec<u16> {
     if cylinders > TABLE_CYLINDERS || zones.len() >= usize::from(NO_ZONE) {
         return Vec::new();

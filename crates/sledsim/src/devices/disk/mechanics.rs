@@ -1,4 +1,4 @@
-//! Arms that seek, platters that turn: when which sector passes under which head.
+//! Mechanics of a drive: seek times of the arms, and the times at which sectors pass under the heads.
 
 use super::command::ns;
 use super::layout::{Layout, Place, Run};
@@ -11,7 +11,7 @@ use crate::fault::{Fault, Range};
 use crate::request::Op;
 use crate::time::Time;
 
-/// Where the heads of an arm are.
+/// Position of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Arm {
     /// Cylinder.
@@ -20,20 +20,20 @@ pub struct Arm {
     pub head: u32,
 }
 
-/// Angles of a zone, in 2^-128 of a revolution.
+/// Angles in a zone, in units of 2^-128 of a revolution.
 #[derive(Clone, Debug)]
 struct ZoneAngles {
     first_cylinder: u32,
     sectors_per_track: u32,
     /// Angle of the zone's first sector.
     first: u128,
-    /// From track to track of a cylinder.
+    /// Angle from one track of a cylinder to the next.
     track: u128,
-    /// From the first track of a cylinder to that of the next.
+    /// Angle from the first track of a cylinder to that of the next.
     cylinder: u128,
     /// Width of a sector.
     sector: u128,
-    /// Slips whose sector the tracks behind them are turned by.
+    /// Slipped sectors, each of which shifts the following tracks by a sector.
     slips: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ impl ZoneAngles {
         let sector = u128::MAX / u128::from(zone.sectors_per_track);
         let skew = |name: &str, sectors: f64| {
             if sectors.is_finite() && (0.0..=1e15).contains(&sectors) {
-                // Whole sectors are exact; what is left counts in 2^-53 of a sector.
+                // Whole sectors are exact; the fraction is in units of 2^-53 of a sector.
                 let whole = u128::from(trunc_to_u64(sectors));
                 let part = u128::from(trunc_to_u64(sectors.fract() * (1u64 << 53) as f64));
                 Ok(sector.wrapping_mul(whole).wrapping_add((sector >> 53) * part))
@@ -52,8 +52,8 @@ impl ZoneAngles {
         };
         let track = skew("track_skew_sectors", zone.track_skew_sectors)?;
         let cylinder = skew("cylinder_skew_sectors", zone.cylinder_skew_sectors)?;
-        // Where a slip's spare is close by, the drive keeps LBNs at their distance: all that follows is turned by a sector.
-        let turned = match sparing {
+        // If the spare of a slip is near, the drive keeps the distances between LBNs: each slip shifts the following tracks.
+        let slips_shift = match sparing {
             Sparing::SectorsPerTrack
             | Sparing::SectorsPerCylinder
             | Sparing::SectorsPerCylinderSlipToEnd
@@ -66,7 +66,7 @@ impl ZoneAngles {
             | Sparing::SectorsPerZoneSlipToEnd
             | Sparing::SectorsAtDiskEnd => false,
         };
-        let mut slips = if turned { zone.slips.clone() } else { Vec::new() };
+        let mut slips = if slips_shift { zone.slips.clone() } else { Vec::new() };
         slips.sort_unstable();
         slips.dedup();
         Ok(Self {
@@ -81,28 +81,27 @@ impl ZoneAngles {
     }
 }
 
-/// What a drive can position: spindle, arms and the layout of the platters.
+/// Spindle, arms and layout of a drive.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
     layout: Layout,
     spindle: Spindle,
     seek: Seek,
     zones: Vec<ZoneAngles>,
-    /// Whether slips turn from track to track, and not only from cylinder to cylinder.
-    slips_turn_tracks: bool,
+    /// True if slips shift the following tracks of the same cylinder, too.
+    slips_shift_tracks: bool,
     head_switch_ns: u64,
-    /// By how much writes settle later than the seek's time, and reads sooner.
     settle: Settle,
     actuators: u32,
 }
 
-/// What the times of seeks and head switches leave out. A head may read farther off the track than it may write, so that a
-/// write never settles before a read: where it seems to, the times were measured with writes.
+/// Corrections of seek and head switch times for the operation. A head may read farther off the track than it may write, so a write
+/// never settles before a read. A negative `write_settle_ms` means that the times were measured with writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Settle {
-    /// A write waits so much longer.
+    /// Added for a write.
     write_longer_ns: u64,
-    /// A read waits so much less.
+    /// Subtracted for a read.
     read_less_ns: u64,
 }
 
@@ -118,10 +117,10 @@ impl Settle {
 }
 
 impl Mechanics {
-    /// The mechanics of a drive.
+    /// Returns the mechanics of a drive.
     ///
     /// # Errors
-    /// Parameters that contradict each other: says which.
+    /// The parameters contradict each other.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
         let layout = Layout::new(p)?;
@@ -136,71 +135,72 @@ impl Mechanics {
             layout,
             spindle: Spindle::new(p)?,
             seek: Seek::new(p)?,
-            slips_turn_tracks: p.sparing == Sparing::SectorsPerTrack,
+            slips_shift_tracks: p.sparing == Sparing::SectorsPerTrack,
             head_switch_ns: ns("head_switch_ms", p.head_switch_ms)?,
             settle: Settle::new(p.write_settle_ms)?,
             actuators: p.actuators,
         })
     }
 
-    /// The layout.
+    /// Returns the layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The spindle.
+    /// Returns the spindle.
     #[must_use]
     pub fn spindle(&self) -> &Spindle {
         &self.spindle
     }
 
-    /// Arms.
+    /// Returns the number of arms.
     #[inline]
     #[must_use]
     pub fn actuators(&self) -> u32 {
         self.actuators
     }
 
-    /// Angle at which a sector of a zone begins.
+    /// Returns the angle at which a sector of a zone begins.
     #[inline]
     #[must_use]
     pub fn angle_in(&self, zone: usize, place: Place) -> Angle {
         let z = &self.zones[zone];
         let cylinder = place.cylinder - z.first_cylinder;
-        let turn = self.layout.turn(zone, place.cylinder, place.head);
+        let track = self.layout.track_index(zone, place.cylinder, place.head);
         let mut sectors = u64::from(place.sector);
         if !z.slips.is_empty() {
-            sectors += self.slips_before(z, cylinder, turn);
+            sectors += self.slips_before(z, cylinder, track);
         }
         let angle = z
             .first
             .wrapping_add(z.cylinder.wrapping_mul(u128::from(cylinder)))
-            .wrapping_add(z.track.wrapping_mul(u128::from(turn)))
+            .wrapping_add(z.track.wrapping_mul(u128::from(track)))
             .wrapping_add(z.sector.wrapping_mul(u128::from(sectors)));
         (angle >> 64) as u64
     }
 
-    /// Slips before a track, or before its cylinder.
-    fn slips_before(&self, z: &ZoneAngles, cylinder: u32, turn: u32) -> u64 {
+    /// Returns the number of slips before a track or, unless slips shift tracks, before its cylinder.
+    fn slips_before(&self, z: &ZoneAngles, cylinder: u32, track: u32) -> u64 {
         let surfaces = u64::from(self.layout.surfaces());
-        let tracks = u64::from(cylinder) * surfaces + if self.slips_turn_tracks { u64::from(turn) } else { 0 };
+        let tracks = u64::from(cylinder) * surfaces + if self.slips_shift_tracks { u64::from(track) } else { 0 };
         let first = tracks * u64::from(z.sectors_per_track);
         z.slips.partition_point(|slip| *slip < first) as u64
     }
 
-    /// Angle at which a sector begins: that of a head at angle 0 at the instant at which the sector comes under it.
+    /// Returns the angle at which a sector begins: [`Spindle::angle`] at the instant at which the sector comes under a head of the first
+    /// arm.
     ///
     /// # Panics
-    /// Where the place is in no zone.
+    /// The place is in no zone.
     #[must_use]
     pub fn start_angle(&self, place: Place) -> Angle {
         let zone = self.layout.zone_of(place.cylinder).expect("a place lies in a zone");
         self.angle_in(zone, place)
     }
 
-    /// What passes under the heads of any arm, at `now`; `None` where waits do not follow from the angle. A revolution of it
-    /// is the way from one arm to the next.
+    /// Returns the platter at `now`; `None` if waits do not follow from the angle. One revolution of it is the angle between arms, so that
+    /// it shows when a sector passes under the heads of any arm.
     #[must_use]
     pub fn platter(&self, now: Time) -> Option<Platter> {
         if !self.spindle.keeps_phase() {
@@ -209,28 +209,28 @@ impl Mechanics {
         Platter::new(self.spindle.part_ns(self.actuators), self.between_arms(self.spindle.angle(now.ns())))
     }
 
-    /// Angle of a place on that [`Platter`].
+    /// Returns the angle of a place on that [`Platter`].
     #[inline]
     #[must_use]
     pub fn passing_angle(&self, place: Place) -> Angle {
         self.between_arms(self.start_angle(place))
     }
 
-    /// An angle as a fraction of the way from one arm to the next.
+    /// Returns an angle as a fraction of the angle between arms.
     #[inline]
     fn between_arms(&self, angle: Angle) -> Angle {
         angle << (self.actuators - 1)
     }
 
-    /// Angle of so many sectors of a zone, 2^-64 of a revolution: a whole track is 2^64.
+    /// Returns the angle of a number of sectors of a zone, in units of 2^-64 of a revolution: a whole track is 2^64.
     #[inline]
     #[must_use]
-    pub fn turn(&self, zone: usize, sectors: u64) -> u128 {
-        // Half the width of a sector, which leaves room to round up: a whole track is then whole.
+    pub fn sectors_angle(&self, zone: usize, sectors: u64) -> u128 {
+        // Half the width of a sector leaves room to round up, so that a whole track is exact.
         ((self.zones[zone].sector >> 1) * u128::from(sectors) + (1 << 62)) >> 63
     }
 
-    /// Time to move an arm: the longer of seek and head switch, and what settling makes of it if anything moved.
+    /// Returns the time to move an arm: the longer of seek and head switch, corrected for settling if it is above 0.
     #[inline]
     #[must_use]
     pub fn seek_ns(&self, from: Arm, to: Arm, op: Op) -> u64 {
@@ -246,14 +246,14 @@ impl Mechanics {
         }
     }
 
-    /// A lower bound on [`Mechanics::seek_ns`] over so many cylinders or more.
+    /// Returns a lower bound on [`Mechanics::seek_ns`] over `distance` cylinders or more.
     #[inline]
     #[must_use]
     pub fn seek_bound_ns(&self, distance: u32) -> u64 {
         self.seek.bound_ns(distance).saturating_sub(self.settle.read_less_ns)
     }
 
-    /// Angle of an arm's heads: arms are evenly spaced around the platters.
+    /// Returns the angle of an arm's heads; arms are evenly spaced around the platters.
     #[inline]
     fn arm_angle(&self, arm: u32) -> Angle {
         if arm == 0 {
@@ -263,44 +263,44 @@ impl Mechanics {
         }
     }
 
-    /// Wait, from `at`, until an arm has the beginning of an angle under its heads.
+    /// Returns the time from `at` until `angle` passes under the heads of an arm.
     #[inline]
     #[must_use]
     pub fn wait_ns(&self, at: Time, arm: u32, angle: Angle) -> u64 {
         self.spindle.wait_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)))
     }
 
-    /// Time that `turn` (2^-64 of a revolution) takes to pass under an arm that has `angle` under its heads at `at`, but for
-    /// the rounding of that instant: the sectors of a run, when it was waited for.
+    /// Returns the time in which `turn` (in units of 2^-64 of a revolution) passes under an arm that has `angle` under its heads at `at`,
+    /// which is rounded to a nanosecond.
     #[inline]
     #[must_use]
     pub fn pass_ns(&self, at: Time, arm: u32, angle: Angle, turn: u128) -> u64 {
         self.spindle.pass_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)), turn)
     }
 
-    /// Passes over the sectors of a stretch of a track from `at` on, the arm being there, beginning with the first that
-    /// comes whole: zero-latency access. Slipped sectors within the stretch count as part of it.
+    /// Returns the zero-latency access to a run of sectors by an arm that is on track at `at`: it begins with the first sector that passes
+    /// as a whole. Slipped sectors within the run count as part of it.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "angles wrap after a revolution, which is 2^64")]
-    pub fn pass_any(&self, at: Time, arm: u32, stretch: &Run) -> AnyOrder {
-        let zone = stretch.zone as usize;
-        let angle = self.angle_in(zone, stretch.place).wrapping_sub(self.arm_angle(arm));
+    pub fn pass_any(&self, at: Time, arm: u32, run: &Run) -> AnyOrder {
+        let zone = run.zone as usize;
+        let angle = self.angle_in(zone, run.place).wrapping_sub(self.arm_angle(arm));
         let begun = self.begun(at, angle, zone);
-        // Beyond the last sector, or in it, there is nothing to be had before the first comes round.
-        let first = if begun < stretch.blocks { begun } else { 0 };
-        let angle = angle.wrapping_add(self.turn(zone, first) as u64);
+        // A head in or after the last sector waits for the first.
+        let first = if begun < run.blocks { begun } else { 0 };
+        let angle = angle.wrapping_add(self.sectors_angle(zone, first) as u64);
         let wait_ns = self.spindle.wait_ns(at.ns(), angle);
-        let sectors = if first == 0 { stretch.blocks } else { u64::from(self.zones[zone].sectors_per_track) };
-        let pass_ns = self.spindle.pass_ns((at + wait_ns).ns(), angle, self.turn(zone, sectors));
-        AnyOrder { zone: stretch.zone, first, wait_ns, end_ns: wait_ns + pass_ns }
+        let sectors = if first == 0 { run.blocks } else { u64::from(self.zones[zone].sectors_per_track) };
+        let pass_ns = self.spindle.pass_ns((at + wait_ns).ns(), angle, self.sectors_angle(zone, sectors));
+        AnyOrder { zone: run.zone, first, wait_ns, end_ns: wait_ns + pass_ns }
     }
 
-    /// Sectors that have begun to pass since `angle` was under the heads, the running one included.
+    /// Returns the number of sectors that have begun to pass since `angle` was under the heads.
     fn begun(&self, at: Time, angle: Angle, zone: usize) -> u64 {
         if !self.spindle.keeps_phase() {
             return 0;
         }
-        // What begins just now, to the nearest nanosecond, has not begun yet.
+        // A sector that begins now, to the nearest nanosecond, has not begun yet.
         let turned = self.spindle.angle(at.ns()).wrapping_sub(angle);
         match turned.checked_sub(self.spindle.half_ns()) {
             Some(turned) => ((u128::from(turned) * u128::from(self.zones[zone].sectors_per_track)) >> 64) as u64 + 1,
@@ -309,15 +309,15 @@ impl Mechanics {
     }
 }
 
-/// How a stretch of a track passes that is accessed from whatever of it comes first.
+/// A zero-latency access to a run of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnyOrder {
     /// Index of the zone.
     pub zone: u32,
-    /// Index in the stretch of the sector that passes first; those before it pass last, a gap in between.
+    /// Index in the run of the sector that is accessed first. The sectors before it are accessed last, after a gap.
     pub first: u64,
-    /// Wait for it, ns.
+    /// Wait for that sector, ns.
     pub wait_ns: u64,
-    /// From the beginning of the wait until all have passed, ns.
+    /// Time from the start of the wait to the end of the access, ns.
     pub end_ns: u64,
 }

@@ -1,98 +1,99 @@
-//! Passes: consecutive sectors of one track that go by under a head, and what leads up to them.
+//! Passes: a head positions itself and then accesses consecutive sectors of one track.
 
+use super::layout::{BlockRange, Run};
 use super::mechanics::{Arm, Mechanics};
-use super::{Angle, Run};
+use super::Angle;
 use crate::convert::to_u64;
 use crate::request::Op;
 use crate::time::Time;
 
-/// One pass.
+/// A pass over the sectors of consecutive blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass {
-    /// First block, in the order of LBNs.
+    /// First block.
     pub lbn: u64,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Index of the block that passes first: 0, but where a pass begins in the middle and comes round to its beginning.
+    /// Index of the block that is accessed first; above 0 only in a zero-latency access that begins in the middle.
     pub lead: u64,
-    /// When the arm sets off.
+    /// Start of the seek.
     pub begin: Time,
-    /// When it is on track.
+    /// End of the seek.
     pub on_track: Time,
-    /// When the first sector is there.
+    /// Start of the first sector.
     pub start: Time,
-    /// When the last has gone by.
+    /// End of the last sector.
     pub end: Time,
-    /// Of the time between those, what goes by between its end and its beginning: sectors of others.
+    /// Part of the time from `start` to `end` in which sectors of other blocks pass under the head.
     pub gap_ns: u64,
     /// Index of the arm.
     pub arm: u32,
-    /// Where that arm stands then.
+    /// Position of that arm during the access.
     pub to: Arm,
 }
 
-/// What a pass is for.
+/// How passes are made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Errand {
-    /// Reading or writing.
+pub(super) struct PassOptions {
+    /// Reads or writes.
     pub op: Op,
-    /// Whether it may begin with whatever sector of it comes first.
+    /// True for zero-latency access, which begins with the first sector to come under the head.
     pub any_order: bool,
-    /// Least time of the seek.
+    /// Minimum seek time.
     pub least_seek_ns: u64,
-    /// Data to be written: when it is there.
-    pub supply: Supply,
+    /// Arrival of the blocks of a write in the buffer.
+    pub data: DataArrival,
 }
 
-/// When the blocks of a write are in the buffer: those before `lbn` are, the others come evenly.
+/// Arrival of the blocks of a write in the buffer. Blocks before `first` are there; the others arrive at equal intervals.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Supply {
-    /// First block that is still to come.
-    pub lbn: u64,
-    /// Block behind the last that comes.
+pub(super) struct DataArrival {
+    /// First block that has not arrived yet.
+    pub first: u64,
+    /// End (exclusive) of the blocks that arrive.
     pub end: u64,
-    /// When it begins to come.
+    /// Start of the transfer of `first`.
     pub from: Time,
-    /// Time of a block.
+    /// Transfer time of a block.
     pub block_ns: u64,
-    /// Blocks that must be there before the first of them is written.
+    /// Number of blocks that have to arrive before the first of them is written.
     pub stock: u64,
 }
 
-impl Supply {
-    /// Everything is there.
-    pub(super) const READY: Self = Self { lbn: u64::MAX, end: u64::MAX, from: Time::ZERO, block_ns: 0, stock: 0 };
+impl DataArrival {
+    /// All blocks have arrived.
+    pub(super) const COMPLETE: Self = Self { first: u64::MAX, end: u64::MAX, from: Time::ZERO, block_ns: 0, stock: 0 };
 
-    /// When all blocks before `end` are there.
+    /// Returns the time at which all blocks before `end` have arrived.
     #[inline]
-    fn ready(&self, end: u64) -> Time {
-        self.from + end.min(self.end).saturating_sub(self.lbn) * self.block_ns
+    fn complete_at(&self, end: u64) -> Time {
+        self.from + end.min(self.end).saturating_sub(self.first) * self.block_ns
     }
 
-    /// When a pass that begins with `lbn` may start.
+    /// Returns the earliest start of a pass that begins with `lbn`.
     #[inline]
-    fn may_start(&self, lbn: u64) -> Time {
-        self.ready((lbn + 1).max(self.lbn.saturating_add(self.stock)))
+    fn earliest_start(&self, lbn: u64) -> Time {
+        self.complete_at((lbn + 1).max(self.first.saturating_add(self.stock)))
     }
 
-    /// How many blocks from `lbn` on, of `blocks`, are there in time for a pass from `start` to `end` over them.
-    fn in_time(&self, lbn: u64, blocks: u64, start: Time, end: Time) -> u64 {
-        if self.lbn >= lbn + blocks {
+    /// Returns how many of `blocks` blocks from `lbn` on arrive in time for a pass over them from `start` to `end`.
+    fn blocks_in_time(&self, lbn: u64, blocks: u64, start: Time, end: Time) -> u64 {
+        if self.first >= lbn + blocks {
             return blocks;
         }
-        // The medium takes block j at start + j * span / blocks; it is there at from + (j + 1 - skip) * block_ns.
+        // Block j is written at start + j * span / blocks, and arrives at from + (j + 1 - skip) * block_ns.
         let span = i128::from(end.saturating_since(start));
         let (blocks_i, bus) = (i128::from(blocks), i128::from(self.block_ns));
-        let skip = self.lbn.saturating_sub(lbn);
-        let ahead = i128::from(lbn.saturating_sub(self.lbn)) - i128::from(skip);
+        let skip = self.first.saturating_sub(lbn);
+        let ahead = i128::from(lbn.saturating_sub(self.first)) - i128::from(skip);
         let base = i128::from(self.from.ns()) - i128::from(start.ns()) + (ahead + 1) * bus;
-        // Late where base + j * bus > j * span / blocks, from j = skip on.
-        let late = |j: i128| (base + j * bus) * blocks_i > j * span;
+        // It is late if base + j * bus > j * span / blocks, for j from skip on.
+        let is_late = |j: i128| (base + j * bus) * blocks_i > j * span;
         let first = i128::from(skip.max(u64::from(skip == 0)));
         if first >= blocks_i {
             return blocks;
         }
-        if late(first) {
+        if is_late(first) {
             return to_u64(first);
         }
         let gain = bus * blocks_i - span;
@@ -104,55 +105,63 @@ impl Supply {
     }
 }
 
-impl Errand {
-    /// When the first sector of a pass over `lbn` may come by at the earliest. A least seek time of a write counts from when its
-    /// data is there.
+impl PassOptions {
+    /// Returns the earliest start of a pass that begins with `lbn`. The minimum seek time of a write counts from the arrival of
+    /// its data.
     #[inline]
-    fn may_start(&self, lbn: u64) -> Time {
+    fn earliest_start(&self, lbn: u64) -> Time {
         match self.op {
             Op::Read => Time::ZERO,
-            Op::Write | Op::Flush if self.supply.end <= lbn => Time::ZERO,
-            Op::Write | Op::Flush => self.supply.may_start(lbn) + self.least_seek_ns,
+            Op::Write | Op::Flush if self.data.end <= lbn => Time::ZERO,
+            Op::Write | Op::Flush => self.data.earliest_start(lbn) + self.least_seek_ns,
         }
     }
 }
 
-/// The way of an arm to a sector.
+/// A point on the platters that an arm positions to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct Target {
+    /// Cylinder and head.
+    pub to: Arm,
+    /// Angle at which the sector begins.
+    pub angle: Angle,
+}
+
+/// Positioning of an arm to a sector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ArmMove {
     arm: u32,
     on_track: Time,
-    /// When the sector is there.
+    /// Start of the sector.
     pub start: Time,
 }
 
-impl Way {
-    /// The quickest way, from where the arms are at `begin`, to a sector that begins at `angle` and may not pass before
-    /// `ready`; that of the first arm where both are as quick.
+impl ArmMove {
+    /// Returns the quickest move from `arms` at `begin` to a sector that may not be accessed before `earliest`; that of the first
+    /// arm if both take as long.
     #[inline]
-    pub(super) fn find(
+    pub(super) fn quickest(
         mechanics: &Mechanics,
         begin: Time,
-        ready: Time,
+        earliest: Time,
         arms: &[Arm; 2],
-        to: Arm,
-        angle: Angle,
-        errand: &Errand,
+        target: Target,
+        options: &PassOptions,
     ) -> Self {
-        let alone = mechanics.actuators() == 1;
-        let by = |arm: u32| {
-            let seek_ns = mechanics.seek_ns(arms[arm as usize], to, errand.op).max(errand.least_seek_ns);
+        let has_one_arm = mechanics.actuators() == 1;
+        let move_of = |arm: u32| {
+            let seek_ns = mechanics.seek_ns(arms[arm as usize], target.to, options.op).max(options.least_seek_ns);
             let on_track = begin + seek_ns;
-            let from = on_track.max(ready);
-            // With one arm, and any sector welcome, it is not the first that counts.
-            let wait_ns = if alone && errand.any_order { 0 } else { mechanics.wait_ns(from, arm, angle) };
+            let from = on_track.max(earliest);
+            // With one arm, a zero-latency access does not need the wait for the first sector.
+            let wait_ns = if has_one_arm && options.any_order { 0 } else { mechanics.wait_ns(from, arm, target.angle) };
             Self { arm, on_track, start: from + wait_ns }
         };
-        let first = by(0);
-        if alone {
+        let first = move_of(0);
+        if has_one_arm {
             return first;
         }
-        let second = by(1);
+        let second = move_of(1);
         if second.start < first.start {
             second
         } else {
@@ -162,74 +171,75 @@ impl Way {
 }
 
 impl Pass {
-    /// The pass that begins with `lbn` and goes on as far as its track, or up to `limit`, once an arm sets off at `begin`.
+    /// Returns the pass over the first of `blocks`, as far as they lie on one track, if an arm may leave at `begin`.
     #[inline]
     pub(super) fn plan(
         mechanics: &Mechanics,
         begin: Time,
         arms: &[Arm; 2],
-        lbn: u64,
-        limit: u64,
-        errand: &Errand,
+        blocks: BlockRange,
+        options: &PassOptions,
     ) -> Self {
+        let lbn = blocks.first;
         let mut run = mechanics.layout().run(lbn);
-        run.blocks = run.blocks.min(limit - lbn);
+        run.blocks = run.blocks.min(blocks.count());
         let to = Arm { cylinder: run.place.cylinder, head: run.place.head };
         let angle = mechanics.angle_in(run.zone as usize, run.place);
-        let ready = errand.may_start(lbn);
-        let way = Way::find(mechanics, begin, ready, arms, to, angle, errand);
+        let earliest = options.earliest_start(lbn);
+        let arm_move = ArmMove::quickest(mechanics, begin, earliest, arms, Target { to, angle }, options);
         let mut pass = Self {
             lbn,
             blocks: run.blocks,
             lead: 0,
             begin,
-            on_track: way.on_track,
-            start: way.start,
-            end: way.start,
+            on_track: arm_move.on_track,
+            start: arm_move.start,
+            end: arm_move.start,
             gap_ns: 0,
-            arm: way.arm,
+            arm: arm_move.arm,
             to,
         };
-        let writing = errand.op == Op::Write;
-        if errand.any_order {
-            let from = if writing { way.on_track.max(errand.supply.ready(lbn + run.blocks)) } else { way.on_track };
-            pass.take_any_order(mechanics, from, &run);
+        let writes = options.op == Op::Write;
+        if options.any_order {
+            let on_track = arm_move.on_track;
+            let from = if writes { on_track.max(options.data.complete_at(lbn + run.blocks)) } else { on_track };
+            pass.access_in_any_order(mechanics, from, &run);
             return pass;
         }
-        let turn = |blocks| mechanics.turn(run.zone as usize, blocks);
-        pass.end = pass.start + mechanics.pass_ns(pass.start, way.arm, angle, turn(run.blocks));
-        if writing && errand.supply.end > lbn {
-            let blocks = errand.supply.in_time(lbn, run.blocks, pass.start, pass.end);
-            if blocks < run.blocks {
-                pass.blocks = blocks;
-                pass.end = pass.start + mechanics.pass_ns(pass.start, way.arm, angle, turn(blocks));
+        let sectors_angle = |sectors| mechanics.sectors_angle(run.zone as usize, sectors);
+        pass.end = pass.start + mechanics.pass_ns(pass.start, pass.arm, angle, sectors_angle(run.blocks));
+        if writes && options.data.end > lbn {
+            let in_time = options.data.blocks_in_time(lbn, run.blocks, pass.start, pass.end);
+            if in_time < run.blocks {
+                pass.blocks = in_time;
+                pass.end = pass.start + mechanics.pass_ns(pass.start, pass.arm, angle, sectors_angle(in_time));
             }
         }
         pass
     }
 
-    fn take_any_order(&mut self, mechanics: &Mechanics, from: Time, run: &Run) {
+    fn access_in_any_order(&mut self, mechanics: &Mechanics, from: Time, run: &Run) {
         let order = mechanics.pass_any(from, self.arm, run);
         self.lead = order.first;
         self.start = from + order.wait_ns;
         self.end = from + order.end_ns;
         if order.first > 0 {
-            let data_ns = mechanics.spindle().time_ns(mechanics.turn(run.zone as usize, run.blocks));
+            let data_ns = mechanics.spindle().time_ns(mechanics.sectors_angle(run.zone as usize, run.blocks));
             self.gap_ns = (self.end - self.start).saturating_sub(data_ns);
         }
     }
 
-    /// Block behind the last.
+    /// Returns the block after the last one.
     #[inline]
     pub(super) const fn end_lbn(&self) -> u64 {
         self.lbn + self.blocks
     }
 
-    /// When block `index` of it has gone by.
+    /// Returns the end of block `index` of the pass.
     #[inline]
-    pub(super) fn passed_at(&self, index: u64) -> Time {
+    pub(super) fn block_end(&self, index: u64) -> Time {
         if self.lead > 0 {
-            // Round from the middle: the blocks before it come last.
+            // A zero-latency access from the middle: the blocks before `lead` come last.
             let back = if index < self.lead { self.lead - 1 - index } else { 0 };
             let block_ns = self.data_ns() / self.blocks;
             return Time::from_ns(self.end.ns() - back * block_ns);
@@ -238,9 +248,9 @@ impl Pass {
         self.start + to_u64(span.div_ceil(u128::from(self.blocks)))
     }
 
-    /// How many of its blocks, in the order of LBNs, have gone by at `now`.
+    /// Returns how many of its first blocks have been accessed at `now`.
     #[inline]
-    pub(super) fn passed(&self, now: Time) -> u64 {
+    pub(super) fn blocks_done(&self, now: Time) -> u64 {
         if now >= self.end {
             self.blocks
         } else if now <= self.start || self.lead > 0 {
@@ -250,7 +260,7 @@ impl Pass {
         }
     }
 
-    /// Time that its blocks are under the head.
+    /// Returns the time in which its own blocks are under the head.
     #[inline]
     pub(super) fn data_ns(&self) -> u64 {
         self.end - self.start - self.gap_ns

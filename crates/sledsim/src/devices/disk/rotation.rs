@@ -1,9 +1,9 @@
 //! The platters' rotation.
 //!
-//! The angle is a function of absolute time, 0 at time 0, in fractions of 2^-64 of a revolution. A revolution takes
-//! `60e9 / rpm` ns, a number with no end in binary; the angle at `t` ns is `t * f`, `f` being the revolutions in a
-//! nanosecond in 128 binary places. Whole revolutions drop out by themselves. `f` is short by less than 2^-128, so that the
-//! angle is short by less than 2^-63 of a revolution after the 2^64 ns that a run can last: nothing adds up.
+//! The angle is a function of absolute time, 0 at time 0, in units of 2^-64 of a revolution. A revolution takes `60e9 / rpm` ns, which
+//! has no finite binary form. The angle at `t` ns is `t * f` with `f`, the revolutions in a nanosecond, in 128 binary places; whole
+//! revolutions overflow. `f` is too small by less than 2^-128, so the angle is too small by less than 2^-63 of a revolution after the
+//! 2^64 ns that a run can last.
 
 use super::{DiskParameters, RotationModel};
 use crate::convert::trunc_to_u64;
@@ -12,30 +12,30 @@ use crate::fault::Fault;
 /// Nanoseconds in a minute.
 const NS_PER_MINUTE: u128 = 60_000_000_000;
 
-/// Binary places of the period, ns.
+/// Binary places of the period in ns.
 const PERIOD_PLACES: u32 = 26;
 
-/// An angle: 2^-64 of a revolution.
+/// An angle in units of 2^-64 of a revolution.
 pub type Angle = u64;
 
 /// A spindle that turns at constant speed.
 #[derive(Clone, Copy, Debug)]
 pub struct Spindle {
-    /// Revolutions in a nanosecond, 2^-128.
+    /// Revolutions in a nanosecond, in units of 2^-128.
     turn_per_ns: u128,
-    /// A revolution, 2^-26 ns.
+    /// Time of a revolution, in units of 2^-26 ns.
     period: u64,
     /// Angle of half a nanosecond.
     half_ns: Angle,
-    /// Half a revolution, ns, if every wait takes that.
+    /// Half a revolution, if every wait takes that.
     average_wait_ns: Option<u64>,
 }
 
 impl Spindle {
-    /// The spindle of a drive: `rotation_rpm * (1 + rotation_error_percent / 100)` revolutions in a minute.
+    /// Returns the spindle of a drive: `rotation_rpm * (1 + rotation_error_percent / 100)` revolutions in a minute.
     ///
     /// # Errors
-    /// A speed outside 0.5 to 1.5 million rpm.
+    /// The speed is outside 0.5 to 1.5 million rpm.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let rpm = parameters.rotation_rpm * (1.0 + parameters.rotation_error_percent / 100.0);
         if !(0.5..=1.5e6).contains(&rpm) {
@@ -45,7 +45,7 @@ impl Spindle {
                 .says(": from 0.5 to 1.5 million rpm"));
         }
         let turn_per_ns = ratio(rpm, NS_PER_MINUTE);
-        // Half of 2^26, to round: the speed range keeps the period within 2^37 ns.
+        // Rounded to the nearest. The speed range keeps the period within 2^37 ns.
         let period = trunc_to_u64(60e9 / rpm * f64::from(1u32 << PERIOD_PLACES) + 0.5);
         Ok(Self {
             turn_per_ns,
@@ -58,51 +58,50 @@ impl Spindle {
         })
     }
 
-    /// A revolution, ns.
+    /// Returns the time of a revolution, ns.
     #[must_use]
     pub fn period_ns(&self) -> u64 {
         self.time_ns(1 << 64)
     }
 
-    /// A part of a revolution, ns, rounded down.
+    /// Returns the time of a revolution divided by `parts`, ns, rounded down.
     #[must_use]
     pub fn part_ns(&self, parts: u32) -> u64 {
         (self.period / u64::from(parts)) >> PERIOD_PLACES
     }
 
-    /// Whether waits follow from the angle, and don't all take half a revolution.
+    /// Returns true if waits follow from the angle; otherwise each takes half a revolution.
     #[inline]
     #[must_use]
     pub fn keeps_phase(&self) -> bool {
         self.average_wait_ns.is_none()
     }
 
-    /// Angle of half a nanosecond: that by which an instant may be off as it is rounded.
+    /// Returns the angle of half a nanosecond, the greatest error of an instant that is rounded to a nanosecond.
     #[inline]
     #[must_use]
     pub fn half_ns(&self) -> Angle {
         self.half_ns
     }
 
-    /// Angle that has passed under a head at angle 0, at `ns` after the start of the run.
+    /// Returns the angle that is under a head at angle 0, `ns` after the start of the run.
     #[inline]
     #[must_use]
     pub fn angle(&self, ns: u64) -> Angle {
         (u128::from(ns).wrapping_mul(self.turn_per_ns) >> 64) as u64
     }
 
-    /// Time of a turn of up to a few revolutions (2^-64), to the nearest nanosecond.
+    /// Returns the time of an angle of up to a few revolutions (in units of 2^-64), to the nearest nanosecond.
     #[inline]
     #[must_use]
     pub fn time_ns(&self, turn: u128) -> u64 {
-        // Below 2^65 * 2^63: the product of a turn and the period could pass 128 bits; the lowest eight of a turn go unseen.
+        // The product of an angle and the period could exceed 128 bits, so the lowest eight bits of the angle are dropped.
         (((turn >> 8) * u128::from(self.period) + (1 << (PERIOD_PLACES + 55))) >> (PERIOD_PLACES + 56)) as u64
     }
 
-    /// Wait, from `ns` after the start of the run, until `angle` comes under the head at angle 0.
+    /// Returns the time from `ns` after the start of the run until `angle` comes under the head at angle 0.
     ///
-    /// An instant is the nearest nanosecond to the exact one; so an angle that came by less than half a nanosecond ago, in
-    /// exact time, is just there.
+    /// Instants are rounded to the nearest nanosecond, so the wait for an angle that passed less than half a nanosecond ago is 0.
     #[inline]
     #[must_use]
     pub fn wait_ns(&self, ns: u64, angle: Angle) -> u64 {
@@ -113,33 +112,34 @@ impl Spindle {
         ((u128::from(turn) * u128::from(self.period)) >> (PERIOD_PLACES + 64)) as u64
     }
 
-    /// Time from `ns`, when `angle` is under the head but for the rounding of that instant, until `turn` more has passed:
-    /// to the nearest nanosecond of the exact instant at which it has.
+    /// Returns the time from `ns`, the rounded instant at which `angle` is under the head, until an angle of `turn` has passed, to the nearest
+    /// nanosecond.
     #[inline]
     #[must_use]
     pub fn pass_ns(&self, ns: u64, angle: Angle, turn: u128) -> u64 {
         if self.average_wait_ns.is_some() {
             return self.time_ns(turn);
         }
-        // What is still missing to `angle`, or already past it, as the instant was rounded.
+        // The angle by which the rounded instant is early (positive) or late.
         let ahead = angle.wrapping_sub(self.angle(ns)) as i64;
         self.time_ns(turn.saturating_add_signed(i128::from(ahead)))
     }
 }
 
-/// `value / divisor` in 128 binary places, rounded down; `value` is a normal number from 2^-75 on, the quotient below 1.
+/// Returns `value / divisor` in 128 binary places, rounded down. `value` is a normal number of at least 2^-75, and the quotient is
+/// below 1.
 fn ratio(value: f64, divisor: u128) -> u128 {
-    // value = whole * 2^exponent, exactly.
+    // value = mantissa * 2^exponent, exactly.
     let bits = value.to_bits();
-    let whole = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
+    let mantissa = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
     let exponent = (bits >> 52) as i32 - 1075;
-    let mut quotient = whole / divisor;
-    let mut rest = whole % divisor;
+    let mut quotient = mantissa / divisor;
+    let mut remainder = mantissa % divisor;
     for _ in 0..128 + exponent {
-        rest <<= 1;
-        quotient = (quotient << 1) | u128::from(rest >= divisor);
-        if rest >= divisor {
-            rest -= divisor;
+        remainder <<= 1;
+        quotient = (quotient << 1) | u128::from(remainder >= divisor);
+        if remainder >= divisor {
+            remainder -= divisor;
         }
     }
     quotient

@@ -1,49 +1,136 @@
-//! Time of a seek by its distance.
+//! Seek times as a function of the distance.
 
 use std::sync::Arc;
 
-use super::{DiskParameters, SeekCurve};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::DiskParameters;
 use crate::convert::{to_u32, to_usize, trunc_to_u64};
 use crate::fault::{Fault, Kind};
 
 /// Nanoseconds in a millisecond.
 const NS_PER_MS: f64 = 1e6;
 
-/// Most distances whose times are kept in tables; farther ones are worked out.
+/// Maximum number of distances in tables; times of greater distances are computed.
 const TABLE_DISTANCES: u64 = 1 << 20;
 
-/// Longest time of a table, ns; a curve that goes beyond has no table from there on.
+/// Longest time in a table, ns. The table ends before the first longer one.
 const TABLE_NS: u64 = u32::MAX as u64;
 
-/// Longest seek that is told apart, ns: 1,000 s.
-const MOST_NS: f64 = 1e12;
+/// Longest seek, ns; longer ones take this time.
+const LONGEST_NS: f64 = 1e12;
 
-/// A seek curve: times of distances, and the least time from each distance on.
+/// Seek time as a function of the distance in cylinders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "curve", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SeekCurve {
+    /// Measured times, interpolated linearly between them.
+    Table {
+        /// Pairs of a distance in cylinders and its time, ms; distances rise.
+        #[schemars(length(min = 1), inner(inner(range(min = 0.0, max = 1e9))), extend("x-unit" = "ms"))]
+        points: Vec<[f64; 2]>,
+    },
+    /// Up to `short_below` cylinders `a + b * sqrt(d)`, from there `c + e * d` (Ruemmler and Wilkes 1994); the first
+    /// distances may have measured times of their own.
+    Hpl {
+        /// First distance of the straight part, cylinders.
+        #[schemars(range(min = 0.0, max = 1e9))]
+        short_below: f64,
+        /// Constant of the short part, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
+        short_constant_ms: f64,
+        /// Factor of the square root of the distance, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
+        short_sqrt_ms: f64,
+        /// Constant of the long part, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
+        long_constant_ms: f64,
+        /// Factor of the distance, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
+        long_linear_ms: f64,
+        /// Measured times of the distances 1, 2, and so on, ms; they come before the formula.
+        #[serde(default)]
+        #[schemars(inner(range(min = 0.0, max = 10000.0)), extend("x-unit" = "ms"))]
+        first_ms: Vec<f64>,
+    },
+    /// `a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993); where `b`
+    /// or `c` would be negative, as `three-point`.
+    Lee {
+        /// Time of one cylinder.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        single_ms: f64,
+        /// Time of a third of the stroke.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        average_ms: f64,
+        /// Time of the full stroke.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        full_ms: f64,
+    },
+    /// Through a single-cylinder, an average and a full-stroke time, in two straight lines: up to a third of the stroke and
+    /// beyond.
+    ThreePoint {
+        /// Time of one cylinder.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        single_ms: f64,
+        /// Time of a third of the stroke.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        average_ms: f64,
+        /// Time of the full stroke.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        full_ms: f64,
+    },
+    /// A straight line from a single cylinder to the full stroke.
+    Linear {
+        /// Time of one cylinder.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        single_ms: f64,
+        /// Time of the full stroke.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        full_ms: f64,
+    },
+    /// The same time for every distance above 0.
+    Constant {
+        /// The time.
+        #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+        seek_ms: f64,
+    },
+}
+
+/// Seek times of a drive, and the shortest time of each distance and all greater ones.
 #[derive(Clone, Debug)]
 pub struct Seek {
     formula: Formula,
     farthest: u64,
-    /// Times by distance, ns: one table for all copies of a drive.
+    /// Time of each distance, ns; shared by all copies of a drive.
     times: Arc<[u32]>,
-    /// Least times of a distance and all farther ones, ns.
+    /// Shortest time of each distance and all greater ones, ns.
     bounds: Arc<[u32]>,
-    /// Distances beside which a curve may turn, and the least time of each and all behind it, ns.
-    turns: Vec<(u64, u64)>,
+    /// Bounds at the distances where the curve may have an extremum.
+    extrema: Vec<Extremum>,
+}
+
+/// A distance at which a curve may have an extremum.
+#[derive(Clone, Copy, Debug)]
+struct Extremum {
+    distance: u64,
+    /// Shortest time at the distance and all later extrema.
+    least_ns: u64,
 }
 
 /// A curve in nanoseconds.
 #[derive(Clone, Debug)]
 enum Formula {
-    /// Through points, straight between them and on beyond both ends.
+    /// Linear interpolation between points (distance, time), and extrapolation beyond both ends.
     Points(Vec<[f64; 2]>),
-    /// Times of the first distances; below a distance `a + b * sqrt(d)`, `c + e * d` from there.
+    /// Times of the first distances; then `a + b * sqrt(d)` below the distance `short_below`, `c + e * d` from there.
     Hpl { first: Vec<f64>, short_below: f64, short: [f64; 2], long: [f64; 2] },
     /// `a + b * sqrt(d - 1) + c * (d - 1)`.
     Root([f64; 3]),
 }
 
 impl Formula {
-    /// The formula of a curve over distances up to `farthest`, at least 1.
+    /// Returns the formula of a curve over distances up to `farthest`, at least 1.
     fn new(curve: &SeekCurve, farthest: u64, cylinders: u32) -> Result<Self, Fault> {
         let ns = |ms: f64| ms * NS_PER_MS;
         let span = (farthest - 1) as f64;
@@ -86,7 +173,7 @@ impl Formula {
         }
     }
 
-    /// Time of a distance of at least 1, ns.
+    /// Returns the time of a distance of at least 1, ns.
     fn time_ns(&self, distance: u64) -> u64 {
         let d = distance as f64;
         let ns = match self {
@@ -108,25 +195,25 @@ impl Formula {
             },
             Self::Root([constant, root, linear]) => constant + root * (d - 1.0).sqrt() + linear * (d - 1.0),
         };
-        trunc_to_u64(ns.clamp(0.0, MOST_NS) + 0.5)
+        trunc_to_u64(ns.clamp(0.0, LONGEST_NS) + 0.5)
     }
 
-    /// Distances such that the curve only rises or only falls from one to the distance before the next.
-    fn turns(&self) -> Vec<f64> {
+    /// Returns distances such that the curve is monotonic from each to the distance before the next.
+    fn extrema(&self) -> Vec<f64> {
         match self {
             Self::Points(points) => points.iter().flat_map(|point| [point[0].floor(), point[0].ceil()]).collect(),
             Self::Hpl { first, short_below, .. } => {
-                let mut turns: Vec<f64> = (1..=first.len() + 1).map(|distance| distance as f64).collect();
-                turns.extend([short_below.ceil() - 1.0, short_below.ceil()]);
-                turns
+                let mut extrema: Vec<f64> = (1..=first.len() + 1).map(|distance| distance as f64).collect();
+                extrema.extend([short_below.ceil() - 1.0, short_below.ceil()]);
+                extrema
             }
-            // Neither part falls, or there is but one.
+            // Both terms rise, or there is only one.
             Self::Root(_) => Vec::new(),
         }
     }
 }
 
-/// Straight lines through points.
+/// Returns the formula of a table.
 fn points_formula(points: &[[f64; 2]]) -> Result<Formula, Fault> {
     if points.is_empty() {
         return Err(Fault::missing("seek.points.0").says(": there is no point"));
@@ -135,7 +222,7 @@ fn points_formula(points: &[[f64; 2]]) -> Result<Formula, Fault> {
     if let Some(entry) = points.iter().position(|point| !is_point(point)) {
         let value = points[entry].to_vec();
         return Err(
-            Fault::of(Kind::OutOfRange, format!("seek.points.{entry}"), value).says(" is no distance with a time")
+            Fault::of(Kind::OutOfRange, format!("seek.points.{entry}"), value).says(" is not a distance with a time")
         );
     }
     if let Some(entry) = points.windows(2).position(|pair| pair[0][0] >= pair[1][0]) {
@@ -146,7 +233,7 @@ fn points_formula(points: &[[f64; 2]]) -> Result<Formula, Fault> {
     Ok(Formula::Points(points.iter().map(|[distance, ms]| [*distance, ms * NS_PER_MS]).collect()))
 }
 
-/// Straight lines from a single cylinder to a third of them, and on to the full stroke.
+/// Returns straight lines from a distance of 1 to a third of the cylinders, and on to the full stroke.
 fn three_point([single, average, full]: [f64; 3], third: f64, farthest: u64) -> Formula {
     let farthest = farthest as f64;
     if third <= 1.0 || farthest <= third {
@@ -159,7 +246,7 @@ fn three_point([single, average, full]: [f64; 3], third: f64, farthest: u64) -> 
     Formula::Points(vec![[1.0, single], [third, average], [farthest, full]])
 }
 
-/// Refuses what is not a number, or not one to reckon with.
+/// Checks that all values are finite.
 fn check(curve: &SeekCurve) -> Result<(), Fault> {
     let values = match curve {
         SeekCurve::Table { .. } => Vec::new(),
@@ -182,47 +269,47 @@ fn check(curve: &SeekCurve) -> Result<(), Fault> {
         SeekCurve::Constant { seek_ms } => vec![*seek_ms],
     };
     match values.iter().find(|value| !value.is_finite()) {
-        Some(value) => Err(Fault::of(Kind::OutOfRange, "seek", *value).says(" is no number to reckon with")),
+        Some(value) => Err(Fault::of(Kind::OutOfRange, "seek", *value).says(" is not a finite number")),
         None => Ok(()),
     }
 }
 
 impl Seek {
-    /// The curve of a drive.
+    /// Returns the seek times of a drive.
     ///
     /// # Errors
-    /// Distances of a table that do not rise, times that are not numbers: says which.
+    /// The distances of a table do not rise, or a value is not finite.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         check(&parameters.seek)?;
         let farthest = u64::from(parameters.cylinders.max(2) - 1);
         let formula = Formula::new(&parameters.seek, farthest, parameters.cylinders)?;
         let mut distances: Vec<u64> =
-            formula.turns().into_iter().map(|turn| trunc_to_u64(turn.clamp(1.0, farthest as f64))).collect();
+            formula.extrema().into_iter().map(|distance| trunc_to_u64(distance.clamp(1.0, farthest as f64))).collect();
         distances.push(farthest);
         distances.sort_unstable();
         distances.dedup();
-        let mut turns: Vec<(u64, u64)> = Vec::with_capacity(distances.len());
+        let mut extrema: Vec<Extremum> = Vec::with_capacity(distances.len());
         let mut least_ns = u64::MAX;
         for distance in distances.into_iter().rev() {
             least_ns = least_ns.min(formula.time_ns(distance));
-            turns.push((distance, least_ns));
+            extrema.push(Extremum { distance, least_ns });
         }
-        turns.reverse();
-        let mut seek = Self { formula, farthest, times: Arc::default(), bounds: Arc::default(), turns };
-        seek.fill();
+        extrema.reverse();
+        let mut seek = Self { formula, farthest, times: Arc::default(), bounds: Arc::default(), extrema };
+        seek.fill_tables();
         Ok(seek)
     }
 
-    /// Fills the tables as far as they go.
-    fn fill(&mut self) {
+    /// Fills the tables up to their maximum size and time.
+    fn fill_tables(&mut self) {
         let known = (1..self.farthest.min(TABLE_DISTANCES) + 1).map(|distance| self.formula.time_ns(distance));
         let times: Arc<[u32]> = std::iter::once(0).chain(known.take_while(|ns| *ns <= TABLE_NS).map(to_u32)).collect();
         let bounds =
-            (0..times.len() as u64).map(|distance| to_u32(self.work_out_bound_ns(distance).min(TABLE_NS))).collect();
+            (0..times.len() as u64).map(|distance| to_u32(self.compute_bound_ns(distance).min(TABLE_NS))).collect();
         (self.times, self.bounds) = (times, bounds);
     }
 
-    /// Time of a seek over so many cylinders, ns: 0 for none.
+    /// Returns the time of a seek over `distance` cylinders, ns; 0 for none.
     #[inline]
     #[must_use]
     pub fn time_ns(&self, distance: u32) -> u64 {
@@ -232,23 +319,23 @@ impl Seek {
         }
     }
 
-    /// Least time of a seek over so many cylinders or more, ns: 0 for none.
+    /// Returns the shortest time of a seek over `distance` cylinders or more, ns; 0 for none.
     #[inline]
     #[must_use]
     pub fn bound_ns(&self, distance: u32) -> u64 {
         match self.bounds.get(distance as usize) {
             Some(ns) => u64::from(*ns),
-            None => self.work_out_bound_ns(u64::from(distance)),
+            None => self.compute_bound_ns(u64::from(distance)),
         }
     }
 
-    /// The least of the distance itself and all turns behind it: between two turns a curve has its least at one end.
-    fn work_out_bound_ns(&self, distance: u64) -> u64 {
+    /// Returns the shortest time of the distance and all later extrema: between two extrema a curve is shortest at one end.
+    fn compute_bound_ns(&self, distance: u64) -> u64 {
         if distance == 0 {
             return 0;
         }
-        let behind = self.turns.partition_point(|turn| turn.0 < distance);
-        let own_ns = self.formula.time_ns(distance);
-        self.turns.get(behind).map_or(own_ns, |turn| turn.1.min(own_ns))
+        let later = self.extrema.partition_point(|extremum| extremum.distance < distance);
+        let time_ns = self.formula.time_ns(distance);
+        self.extrema.get(later).map_or(time_ns, |extremum| extremum.least_ns.min(time_ns))
     }
 }

@@ -1,70 +1,100 @@
-//! Which sectors of a zone hold LBNs, and in which order.
+//! Spare sectors and defects of a zone: the map between its LBNs and sectors.
 //!
-//! A zone's sectors are counted in the order in which LBNs visit them: its *items*. (Where whole tracks are spare, an item
-//! is a track.) Items divide into units that have spares of their own: the zone, a range of cylinders, a cylinder or a
-//! track. *Slots* are the items that are left for LBNs, counted in the same order. The schemes are those of DiskSim 4.0's
-//! layout_g1, but for its lapses: LBNs never share a sector here.
+//! The sectors of a zone in the order in which LBNs visit them are its *items*. (If whole tracks are spare, an item is a track.) Items
+//! are divided into *units*, each with its spares: the zone, a range of cylinders, a cylinder or a track. *Slots* are the items that hold
+//! LBNs, in the same order. The schemes are those of DiskSim 4.0's layout_g1, without its errors: LBNs never share a sector here.
 
 use super::divisor::Divisor;
 use super::{Sparing, Zone};
 use crate::convert::to_usize;
 use crate::fault::{Fault, Kind};
 
-/// What a slip does to the LBNs behind it.
+/// The slots that a slip moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slipping {
-    /// All slots behind it in the zone move.
+    /// All following slots of the zone.
     Zone,
-    /// Slots of its own unit move, and spares of the unit take up the slack.
+    /// The following slots of the unit, whose spares take the last of them.
     Unit,
 }
 
-/// Order of the slots of a zone.
+/// A remapped item and its spare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Remap {
+    item: u64,
+    spare: u64,
+}
+
+/// Consecutive sectors of a zone that hold consecutive LBNs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SectorRun {
+    /// First sector.
+    pub first: u64,
+    /// Number of sectors; may exceed the track.
+    pub count: u64,
+}
+
+/// Consecutive items of consecutive slots.
+struct ItemRun {
+    item: u64,
+    count: u64,
+}
+
+/// An item in the order of the slots.
+struct SlotPosition {
+    /// Number of slots before the item.
+    slots_before: u64,
+    /// True if the item holds a slot.
+    holds_slot: bool,
+}
+
+/// The slots of a zone.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
-    /// Sectors in an item.
+    /// Sectors of an item.
     item_sectors: u64,
-    /// Items of a unit, spares included.
+    /// Items of a unit, including spares.
     unit: u64,
-    /// Items of a unit that hold slots while nothing slips.
+    /// Items of a unit without spares.
     data: u64,
-    /// The same, to divide by.
-    per_data: Divisor,
-    /// Units of that size; what is left of the zone is one more without spares.
+    /// `data` as a divisor.
+    data_divisor: Divisor,
+    /// Number of whole units; the remainder of the zone is a shorter unit without spares.
     units: u64,
     /// Items of the zone.
     items: u64,
-    /// Whether spares come before the data of their unit.
+    /// True if spares come before the data of their unit.
     spares_first: bool,
     slipping: Slipping,
-    /// Items that hold no slot though they are not spare: slipped ones, and the spares in use by remapped ones. Counted
-    /// without spares where slips move the whole zone. Sorted, each once.
+    /// Items without a slot, apart from unused spares: slipped items, and spares of remapped items. If slips move the whole zone, they
+    /// are numbered without spares. Sorted, without duplicates.
     removed: Vec<u64>,
-    /// `removed[i] - i`: the slots before it.
+    /// `removed[i] - i`: the number of slots before it.
     slots_before: Vec<u64>,
-    /// Slot numbers that are skipped since their unit has more slips than spares.
+    /// Slots that do not exist because their unit has more slips than spares. Sorted.
     holes: Vec<u64>,
     /// `holes[i] - i`.
     holes_before: Vec<u64>,
-    /// Slots of the zone.
+    /// Number of slots of the zone.
     slots: u64,
-    /// Slots at the front that hold no LBNs, in sectors.
+    /// Sectors of slots at the front that hold no LBNs.
     empty_sectors: u64,
-    /// Remapped items and their spares, by item.
-    remaps: Vec<(u64, u64)>,
-    /// The same by spare: spare, item.
-    spares_in_use: Vec<(u64, u64)>,
+    /// Remaps, sorted by item.
+    remaps: Vec<Remap>,
+    /// Remaps, sorted by spare.
+    remaps_by_spare: Vec<Remap>,
 }
 
-/// How a scheme cuts up a zone.
-struct Cut {
+/// The units of a zone.
+struct Units {
     item_sectors: u64,
     unit: u64,
     spares_first: bool,
     slipping: Slipping,
 }
 
-impl Cut {
+impl Units {
+    /// Returns the units of a scheme in a zone of `items` sectors, with the sectors of a track.
     fn new(scheme: Sparing, items: u64, track: u64, surfaces: u64, range_cylinders: u64) -> Self {
         use Sparing as S;
         let cylinder = track * surfaces;
@@ -93,77 +123,81 @@ impl Cut {
     }
 }
 
-/// Whether slips take the spares of their zone, so that those shrink it no further.
+/// Returns true if slips use the spares of the zone, so that they reduce the capacity only beyond those.
 fn slips_use_spares(scheme: Sparing) -> bool {
     matches!(scheme, Sparing::SectorsPerZone | Sparing::TracksPerZone)
 }
 
-/// How many of the sorted `values` are at most `value`.
+/// Returns how many of the sorted `values` are at most `value`.
 #[inline]
-fn up_to(values: &[u64], value: u64) -> u64 {
+fn count_up_to(values: &[u64], value: u64) -> u64 {
     values.partition_point(|v| *v <= value) as u64
 }
 
-/// How many of the sorted `values` are below `value`.
+/// Returns how many of the sorted `values` are below `value`.
 #[inline]
-fn below(values: &[u64], value: u64) -> u64 {
+fn count_below(values: &[u64], value: u64) -> u64 {
     values.partition_point(|v| *v < value) as u64
 }
 
-fn less_index(values: &[u64]) -> Vec<u64> {
+/// Returns each value less its index.
+fn minus_index(values: &[u64]) -> Vec<u64> {
     values.iter().zip(0..).map(|(value, index)| value - index).collect()
 }
 
-fn sorted(mut values: Vec<u64>) -> Vec<u64> {
+fn sorted_unique(mut values: Vec<u64>) -> Vec<u64> {
     values.sort_unstable();
     values.dedup();
     values
 }
 
 impl Slots {
-    /// Slots of a zone of so many sectors.
+    /// Returns the slots of a zone.
     ///
     /// # Errors
-    /// Spares that leave nothing, defects outside the zone: says which value.
+    /// The spares or empty sectors leave no LBN, or a defect lies outside the zone.
     pub(super) fn new(scheme: Sparing, zone: &Zone, surfaces: u64, range_cylinders: u64) -> Result<Self, Fault> {
         let track = u64::from(zone.sectors_per_track);
         let sectors = track * surfaces * (u64::from(zone.last_cylinder) - u64::from(zone.first_cylinder) + 1);
-        let cut = Cut::new(scheme, sectors, track, surfaces, range_cylinders);
-        let items = sectors / cut.item_sectors;
+        let units = Units::new(scheme, sectors, track, surfaces, range_cylinders);
+        let items = sectors / units.item_sectors;
         let spares = u64::from(zone.spares);
-        if spares >= cut.unit || (spares > 0 && scheme == Sparing::None) {
-            let of = if scheme == Sparing::None { 0 } else { cut.unit };
+        if spares >= units.unit || (spares > 0 && scheme == Sparing::None) {
+            let of = if scheme == Sparing::None { 0 } else { units.unit };
             let says = format!(", of {of} sectors or tracks that there are to spare from");
             return Err(Fault::misfit("spares", spares).says(says));
         }
-        let (remaps, spares_in_use) = remaps(zone, items)?;
+        let remaps = remaps(zone, items)?;
+        let mut remaps_by_spare = remaps.clone();
+        remaps_by_spare.sort_unstable_by_key(|remap| (remap.spare, remap.item));
+        check_spares(&remaps_by_spare)?;
         if let Some(entry) = zone.slips.iter().position(|slip| *slip >= items) {
             let says = format!(" is beyond the zone, which ends at {items}");
             return Err(Fault::misfit(format!("slips.{entry}"), zone.slips[entry]).says(says));
         }
-        // In the zone-wide schemes with spares that slips use, the spares are whatever is left at the end.
-        let unit_data = if slips_use_spares(scheme) { cut.unit } else { cut.unit - spares };
+        // If slips use the spares of the zone, the spares are the items that remain at the end.
+        let data = if slips_use_spares(scheme) { units.unit } else { units.unit - spares };
         let mut slots = Self {
-            item_sectors: cut.item_sectors,
-            unit: cut.unit,
-            data: unit_data,
-            per_data: Divisor::new(unit_data),
-            units: items / cut.unit,
+            item_sectors: units.item_sectors,
+            unit: units.unit,
+            data,
+            data_divisor: Divisor::new(data),
+            units: items / units.unit,
             items,
-            spares_first: cut.spares_first,
-            slipping: cut.slipping,
-            removed: sorted(zone.slips.iter().copied().chain(spares_in_use.iter().map(|(spare, _)| *spare)).collect()),
+            spares_first: units.spares_first,
+            slipping: units.slipping,
+            removed: sorted_unique(zone.slips.iter().copied().chain(remaps.iter().map(|remap| remap.spare)).collect()),
             slots_before: Vec::new(),
             holes: Vec::new(),
             holes_before: Vec::new(),
             slots: 0,
             empty_sectors: u64::from(zone.empty_sectors),
             remaps,
-            spares_in_use,
+            remaps_by_spare,
         };
         match slots.slipping {
-            Slipping::Zone => slots.close_zone(if slips_use_spares(scheme) { spares } else { 0 }),
-            Slipping::Unit => slots.close_units(),
+            Slipping::Zone => slots.count_zone_slots(if slips_use_spares(scheme) { spares } else { 0 }),
+            Slipping::Unit => slots.count_unit_slots(),
         }
         if slots.slots * slots.item_sectors <= slots.empty_sectors {
             let says = format!(": the zone has {} without its spares and slips", slots.slots * slots.item_sectors);
@@ -172,33 +206,33 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Counts the slots where slips move the whole zone.
-    fn close_zone(&mut self, spares_at_end: u64) {
+    /// Counts the slots if slips move the whole zone.
+    fn count_zone_slots(&mut self, spares_at_end: u64) {
         let data = std::mem::take(&mut self.removed);
         self.removed = data.into_iter().filter_map(|item| self.data_index(item)).collect();
-        self.slots_before = less_index(&self.removed);
+        self.slots_before = minus_index(&self.removed);
         let items = self.units * self.data;
         self.slots = (items - self.removed.len() as u64).min(items - spares_at_end);
     }
 
-    /// Counts the slots where slips move their unit.
-    fn close_units(&mut self) {
+    /// Counts the slots if slips move their unit.
+    fn count_unit_slots(&mut self) {
         let mut holes = Vec::new();
         let mut at = 0;
         while let Some(item) = self.removed.get(at) {
             let unit = item / self.unit;
-            let end = to_usize(below(&self.removed, (unit + 1) * self.unit));
+            let end = to_usize(count_below(&self.removed, (unit + 1) * self.unit));
             let kept = self.unit_items(unit) - (end - at) as u64;
             let slots = self.unit_slots(unit);
             holes.extend((kept.min(slots)..slots).map(|slot| unit * self.data + slot));
             at = end;
         }
         self.slots = self.units * self.data + self.items % self.unit - holes.len() as u64;
-        self.holes_before = less_index(&holes);
+        self.holes_before = minus_index(&holes);
         self.holes = holes;
     }
 
-    /// Items of a unit: the last may be short.
+    /// Returns the number of items of a unit; the last one may be short.
     #[inline]
     fn unit_items(&self, unit: u64) -> u64 {
         if unit < self.units {
@@ -208,7 +242,7 @@ impl Slots {
         }
     }
 
-    /// Slots of a unit while it has no more slips than spares.
+    /// Returns the number of slots of a unit that has no more slips than spares.
     #[inline]
     fn unit_slots(&self, unit: u64) -> u64 {
         if unit < self.units {
@@ -218,7 +252,7 @@ impl Slots {
         }
     }
 
-    /// Index of an item among those that are not spare, if it is one.
+    /// Returns the index of an item among those that are not spares; `None` for a spare.
     fn data_index(&self, item: u64) -> Option<u64> {
         if self.data == self.unit {
             return Some(item);
@@ -228,83 +262,83 @@ impl Slots {
         (offset < self.data).then_some(unit * self.data + offset)
     }
 
-    /// LBNs of the zone.
+    /// Returns the number of LBNs of the zone.
     pub(super) fn blocks(&self) -> u64 {
         self.slots * self.item_sectors - self.empty_sectors
     }
 
-    /// Sector of the zone's `block`th LBN, remaps not looked at, and how many LBNs from it on lie in consecutive sectors:
-    /// up to the next spare or slip, or farther than a track reaches.
+    /// Returns the sectors from that of the zone's `block`th LBN on, without regard to remaps, up to the next spare or slip.
     #[inline]
-    fn regular(&self, block: u64) -> (u64, u64) {
+    fn regular(&self, block: u64) -> SectorRun {
         let at = block + self.empty_sectors;
         let left = self.slots * self.item_sectors - at;
         if self.item_sectors == 1 {
-            let (item, run) = self.item(at);
-            (item, run.min(left))
+            let run = self.items_of(at);
+            SectorRun { first: run.item, count: run.count.min(left) }
         } else {
             let (slot, sector) = (at / self.item_sectors, at % self.item_sectors);
-            let (item, _) = self.item(slot);
-            (item * self.item_sectors + sector, (self.item_sectors - sector).min(left))
+            let first = self.items_of(slot).item * self.item_sectors + sector;
+            SectorRun { first, count: (self.item_sectors - sector).min(left) }
         }
     }
 
-    /// Item of a slot, and how many slots from it on lie in consecutive items.
+    /// Returns the items from that of `slot` on.
     #[inline]
-    fn item(&self, slot: u64) -> (u64, u64) {
+    fn items_of(&self, slot: u64) -> ItemRun {
         match self.slipping {
             Slipping::Zone => {
-                let slips = up_to(&self.slots_before, slot);
+                let slips = count_up_to(&self.slots_before, slot);
                 let run = self.slots_before.get(to_usize(slips)).map_or(u64::MAX, |next| next - slot);
                 let index = slot + slips;
                 if self.data == self.unit {
-                    return (index, run);
+                    return ItemRun { item: index, count: run };
                 }
-                let (unit, offset) = self.per_data.divide(index);
+                let (unit, offset) = self.data_divisor.div_rem(index);
                 let first = if self.spares_first { self.unit - self.data } else { 0 };
-                (unit * self.unit + first + offset, run.min(self.data - offset))
+                ItemRun { item: unit * self.unit + first + offset, count: run.min(self.data - offset) }
             }
-            Slipping::Unit => self.item_in_unit(slot),
+            Slipping::Unit => self.items_in_unit(slot),
         }
     }
 
-    fn item_in_unit(&self, slot: u64) -> (u64, u64) {
-        let slot = slot + up_to(&self.holes_before, slot);
-        let unit = self.per_data.divide(slot).0.min(self.units);
+    /// See [`Slots::items_of`], if slips move their unit.
+    fn items_in_unit(&self, slot: u64) -> ItemRun {
+        let slot = slot + count_up_to(&self.holes_before, slot);
+        let unit = self.data_divisor.div_rem(slot).0.min(self.units);
         let offset = slot - unit * self.data;
         let left = self.unit_slots(unit) - offset;
         let removed = self.removed_in(unit);
-        let place = offset + self.skipped(unit, removed.len() as u64);
-        // As many slips lie before the `place`th of the items that are left as have no more than that before them.
+        let index = offset + self.spares_in_front(unit, removed.len() as u64);
+        // The number of removed items before the remaining item of that index: those with at most `index` remaining items before them.
         let base = unit * self.unit;
         let (mut low, mut high) = (0, removed.len());
         while low < high {
             let middle = (low + high) / 2;
-            if removed[middle] - base - middle as u64 <= place {
+            if removed[middle] - base - middle as u64 <= index {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        let run = removed.get(low).map_or(u64::MAX, |next| next - base - low as u64 - place);
-        (base + place + low as u64, run.min(left))
+        let run = removed.get(low).map_or(u64::MAX, |next| next - base - low as u64 - index);
+        ItemRun { item: base + index + low as u64, count: run.min(left) }
     }
 
-    /// Removed items of a unit.
+    /// Returns the removed items of a unit.
     #[inline]
     fn removed_in(&self, unit: u64) -> &[u64] {
         if self.removed.is_empty() {
             return &[];
         }
         let base = unit * self.unit;
-        let first = to_usize(below(&self.removed, base));
-        let end = to_usize(below(&self.removed, base + self.unit_items(unit)));
+        let first = to_usize(count_below(&self.removed, base));
+        let end = to_usize(count_below(&self.removed, base + self.unit_items(unit)));
         &self.removed[first..end]
     }
 
-    /// Items at the front of a unit, removed ones not counted, that are spare.
+    /// Returns the number of unused spares at the front of a unit with `removed` removed items.
     #[inline]
-    fn skipped(&self, unit: u64, removed: u64) -> u64 {
+    fn spares_in_front(&self, unit: u64, removed: u64) -> u64 {
         if self.spares_first {
             (self.unit_items(unit) - removed).saturating_sub(self.unit_slots(unit))
         } else {
@@ -312,110 +346,116 @@ impl Slots {
         }
     }
 
-    /// Slots that lie before an item, and whether the item holds one.
-    fn slot(&self, item: u64) -> (u64, bool) {
+    /// Returns the position of an item in the order of the slots.
+    fn slot_position(&self, item: u64) -> SlotPosition {
         match self.slipping {
             Slipping::Zone => {
-                let (index, data) = if self.data == self.unit {
+                let (index, is_data) = if self.data == self.unit {
                     (item, true)
                 } else {
                     let (unit, offset) = (item / self.unit, item % self.unit);
                     let first = if self.spares_first { self.unit - self.data } else { 0 };
-                    let data = offset >= first && offset < first + self.data;
-                    (unit * self.data + offset.saturating_sub(first).min(self.data), data)
+                    let is_data = offset >= first && offset < first + self.data;
+                    (unit * self.data + offset.saturating_sub(first).min(self.data), is_data)
                 };
-                let removed = below(&self.removed, index);
-                let gone = self.removed.get(to_usize(removed)) == Some(&index);
+                let removed = count_below(&self.removed, index);
+                let is_removed = self.removed.get(to_usize(removed)) == Some(&index);
                 let slot = index - removed;
-                (slot.min(self.slots), data && !gone && slot < self.slots)
+                let holds_slot = is_data && !is_removed && slot < self.slots;
+                SlotPosition { slots_before: slot.min(self.slots), holds_slot }
             }
             Slipping::Unit => {
                 let (unit, offset) = (item / self.unit, item % self.unit);
                 let removed = self.removed_in(unit);
-                let before = below(removed, item);
-                let gone = removed.get(to_usize(before)) == Some(&item);
-                let (place, first) = (offset - before, self.skipped(unit, removed.len() as u64));
+                let before = count_below(removed, item);
+                let is_removed = removed.get(to_usize(before)) == Some(&item);
+                let (index, first) = (offset - before, self.spares_in_front(unit, removed.len() as u64));
                 let slots = self.unit_slots(unit);
-                let data = !gone && place >= first && place < first + slots;
-                let slot = unit * self.data + place.saturating_sub(first).min(slots);
-                (slot - below(&self.holes, slot), data)
+                let holds_slot = !is_removed && index >= first && index < first + slots;
+                let slot = unit * self.data + index.saturating_sub(first).min(slots);
+                let slots_before = slot - count_below(&self.holes, slot);
+                SlotPosition { slots_before, holds_slot }
             }
         }
     }
 
-    /// Sector of the zone's `block`th LBN, and how many LBNs from it on lie in consecutive sectors (of its track, if it
-    /// matters: nothing here stops at a track's end).
+    /// Returns the sectors from that of the zone's `block`th LBN on, up to the next spare or defect.
     #[inline]
-    pub(super) fn sector(&self, block: u64) -> (u64, u64) {
-        let (sector, run) = self.regular(block);
+    pub(super) fn sectors(&self, block: u64) -> SectorRun {
+        let run = self.regular(block);
         if self.remaps.is_empty() {
-            return (sector, run);
+            return run;
         }
-        let (item, within) = (sector / self.item_sectors, sector % self.item_sectors);
-        let next = self.remaps.partition_point(|(remapped, _)| *remapped < item);
+        let (item, offset) = (run.first / self.item_sectors, run.first % self.item_sectors);
+        let next = self.remaps.partition_point(|remap| remap.item < item);
         match self.remaps.get(next) {
-            Some((remapped, spare)) if *remapped == item => {
-                (spare * self.item_sectors + within, run.min(self.item_sectors - within))
-            }
-            Some((remapped, _)) => (sector, run.min(remapped * self.item_sectors - sector)),
-            None => (sector, run),
+            Some(remap) if remap.item == item => SectorRun {
+                first: remap.spare * self.item_sectors + offset,
+                count: run.count.min(self.item_sectors - offset),
+            },
+            Some(remap) => SectorRun { count: run.count.min(remap.item * self.item_sectors - run.first), ..run },
+            None => run,
         }
     }
 
-    /// Sector where the zone's `block`th LBN would lie if nothing were remapped.
+    /// Returns the sector of the zone's `block`th LBN without regard to remaps.
     pub(super) fn regular_sector(&self, block: u64) -> u64 {
-        self.regular(block).0
+        self.regular(block).first
     }
 
-    /// LBN in a sector, counted from the zone's first.
+    /// Returns the LBN in a sector, counted from the zone's first; `None` in a spare or a defect.
     pub(super) fn block(&self, sector: u64) -> Option<u64> {
-        let (item, within) = (sector / self.item_sectors, sector % self.item_sectors);
-        let home = self.spares_in_use.binary_search_by_key(&item, |(spare, _)| *spare);
-        let item = match home {
-            Ok(index) => self.spares_in_use[index].1,
-            Err(_) if self.remaps.binary_search_by_key(&item, |(remapped, _)| *remapped).is_ok() => return None,
+        let (item, offset) = (sector / self.item_sectors, sector % self.item_sectors);
+        let item = match self.remaps_by_spare.binary_search_by_key(&item, |remap| remap.spare) {
+            Ok(index) => self.remaps_by_spare[index].item,
+            Err(_) if self.remaps.binary_search_by_key(&item, |remap| remap.item).is_ok() => return None,
             Err(_) => item,
         };
-        let (slot, data) = self.slot(item);
-        if !data {
+        let position = self.slot_position(item);
+        if !position.holds_slot {
             return None;
         }
-        (slot * self.item_sectors + within).checked_sub(self.empty_sectors)
+        (position.slots_before * self.item_sectors + offset).checked_sub(self.empty_sectors)
     }
 
-    /// LBNs of the zone that lie before a sector, if nothing were remapped.
+    /// Returns the number of LBNs of the zone that lie before a sector, without regard to remaps.
     pub(super) fn blocks_before(&self, sector: u64) -> u64 {
         if sector >= self.items * self.item_sectors {
             return self.blocks();
         }
-        let (item, within) = (sector / self.item_sectors, sector % self.item_sectors);
-        let (slot, data) = self.slot(item);
-        let sectors = slot * self.item_sectors + if data { within } else { 0 };
+        let (item, offset) = (sector / self.item_sectors, sector % self.item_sectors);
+        let position = self.slot_position(item);
+        let sectors = position.slots_before * self.item_sectors + if position.holds_slot { offset } else { 0 };
         sectors.saturating_sub(self.empty_sectors)
     }
 }
 
-/// Pairs of two items.
-type Pairs = Vec<(u64, u64)>;
-
-/// The remaps of a zone, by item and by spare.
-fn remaps(zone: &Zone, items: u64) -> Result<(Pairs, Pairs), Fault> {
-    let mut remaps: Pairs = zone.remaps.iter().filter(|[item, spare]| item != spare).map(|[a, b]| (*a, *b)).collect();
-    if let Some((item, spare)) = remaps.iter().find(|(item, spare)| *item.max(spare) >= items) {
+/// Returns the remaps of a zone of `items` items, sorted by item.
+fn remaps(zone: &Zone, items: u64) -> Result<Vec<Remap>, Fault> {
+    let mut remaps: Vec<Remap> =
+        zone.remaps.iter().filter(|[item, spare]| item != spare).map(|&[item, spare]| Remap { item, spare }).collect();
+    if let Some(Remap { item, spare }) = remaps.iter().find(|remap| remap.item.max(remap.spare) >= items) {
         let says = format!(": [{item}, {spare}] is beyond the zone, which ends at {items}");
         return Err(Fault::at(Kind::Misfit, "remaps").says(says));
     }
     remaps.sort_unstable();
     remaps.dedup();
-    let mut spares: Pairs = remaps.iter().map(|(item, spare)| (*spare, *item)).collect();
-    spares.sort_unstable();
-    if let Some(twice) = remaps.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let says = format!(": {} has two spares, {} and {}", twice[0].0, twice[0].1, twice[1].1);
-        return Err(Fault::at(Kind::Conflict, "remaps").says(says));
+    match remaps.windows(2).find(|pair| pair[0].item == pair[1].item) {
+        Some(pair) => {
+            let says = format!(": {} has two spares, {} and {}", pair[0].item, pair[0].spare, pair[1].spare);
+            Err(Fault::at(Kind::Conflict, "remaps").says(says))
+        }
+        None => Ok(remaps),
     }
-    if let Some(twice) = spares.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        let says = format!(": {} is the spare of both {} and {}", twice[0].0, twice[0].1, twice[1].1);
-        return Err(Fault::at(Kind::Conflict, "remaps").says(says));
+}
+
+/// Checks that each spare, by which `remaps` are sorted, has one item.
+fn check_spares(remaps: &[Remap]) -> Result<(), Fault> {
+    match remaps.windows(2).find(|pair| pair[0].spare == pair[1].spare) {
+        Some(pair) => {
+            let says = format!(": {} is the spare of both {} and {}", pair[0].spare, pair[0].item, pair[1].item);
+            Err(Fault::at(Kind::Conflict, "remaps").says(says))
+        }
+        None => Ok(()),
     }
-    Ok((remaps, spares))
 }

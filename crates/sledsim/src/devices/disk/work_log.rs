@@ -12,7 +12,7 @@ pub(super) struct WorkLog {
     /// True if the drive has an energy account, which then includes the past work; `busy` does otherwise.
     has_account: bool,
     busy: BusyTime,
-    /// No earlier instant is looked at.
+    /// No earlier instant is queried.
     settled_until: Time,
     /// Work that may not have ended, or that the account may not include, in the order of time.
     work: Vec<Work>,
@@ -73,7 +73,7 @@ impl WorkLog {
         if pass.gap_ns == 0 {
             self.add(op, State::Data, pass.start.min(until), pass.end.min(until));
         } else {
-            // From the middle to the end, over the sectors of others, and from the beginning to the middle.
+            // The blocks from `lead` on, the gap, and the blocks before `lead`.
             let tail_ns = pass.data_ns() / pass.blocks * (pass.blocks - pass.lead);
             let gap = pass.start + tail_ns;
             self.add(op, State::Data, pass.start.min(until), gap.min(until));
@@ -127,7 +127,7 @@ impl PhaseTimeline {
     /// Adds a pass of the request.
     #[inline]
     pub(super) fn pass(&mut self, pass: &Pass) {
-        // An arm that leaves later than it could waits for the electronics.
+        // The arm waits for the electronics.
         self.command(pass.begin);
         let (seek_ns, wait_ns) = (self.advance(pass.on_track), self.advance(pass.start));
         if self.positioned {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_has_ended_takes_no_memory() {
+    fn ended_work_takes_no_memory() {
         let mut log = WorkLog::new(false);
         log.settle(Time::from_ns(10_000));
         for begin_ns in (0..10_000).step_by(10) {

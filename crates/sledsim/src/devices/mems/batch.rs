@@ -1,77 +1,69 @@
 //! Batches: blocks of several requests accessed together by different tips.
 //!
-//! Blocks at one sled position (cylinder and row) under different tips pass at the same time (Schlosser & Ganger 2004,
-//! section 6.1). A batch is served position by position, the nearest first, each in passes of as many blocks as the number
-//! of tips that can work at once allows: in the fewest where every block takes as many tips. No block is divided between
-//! passes. For requests that were merged see [`plans`](super::plans).
+//! Blocks at one sled position (cylinder and row) under different tips are accessed at the same time (Schlosser & Ganger 2004, section
+//! 6.1). A batch is served by position, the nearest next, each in passes of as many blocks as the active tips allow. That is the minimum
+//! number of passes if every block takes the same number of tips. A block is not divided between passes. For merged requests see
+//! [`plans`](super::plans).
 
 use std::ops::Range;
 
-use crate::devices::mems::access::{MemsDevice, Passes};
-use crate::devices::mems::approach::{Approach, Sled};
+use crate::devices::mems::device::MemsDevice;
 use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::passes::ServiceBuilder;
 use crate::devices::mems::positioning::Positioning;
+use crate::devices::mems::positioning::{Approach, SledState};
+use crate::devices::mems::subsector::BlockCounts;
 use crate::devices::mems::subsector::Extent;
 use crate::limits::BATCH_POSITIONS;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::Time;
 
-/// Tips that a request wants at a sled position, one behind the other.
+/// Consecutive tips that a request needs at a sled position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Want {
+struct RequestedTips {
     cylinder: u32,
     row: u32,
     first_tip: u32,
     end_tip: u32,
     /// Index of the request.
     member: usize,
-    /// Tips wanted at the position before `first_tip`.
+    /// Number of requested tips at the position before `first_tip`.
     rank: u32,
 }
 
-/// A sled position and what is wanted there.
+/// A sled position with requested tips. The ranges are indices in [`RequestedPositions`].
 #[derive(Clone, Debug)]
-pub(super) struct Stop {
+pub(super) struct SledPosition {
     pub(super) cylinder: u32,
     pub(super) row: u32,
-    wants: Range<usize>,
-    /// Which of the borders are its.
-    borders: Range<usize>,
-    /// Which of the passes are over it.
+    requests: Range<usize>,
+    block_ends: Range<usize>,
     passes: Range<usize>,
 }
 
-impl Stop {
-    /// Its cylinder and row.
-    pub(super) fn place(&self) -> (u32, u32) {
-        (self.cylinder, self.row)
-    }
-}
-
-/// A pass over a position by some of the tips wanted there: those from the `from`-th to before the `to`-th.
+/// A pass over a position with some of the requested tips: those with ranks in `from..to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Visit {
-    pub(super) stop: usize,
+pub(super) struct PositionPass {
+    pub(super) position: usize,
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
-/// What requests want, by position.
-pub(super) struct Wanted {
-    wants: Vec<Want>,
-    /// By cylinder, then by row.
-    pub(super) stops: Vec<Stop>,
-    /// For each block wanted at a position, how many tips are wanted up to its end.
-    borders: Vec<u32>,
-    /// The passes over each position, if they are all at once.
-    passes: Vec<Visit>,
+/// The requested tips by position.
+pub(super) struct RequestedPositions {
+    requests: Vec<RequestedTips>,
+    /// Sorted by cylinder, then by row.
+    pub(super) positions: Vec<SledPosition>,
+    /// For each requested block of a position, the number of requested tips up to its end.
+    block_ends: Vec<u32>,
+    /// Passes over each position that access all of its requested tips.
+    passes: Vec<PositionPass>,
     active_tips: u32,
     tips_per_block: u32,
 }
 
-/// Calls `visit` with cylinder, row, and the tips from the first to before the last for each row that `extent` covers, in LBN
-/// order.
+/// Calls `visit` with cylinder, row and tips for each row that `extent` covers, in LBN order.
 pub(super) fn for_each_row(geometry: &Geometry, extent: &Extent, mut visit: impl FnMut(u32, u32, Range<u32>)) {
     let mut place = geometry.place(extent.lbn);
     let mut first = 0;
@@ -87,167 +79,184 @@ pub(super) fn for_each_row(geometry: &Geometry, extent: &Extent, mut visit: impl
     }
 }
 
-impl Wanted {
-    /// What requests for `extents` want.
-    pub(super) fn by(geometry: &Geometry, extents: &[Extent]) -> Self {
-        let mut wants = Vec::with_capacity(extents.len());
+impl RequestedPositions {
+    /// Returns the requested tips of `extents`.
+    pub(super) fn new(geometry: &Geometry, extents: &[Extent]) -> Self {
+        let mut requests = Vec::with_capacity(extents.len());
         for (member, extent) in extents.iter().enumerate() {
             for_each_row(geometry, extent, |cylinder, row, tips| {
-                wants.push(Want { cylinder, row, first_tip: tips.start, end_tip: tips.end, member, rank: 0 });
+                requests.push(RequestedTips {
+                    cylinder,
+                    row,
+                    first_tip: tips.start,
+                    end_tip: tips.end,
+                    member,
+                    rank: 0,
+                });
             });
         }
-        wants.sort_unstable();
-        let mut wanted = Self {
-            wants: Vec::new(),
-            stops: Vec::new(),
-            borders: Vec::new(),
+        requests.sort_unstable();
+        let mut requested = Self {
+            requests: Vec::new(),
+            positions: Vec::new(),
+            block_ends: Vec::new(),
             passes: Vec::new(),
             active_tips: geometry.active_tips,
             tips_per_block: geometry.tips_per_block,
         };
         let mut first = 0;
-        for stop in wants.chunk_by_mut(|one, other| (one.cylinder, one.row) == (other.cylinder, other.row)) {
-            wanted.add_stop(geometry, first, stop);
-            first += stop.len();
+        for group in requests.chunk_by_mut(|one, other| (one.cylinder, one.row) == (other.cylinder, other.row)) {
+            requested.add_position(geometry, first, group);
+            first += group.len();
         }
-        wanted.wants = wants;
-        wanted
+        requested.requests = requests;
+        requested
     }
 
-    /// Adds a position with `wants`, of which `before` others come first.
-    fn add_stop(&mut self, geometry: &Geometry, before: usize, wants: &mut [Want]) {
-        let (index, first_border, first_pass) = (self.stops.len(), self.borders.len(), self.passes.len());
+    /// Adds a position with `requests`, whose first has the index `first`.
+    fn add_position(&mut self, geometry: &Geometry, first: usize, requests: &mut [RequestedTips]) {
+        let (index, first_block, first_pass) = (self.positions.len(), self.block_ends.len(), self.passes.len());
         let (mut tips, mut end_tip, mut last_block) = (0_u32, 0_u32, None);
-        for want in &mut *wants {
-            // Tips that an earlier one wants too are ranked already.
-            want.rank = tips - end_tip.saturating_sub(want.first_tip);
-            let mut tip = want.first_tip.max(end_tip);
-            while tip < want.end_tip {
+        for request in &mut *requests {
+            // Tips of earlier requests have their rank already.
+            request.rank = tips - end_tip.saturating_sub(request.first_tip);
+            let mut tip = request.first_tip.max(end_tip);
+            while tip < request.end_tip {
                 let block = tip / geometry.tips_per_block;
-                let border = want.end_tip.min((block + 1) * geometry.tips_per_block);
+                let end = request.end_tip.min((block + 1) * geometry.tips_per_block);
                 if last_block.replace(block) == Some(block) {
-                    // More of the same block.
-                    self.borders.pop();
+                    // More tips of the same block.
+                    self.block_ends.pop();
                 }
-                tips += border - tip;
-                self.borders.push(tips);
-                (tip, end_tip) = (border, border);
+                tips += end - tip;
+                self.block_ends.push(tips);
+                (tip, end_tip) = (end, end);
             }
         }
-        let Want { cylinder, row, .. } = wants[0];
-        let (wants, borders) = (before..before + wants.len(), first_border..self.borders.len());
-        self.stops.push(Stop { cylinder, row, wants, borders, passes: first_pass..first_pass });
+        let RequestedTips { cylinder, row, .. } = requests[0];
+        let (requests, block_ends) = (first..first + requests.len(), first_block..self.block_ends.len());
+        self.positions.push(SledPosition { cylinder, row, requests, block_ends, passes: first_pass..first_pass });
         let mut from = 0;
         while from < tips {
-            let to = self.cut(index, from, tips);
-            self.passes.push(Visit { stop: index, from, to });
+            let to = self.pass_end(index, from, tips);
+            self.passes.push(PositionPass { position: index, from, to });
             from = to;
         }
-        self.stops[index].passes.end = self.passes.len();
+        self.positions[index].passes.end = self.passes.len();
     }
 
-    /// How far a pass from a tip on reaches that goes no further than `to`: whole blocks.
-    pub(super) fn cut(&self, stop: usize, from: u32, to: u32) -> u32 {
-        let borders = &self.borders[self.stops[stop].borders.clone()];
-        let within = borders.partition_point(|&border| border <= to.min(from + self.active_tips));
-        borders[..within].last().copied().filter(|&border| border > from).unwrap_or(to)
+    /// Returns the end (exclusive) of a pass over whole blocks from the tip of rank `from` on, at most `to`.
+    pub(super) fn pass_end(&self, position: usize, from: u32, to: u32) -> u32 {
+        let block_ends = &self.block_ends[self.positions[position].block_ends.clone()];
+        let within = block_ends.partition_point(|&end| end <= to.min(from + self.active_tips));
+        block_ends[..within].last().copied().filter(|&end| end > from).unwrap_or(to)
     }
 
-    /// The index of a position where something is wanted.
-    pub(super) fn stop_at(&self, cylinder: u32, row: u32) -> Option<usize> {
-        self.stops.binary_search_by_key(&(cylinder, row), |stop| (stop.cylinder, stop.row)).ok()
+    /// Returns the index of a position; `None` if no tips are requested there.
+    pub(super) fn position_at(&self, cylinder: u32, row: u32) -> Option<usize> {
+        self.positions.binary_search_by_key(&(cylinder, row), |position| (position.cylinder, position.row)).ok()
     }
 
-    /// How many tips are wanted at a position before `tip`.
-    pub(super) fn rank(&self, stop: usize, tip: u32) -> u32 {
-        let before = self.wants[self.stops[stop].wants.clone()].iter().take_while(|want| want.first_tip < tip);
-        before.map(|want| want.rank + tip.min(want.end_tip) - want.first_tip).max().unwrap_or(0)
+    fn requests_at(&self, position: usize) -> &[RequestedTips] {
+        &self.requests[self.positions[position].requests.clone()]
     }
 
-    /// Blocks that are read and that are written in a pass for `requests`, and who they are: their places go to `served`.
-    pub(super) fn blocks(&self, visit: Visit, requests: &[Request], served: &mut Vec<usize>) -> [u32; 2] {
-        // Number of blocks by operation, and the block behind the last one counted.
+    /// Returns the number of requested tips at a position before `tip`.
+    pub(super) fn rank(&self, position: usize, tip: u32) -> u32 {
+        let before = self.requests_at(position).iter().take_while(|tips| tips.first_tip < tip);
+        before.map(|tips| tips.rank + tip.min(tips.end_tip) - tips.first_tip).max().unwrap_or(0)
+    }
+
+    /// Returns the numbers of blocks that are read and written in a pass for `requests`, and appends the indices of those requests to
+    /// `served`.
+    pub(super) fn blocks(&self, pass: PositionPass, requests: &[Request], served: &mut Vec<usize>) -> BlockCounts {
+        // Number of blocks by operation, and the block after the last one counted.
         let (mut blocks, mut counted) = ([0, 0], [0, 0]);
-        for want in &self.wants[self.stops[visit.stop].wants.clone()] {
-            let (from, to) = (visit.from.max(want.rank), visit.to.min(want.rank + want.end_tip - want.first_tip));
+        for tips in self.requests_at(pass.position) {
+            let (from, to) = (pass.from.max(tips.rank), pass.to.min(tips.rank + tips.end_tip - tips.first_tip));
             if from >= to {
                 continue;
             }
-            served.push(want.member);
-            let op = usize::from(requests[want.member].op == Op::Write);
-            let (first_tip, end_tip) = (want.first_tip + from - want.rank, want.first_tip + to - want.rank);
+            served.push(tips.member);
+            let op = usize::from(requests[tips.member].op == Op::Write);
+            let (first_tip, end_tip) = (tips.first_tip + from - tips.rank, tips.first_tip + to - tips.rank);
             let end = end_tip.div_ceil(self.tips_per_block);
             blocks[op] += end.saturating_sub(counted[op].max(first_tip / self.tips_per_block));
             counted[op] = counted[op].max(end);
         }
-        blocks
+        let [reads, writes] = blocks;
+        BlockCounts { reads, writes }
     }
 
-    /// The passes over all that is wanted at a position.
-    pub(super) fn visits(&self, stop: usize) -> &[Visit] {
-        &self.passes[self.stops[stop].passes.clone()]
+    /// Returns the passes over all requested tips of a position.
+    pub(super) fn passes_over(&self, position: usize) -> &[PositionPass] {
+        &self.passes[self.positions[position].passes.clone()]
     }
 
-    /// Passes over all positions from `sled` on, always over the nearest next; over more than [`BATCH_POSITIONS`] cylinder by
-    /// cylinder, from the nearer end on.
-    pub(super) fn nearest_first(&self, positioning: &Positioning, mut sled: Sled) -> Vec<Visit> {
-        let mut left: Vec<usize> = (0..self.stops.len()).collect();
+    /// Returns the passes over all positions from `sled` on, the nearest position next; if there are more than [`BATCH_POSITIONS`], by
+    /// cylinder from the nearer end.
+    pub(super) fn nearest_first(&self, positioning: &Positioning, mut sled: SledState) -> Vec<PositionPass> {
+        let mut left: Vec<usize> = (0..self.positions.len()).collect();
         let mut order = Vec::with_capacity(self.passes.len());
-        let approach =
-            |sled: &Sled, stop: usize| positioning.approach(sled, self.stops[stop].cylinder, self.stops[stop].row);
+        let approach = |sled: &SledState, position: usize| {
+            let SledPosition { cylinder, row, .. } = self.positions[position];
+            positioning.approach(sled, cylinder, row)
+        };
         if left.len() as u64 > BATCH_POSITIONS.most {
-            if is_nearer_to_last(&left, sled.cylinder, |&stop| self.stops[stop].cylinder) {
+            if is_nearer_to_last(&left, sled.cylinder, |&position| self.positions[position].cylinder) {
                 left.reverse();
             }
-            return left.into_iter().flat_map(|stop| self.visits(stop)).copied().collect();
+            return left.into_iter().flat_map(|position| self.passes_over(position)).copied().collect();
         }
         while let Some(nearest) = (0..left.len()).min_by_key(|&i| approach(&sled, left[i]).seek_ns) {
-            for &visit in self.visits(left.remove(nearest)) {
-                sled = approach(&sled, visit.stop).done;
-                order.push(visit);
+            for &pass in self.passes_over(left.remove(nearest)) {
+                sled = approach(&sled, pass.position).done;
+                order.push(pass);
             }
         }
         order
     }
 }
 
-/// Of `positions` by cylinder, whether the last is nearer to a cylinder than the first.
+/// Returns true if the last of `positions`, which are sorted by cylinder, is nearer to a cylinder than the first.
 pub(super) fn is_nearer_to_last<P>(positions: &[P], cylinder: u32, cylinder_of: impl Fn(&P) -> u32) -> bool {
     let distance = |position: Option<&P>| position.map(|position| cylinder_of(position).abs_diff(cylinder));
     distance(positions.last()) < distance(positions.first())
 }
 
-/// Serves `requests` together from `now` on; one [`Service`] each, in their order, goes to `out`.
+/// Serves `requests` together from `now` on; appends one [`Service`] for each to `out`.
 pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
     let extents = extents(device, requests);
-    let wanted = Wanted::by(&device.geometry, &extents);
-    let mut joint = Joint::begin(device, now, requests, &wanted);
-    for visit in wanted.nearest_first(joint.device.positioning(), joint.device.sled) {
-        let Stop { cylinder, row, .. } = wanted.stops[visit.stop];
-        let approach = joint.device.positioning().approach(&joint.device.sled, cylinder, row);
-        joint.pass(visit, &approach);
+    let requested = RequestedPositions::new(&device.geometry, &extents);
+    let mut service = BatchService::begin(device, now, requests, &requested);
+    for pass in requested.nearest_first(service.device.positioning(), service.device.sled) {
+        let SledPosition { cylinder, row, .. } = requested.positions[pass.position];
+        let approach = service.device.positioning().approach(&service.device.sled, cylinder, row);
+        service.pass(pass, &approach);
     }
-    joint.finish(&extents, out);
+    service.finish(&extents, out);
 }
 
-/// What is accessed for each of `requests`.
+/// Returns the tip sectors that each of `requests` accesses.
 pub(super) fn extents(device: &MemsDevice, requests: &[Request]) -> Vec<Extent> {
     requests.iter().map(|request| device.extent(request)).collect()
 }
 
-/// What a request of the batch has got so far.
+/// Progress of a request of a batch.
 #[derive(Clone, Copy)]
-pub(super) struct Member {
+pub(super) struct MemberProgress {
+    /// Number of passes over its blocks.
     pub(super) passes: u64,
+    /// End of the bus transfer of its blocks.
     pub(super) bus_done: Time,
 }
 
-/// Ends a service of several requests; one [`Service`] each goes to `out`, with its share of the energy.
+/// Ends a service of several requests; appends one [`Service`] for each to `out`, with its share of the energy.
 pub(super) fn finish_together(
     device: &mut MemsDevice,
-    run: &mut Passes,
+    run: &mut ServiceBuilder,
     shares: &[u64],
-    members: &[Member],
+    members: &[MemberProgress],
     out: &mut Vec<Service>,
 ) {
     let pass_time = device.pass_time;
@@ -266,32 +275,38 @@ pub(super) fn finish_together(
     }
 }
 
-/// Several requests under service together.
+/// A service of several requests together.
 ///
-/// Each completes when its own blocks are done. Its seek is the first of all; time spent on others' passes counts as
-/// repositioning. Energy is shared by the tip sectors that each needs.
-pub(super) struct Joint<'a> {
+/// Each request completes when its blocks are done. Its seek is that of the whole service; the time of passes for other requests counts as
+/// turnaround. Energy is shared in proportion to the tip sectors of the requests.
+pub(super) struct BatchService<'a> {
     pub(super) device: &'a mut MemsDevice,
     requests: &'a [Request],
-    wanted: &'a Wanted,
-    run: Passes,
-    members: Vec<Member>,
-    /// Requests of the present pass.
+    requested: &'a RequestedPositions,
+    run: ServiceBuilder,
+    members: Vec<MemberProgress>,
+    /// Requests of the current pass.
     served: Vec<usize>,
 }
 
-impl<'a> Joint<'a> {
-    pub(super) fn begin(device: &'a mut MemsDevice, now: Time, requests: &'a [Request], wanted: &'a Wanted) -> Self {
+impl<'a> BatchService<'a> {
+    /// Begins a service at `now`.
+    pub(super) fn begin(
+        device: &'a mut MemsDevice,
+        now: Time,
+        requests: &'a [Request],
+        requested: &'a RequestedPositions,
+    ) -> Self {
         let run = device.begin(now);
-        let members = vec![Member { passes: 0, bus_done: now }; requests.len()];
-        Self { device, requests, wanted, run, members, served: Vec::new() }
+        let members = vec![MemberProgress { passes: 0, bus_done: now }; requests.len()];
+        Self { device, requests, requested, run, members, served: Vec::new() }
     }
 
-    /// Passes over a position the way that `approach` leads.
-    pub(super) fn pass(&mut self, visit: Visit, approach: &Approach) {
+    /// Adds a pass over a position.
+    pub(super) fn pass(&mut self, pass: PositionPass, approach: &Approach) {
         self.served.clear();
-        let blocks = self.wanted.blocks(visit, self.requests, &mut self.served);
-        let passes = self.device.pass_until_read(&mut self.run, approach, visit.to - visit.from, blocks);
+        let blocks = self.requested.blocks(pass, self.requests, &mut self.served);
+        let passes = self.device.pass_until_read(&mut self.run, approach, pass.to - pass.from, blocks);
         self.served.sort_unstable();
         self.served.dedup();
         for &index in &self.served {
@@ -301,6 +316,7 @@ impl<'a> Joint<'a> {
         }
     }
 
+    /// Ends the service; appends one [`Service`] for each request to `out`.
     pub(super) fn finish(mut self, extents: &[Extent], out: &mut Vec<Service>) {
         let shares: Vec<u64> = extents.iter().map(Extent::tip_sectors).collect();
         finish_together(self.device, &mut self.run, &shares, &self.members, out);

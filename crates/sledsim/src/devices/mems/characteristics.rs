@@ -1,6 +1,6 @@
-//! Figures of a device that data sheets quote.
+//! Data-sheet figures of a MEMS device.
 
-use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::device::MemsDevice;
 use crate::devices::mems::motion::{x_move_s, y_seek};
 use crate::devices::mems::parameters::MemsParameters;
 use crate::devices::Mechanism;
@@ -8,32 +8,31 @@ use crate::fault::Fault;
 use crate::request::Request;
 use crate::time::{ns_to_s, Time};
 
-/// Cylinders streamed over to measure the sustained bandwidth, and blocks of them at most: fewer cylinders where they are large.
+/// Number of cylinders that are read in sequence to measure the sustained bandwidth, and maximum number of blocks of that read.
 const STREAMED_CYLINDERS: u64 = 20;
 const STREAMED_BLOCKS: u64 = 1 << 22;
 
-/// Figures of one sled (bandwidths and capacities of several sleds are multiples).
+/// Figures of one sled; bandwidths and capacities of several sleds are multiples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Characteristics {
     /// Settling time after a move along X, seconds.
     pub settle_s: f64,
-    /// Speed of the sled while data pass, metres per second.
+    /// Speed of the sled during access, metres per second.
     pub access_speed_m_s: f64,
-    /// Active tips times data rate, servo bursts not counted, nor tips of a code over others, bytes per second (Schlosser et al. 2000, Table 2).
+    /// Active tips times data rate, without servo bursts and check tips, bytes per second (Schlosser et al. 2000, Table 2).
     pub peak_bandwidth_bytes_s: f64,
-    /// Rate of a long sequential read, everything counted, bytes per second.
+    /// Rate of a long sequential read, including all overheads, bytes per second.
     pub streaming_bandwidth_bytes_s: f64,
     /// Capacity, bytes.
     pub capacity_bytes: u64,
-    /// What of it can be read, bytes: blocks of which more tips have failed than spare tips and code make up for are left out.
+    /// Capacity without lost blocks, bytes.
     pub readable_bytes: u64,
-    /// Bits of the media times tips, in data bytes: servo bursts and remainders counted as data (Schlosser et al. 2000,
-    /// Table 2).
+    /// Bits of a tip's region times tips, in data bytes, including servo bursts and remainders (Schlosser et al. 2000, Table 2).
     pub raw_capacity_bytes: f64,
 }
 
 impl Characteristics {
-    /// The figures of a device.
+    /// Returns the figures of a device.
     ///
     /// # Errors
     /// As [`MemsDevice::new`].
@@ -42,7 +41,7 @@ impl Characteristics {
         let device = MemsDevice::new(p)?;
         let geometry = device.geometry();
         let bits = |range_um: f64| range_um * 1e3 / p.bit_nm;
-        let (lost_blocks, _) = device.tips.lost_and_degraded(geometry);
+        let lost_blocks = device.tips.damaged_blocks(geometry).lost;
         let data_share = f64::from(p.block_bytes / p.tip_sector_bytes) / f64::from(geometry.tips_per_block);
         let data_share = if geometry.is_stream() { 1.0 } else { data_share };
         let busy_tips = if geometry.has_points() { geometry.tips_per_block } else { p.active_tips };
@@ -60,7 +59,7 @@ impl Characteristics {
     }
 }
 
-/// Rate of a sequential read over cylinders in the middle of the media, from the end of its first positioning.
+/// Returns the rate of a sequential read of cylinders in the middle of the media, after its first positioning.
 fn streaming_bytes_s(mut device: MemsDevice) -> f64 {
     let geometry = device.geometry().clone();
     let blocks_per_cylinder = geometry.capacity_blocks() / u64::from(geometry.cylinders);
@@ -75,7 +74,7 @@ fn streaming_bytes_s(mut device: MemsDevice) -> f64 {
 }
 
 impl MemsDevice {
-    /// Time in seconds to move along X between two places (metres from the centre) and settle; 0 where they are the same.
+    /// Returns the time in seconds to move along X between two positions (metres from the centre) and settle; 0 if they are the same.
     #[must_use]
     pub fn seek_x_s(&self, from_m: f64, to_m: f64) -> f64 {
         if from_m == to_m {
@@ -86,8 +85,8 @@ impl MemsDevice {
         move_s + ns_to_s(positioning.settle_ns())
     }
 
-    /// Time in seconds to seek along Y between two places (metres from the centre); directions are +1 or −1, and 0 for a
-    /// sled that starts at rest.
+    /// Returns the time in seconds to seek along Y between two positions (metres from the centre). Directions are +1 or −1; 0 for a start
+    /// from rest.
     #[must_use]
     pub fn seek_y_s(&self, from_m: f64, from_direction: f64, to_m: f64, to_direction: f64) -> f64 {
         let positioning = self.positioning();

@@ -1,20 +1,286 @@
-//! The sled as a [`Mechanism`].
+//! The sled as a [`Mechanism`]: its state, idle periods and energy account.
 
 use std::ops::Range;
 
-use crate::devices::mems::access::MemsDevice;
-use crate::devices::mems::energy::STOPPED;
-use crate::devices::mems::subsector::PassesOf;
-use crate::devices::mems::{batch, estimate, plans, points};
+use crate::devices::mems::energy::{PassTime, Power, ServiceTrace, IDLE, INACTIVE, STOPPED};
+use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::parameters::{Idle, MemsParameters, StopAt};
+use crate::devices::mems::positioning::{Positioning, SledState, YState};
+use crate::devices::mems::subsector::{BlockCounts, RowPasses};
+use crate::devices::mems::tips::Tips;
+use crate::devices::mems::{batch, idle_modes, plans, points};
 use crate::devices::{
     serve_in_turn, BatchAccess, Condition, Coordinates, Defects, Dimensions, Estimate, Location, Mechanism,
     MechanismState, Plan, Powered, Together,
 };
 use crate::engine::details::Count;
-use crate::power::{EnergyAccount, SpinDown};
+use crate::fault::Fault;
+use crate::power::{Activity, EnergyAccount, SpinDown, SpinDownSpec};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
-use crate::time::Time;
+use crate::time::{ms_to_ns, s_to_ns, Time};
+
+/// One sled with its tips.
+#[derive(Clone)]
+pub struct MemsDevice {
+    pub(super) geometry: Geometry,
+    pub(super) tips: Tips,
+    positioning: Positioning,
+    pub(super) power: Power,
+    pub(super) pass_time: PassTime,
+    pub(super) bus_ns_per_block: u64,
+    pub(super) overhead_ns: u64,
+    startup_ns: u64,
+    /// True if an idle sled sweeps.
+    sweeps: bool,
+    /// True if the sled stops where it is, false if at the centre.
+    stops_in_place: bool,
+    /// True if only the tips with needed bytes are active.
+    pub(super) subsector: bool,
+    /// Policy for its idle modes: moving, and stopped.
+    pub(super) spin_down: SpinDown,
+    /// Power of each tip of the last access while the sled is idle.
+    pub(super) idle_tip_w: f64,
+    /// End of the bus transfer of all services so far.
+    pub(super) bus_free: Time,
+    pub(super) sled: SledState,
+    /// Energy that an ideal policy would have saved in the idle periods that have ended, except the last.
+    pub(super) regret_j: f64,
+    /// Energy that an ideal policy would have saved in the last idle period that has ended.
+    pub(super) last_regret_j: f64,
+    pub(super) last: LastService,
+    /// Intervals of the latest service.
+    pub(super) trace: ServiceTrace,
+    /// Includes all time before the latest service, and possibly more.
+    pub(super) account: EnergyAccount,
+}
+
+/// The latest service, which may not have ended yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastService {
+    pub(super) end: Time,
+    /// Active tips of its last pass; 0 before the first service.
+    pub(super) tips: u32,
+}
+
+impl LastService {
+    /// Adds the idle time since the service to an account that includes the service.
+    #[inline]
+    pub(super) fn add_idle(&self, account: &mut EnergyAccount, idle: IdleTime) {
+        account.add(IDLE, self.tips, self.end + idle.moving_ns);
+        account.add(INACTIVE, 0, self.end + idle.moving_ns + idle.stopped_ns);
+    }
+}
+
+/// The sled at the start of a service.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadySled {
+    pub sled: SledState,
+    /// Start-up time, if the sled was stopped.
+    pub startup_ns: Option<u64>,
+}
+
+impl ReadySled {
+    /// Returns the time until the sled is ready.
+    #[inline]
+    fn wake_ns(&self) -> u64 {
+        self.startup_ns.unwrap_or(0)
+    }
+}
+
+/// The time of an idle period by mode.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleTime {
+    pub moving_ns: u64,
+    pub stopped_ns: u64,
+}
+
+impl MemsDevice {
+    /// Returns a device that is stopped at the centre of travel, and stops after its timeout.
+    ///
+    /// # Errors
+    /// The parameters contradict each other.
+    pub fn new(parameters: &MemsParameters) -> Result<Self, Fault> {
+        Self::with_spin_down(parameters, None, 0)
+    }
+
+    /// Returns the sled of index `sled`, which decides its failed tips, with a spin-down policy.
+    ///
+    /// # Errors
+    /// As [`MemsDevice::new`]; or a policy for a sled that saves no power when stopped.
+    pub fn with_spin_down(
+        parameters: &MemsParameters,
+        spin_down: Option<&SpinDownSpec>,
+        sled: u32,
+    ) -> Result<Self, Fault> {
+        let p = parameters;
+        let geometry = Geometry::new(p)?;
+        let positioning = Positioning::new(p, &geometry);
+        if !positioning.starts() {
+            let speed_m_s = positioning.speed_m_s();
+            return Err(Fault::conflict("spring_factor", p.spring_factor)
+                .says(format!(
+                    ": a sled at rest does not reach the access speed of {speed_m_s} m/s everywhere: lower it or "
+                ))
+                .option("bit_rate_kbit_s")
+                .says(", or raise ")
+                .option("acceleration_y_m_s2"));
+        }
+        if geometry.has_points() {
+            points::check(p, &positioning)?;
+        }
+        let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
+        // The whole pass is rounded, so that streaming keeps the bit rate to a nanosecond per row.
+        let pass_ns = s_to_ns(geometry.pitch_bits() * bit_s);
+        let servo_ns = s_to_ns(geometry.servo_share_bits() * bit_s);
+        let pass_time = PassTime { servo_ns, data_ns: pass_ns - servo_ns };
+        let power = Power::new(p);
+        Ok(Self {
+            power,
+            pass_time,
+            bus_ns_per_block: ms_to_ns(p.bus_ms_per_block),
+            overhead_ns: ms_to_ns(p.overhead_ms),
+            startup_ns: ms_to_ns(p.startup_ms),
+            sweeps: p.idle == Idle::Sweep,
+            stops_in_place: p.stop_at == StopAt::InPlace,
+            subsector: false,
+            spin_down: idle_modes::policy(p, spin_down)?,
+            idle_tip_w: idle_modes::idle_tip_w(p),
+            sled: SledState::on(geometry.centre_cylinder(), YState::Rest),
+            bus_free: Time::ZERO,
+            regret_j: 0.0,
+            last_regret_j: 0.0,
+            last: LastService::default(),
+            trace: ServiceTrace::new(pass_time),
+            account: EnergyAccount::new(Activity::idle(STOPPED), power.levels(p, pass_time)),
+            tips: Tips::new(p, &geometry, sled)?,
+            positioning,
+            geometry,
+        })
+    }
+
+    /// Returns the positioning.
+    #[inline]
+    pub(super) fn positioning(&self) -> &Positioning {
+        &self.positioning
+    }
+
+    /// Returns the geometry.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Returns the blocks at the sled position of `lbn`, see [`Geometry::equivalent`].
+    #[must_use]
+    pub fn equivalent(&self, lbn: u64) -> Vec<u64> {
+        self.geometry.equivalent(lbn)
+    }
+
+    /// Returns true before the first service.
+    pub(super) fn is_unused(&self) -> bool {
+        self.last.tips == 0
+    }
+
+    /// Returns the sled as a service at `now` finds it; `now` is not before the end of the last service.
+    #[inline]
+    pub(super) fn sled_at(&self, now: Time) -> ReadySled {
+        self.sled_after_idle(now).unwrap_or(ReadySled { sled: self.sled, startup_ns: None })
+    }
+
+    /// Returns the sled as a service at `now` finds it; `None` if it is as the last service left it.
+    #[inline]
+    fn sled_after_idle(&self, now: Time) -> Option<ReadySled> {
+        let idle_ns = now.saturating_since(self.last.end);
+        if self.is_unused() || self.spin_down.mode_at(idle_ns) > 0 {
+            return Some(ReadySled { sled: self.restarted(idle_ns), startup_ns: Some(self.startup_ns) });
+        }
+        (self.sweeps && idle_ns > 0).then(|| ReadySled { sled: self.swept(idle_ns), startup_ns: None })
+    }
+
+    /// Returns the sled after an idle time without a stop.
+    #[inline]
+    fn swept(&self, idle_ns: u64) -> SledState {
+        if self.sweeps && idle_ns > 0 {
+            SledState { y: self.positioning.after_sweep(&self.sled.y, idle_ns), ..self.sled }
+        } else {
+            self.sled
+        }
+    }
+
+    /// Returns the sled after a start-up that ends an idle time.
+    fn restarted(&self, idle_ns: u64) -> SledState {
+        if self.stops_in_place && !self.is_unused() {
+            let [moving_ns, ..] = self.spin_down.spent_ns(idle_ns);
+            let last = self.swept(moving_ns);
+            let y_m = self.positioning.y_state(&last.y).position_m;
+            return SledState::on(last.cylinder, YState::Free { y_m, speed_m_s: 0.0, delay_ns: 0 });
+        }
+        SledState::on(self.geometry.centre_cylinder(), YState::Rest)
+    }
+
+    /// Returns the first `part_ns` of the idle period after the last service, if a request ends it after `whole_ns`; `None` if it
+    /// goes on.
+    #[inline]
+    pub(super) fn idle_time(&self, part_ns: u64, whole_ns: Option<u64>) -> IdleTime {
+        if self.is_unused() {
+            return IdleTime { moving_ns: 0, stopped_ns: part_ns };
+        }
+        let [moving_ns, stopped_ns, ..] = match whole_ns {
+            Some(whole_ns) => self.spin_down.part_ns(part_ns, whole_ns),
+            None => self.spin_down.open_ns(part_ns),
+        };
+        IdleTime { moving_ns, stopped_ns }
+    }
+
+    /// Ends the idle period before a service that begins at `now`; returns the start-up time if the sled has to start up.
+    #[inline]
+    pub(super) fn end_idle(&mut self, now: Time) -> Option<u64> {
+        self.trace.add_all(&mut self.account);
+        self.regret_j += self.last_regret_j;
+        self.last_regret_j = 0.0;
+        // The common case on a busy device.
+        if now <= self.last.end && !self.is_unused() {
+            return None;
+        }
+        let ready = self.sled_after_idle(now);
+        let idle_ns = now.saturating_since(self.last.end);
+        let idle = self.idle_time(idle_ns, Some(idle_ns));
+        self.last.add_idle(&mut self.account, idle);
+        // No policy decides about the time before the first service.
+        if !self.is_unused() {
+            self.last_regret_j = self.spin_down.regret_j(idle_ns);
+            self.spin_down.record_idle(idle_ns);
+        }
+        ready.and_then(|ready| {
+            self.sled = ready.sled;
+            ready.startup_ns
+        })
+    }
+
+    /// Returns the ledger after the last service and the idle time `idle` since, in which an ideal policy would save `regret_j`.
+    pub(super) fn idle_ledger(&self, idle: IdleTime, regret_j: f64) -> EnergyLedger {
+        let mut account = self.account_after(idle);
+        let surplus_ns = account.at().saturating_since(self.last.end + idle.moving_ns + idle.stopped_ns);
+        if surplus_ns > 0 {
+            // The account includes more of the idle period.
+            let added_ns = account.at() - self.last.end;
+            let added = self.idle_time(added_ns, Some(added_ns));
+            account.remove_time(IDLE, self.last.tips, added.moving_ns - idle.moving_ns);
+            account.remove_time(INACTIVE, 0, added.stopped_ns - idle.stopped_ns);
+        }
+        let regret_j = self.regret_j + self.last_regret_j + if self.is_unused() { 0.0 } else { regret_j };
+        EnergyLedger { regret_j, ..account.ledger() }
+    }
+
+    /// Returns the account after the last service and the idle time since.
+    pub(super) fn account_after(&self, idle: IdleTime) -> EnergyAccount {
+        let mut account = self.account.clone();
+        self.trace.add_until(self.last.end, &mut account);
+        self.last.add_idle(&mut account, idle);
+        account
+    }
+}
 
 impl Mechanism for MemsDevice {
     fn dimensions(&self) -> Dimensions {
@@ -41,18 +307,20 @@ impl Mechanism for MemsDevice {
     }
 
     fn position_m(&self, now: Time) -> Coordinates {
-        let (sled, _) = self.sled_at(now);
-        Coordinates { x_m: self.positioning().x_place(&sled).0, y_m: self.positioning().position(&sled.y).0 }
+        let sled = self.sled_at(now).sled;
+        let positioning = self.positioning();
+        Coordinates { x_m: positioning.x_state(&sled).position_m, y_m: positioning.y_state(&sled.y).position_m }
     }
 
     #[inline]
     fn cylinder(&self, now: Time) -> u32 {
-        self.sled_at(now).0.cylinder
+        self.sled_at(now).sled.cylinder
     }
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let (sled, startup_ns) = self.sled_at(now);
+        let ready = self.sled_at(now);
+        let (sled, startup_ns) = (ready.sled, ready.wake_ns());
         if self.geometry.has_points() {
             return startup_ns + self.positioning().point_bound_ns(&sled, cylinder);
         }
@@ -61,7 +329,8 @@ impl Mechanism for MemsDevice {
 
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
-        let (sled, startup_ns) = self.sled_at(now);
+        let ready = self.sled_at(now);
+        let (sled, startup_ns) = (ready.sled, ready.wake_ns());
         if self.geometry.has_points() {
             return startup_ns + self.positioning().approach_location(&sled, location).seek_ns;
         }
@@ -75,11 +344,11 @@ impl Mechanism for MemsDevice {
             self.stream(&mut run, request);
             return self.finish(&mut run);
         }
-        let mut passes = PassesOf::new(&self.geometry, self.extent(request));
-        while !passes.is_over() {
-            let pass = passes.next(&self.geometry);
+        let mut passes = RowPasses::new(&self.geometry, self.extent(request));
+        while !passes.is_done() {
+            let pass = passes.next_pass(&self.geometry);
             let approach = self.positioning().approach(&self.sled, pass.cylinder, pass.row);
-            self.pass_until_read(&mut run, &approach, pass.tips, pass.by_op(request.op));
+            self.pass_until_read(&mut run, &approach, pass.tips, BlockCounts::of(request.op, pass.blocks));
         }
         self.finish(&mut run)
     }
@@ -89,10 +358,10 @@ impl Mechanism for MemsDevice {
             (Together::Merged(Some(plan)), _) => plans::serve(self, now, requests, plan, out),
             (Together::Merged(None), _) if self.geometry.is_stream() => how.serve_one_by_one(self, now, requests, out),
             (_, []) => {}
-            // Alone, a request is served in LBN order, as outside batches.
+            // A single request is served in LBN order, as without a batch.
             (_, [only]) => out.push(self.serve(now, only)),
             _ if self.geometry.has_points() => points::serve(self, now, requests, out),
-            // In a stream all tips work on one block.
+            // In a stream, all tips access one block.
             _ if self.geometry.is_stream() => serve_in_turn(self, now, requests, out),
             _ => batch::serve(self, now, requests, out),
         }
@@ -130,11 +399,11 @@ impl Mechanism for MemsDevice {
 
 impl Powered for MemsDevice {
     fn wake_ns(&self, now: Time) -> u64 {
-        self.sled_at(now).1
+        self.sled_at(now).wake_ns()
     }
 
     fn idle_ns(&self, now: Time) -> u64 {
-        if self.untouched() {
+        if self.is_unused() {
             0
         } else {
             now.saturating_since(self.last.end)
@@ -170,7 +439,7 @@ impl Powered for MemsDevice {
     fn settle_energy_account(&mut self, now: Time) -> &mut EnergyAccount {
         self.trace.add_until(now, &mut self.account);
         let idle_ns = now.saturating_since(self.last.end);
-        if now > self.last.end && (self.untouched() || self.spin_down.is_decided(idle_ns)) {
+        if now > self.last.end && (self.is_unused() || self.spin_down.is_decided(idle_ns)) {
             let idle = self.idle_time(idle_ns, Some(idle_ns));
             self.last.add_idle(&mut self.account, idle);
         }
@@ -194,7 +463,7 @@ impl MemsDevice {
     /// Sets the device to access only the bytes that requests need, see [`Request::needed`]. Returns `false` if it can't access
     /// less than a block.
     pub fn access_subsectors(&mut self) -> bool {
-        // A code over tips is one over whole blocks.
+        // An erasure code over tips covers whole blocks.
         self.subsector = !self.geometry.is_stream() && self.tips.check == 0;
         self.subsector
     }
@@ -210,15 +479,15 @@ impl BatchAccess for MemsDevice {
     }
 
     fn estimate(&self, now: Time, from: Option<MechanismState>, request: &Request) -> Estimate {
-        estimate::estimate(self, now, from, request)
+        plans::estimate(self, now, from, request)
     }
 
     fn move_j(&self, from: MechanismState, to: MechanismState) -> f64 {
-        estimate::move_j(self, from, to)
+        plans::move_j(self, from, to)
     }
 
     fn max_turnaround_j(&self) -> f64 {
-        estimate::max_turnaround_j(self)
+        plans::max_turnaround_j(self)
     }
 
     fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {

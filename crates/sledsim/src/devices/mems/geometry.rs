@@ -1,13 +1,13 @@
-//! Where blocks lie on the media.
+//! The map between blocks and positions on the media.
 //!
-//! A cylinder is one column of bits under every tip; its tracks are the groups of tips that work at once; a row is one
-//! tip sector under each tip of a track. LBN order: blocks within a row, rows within a track, tracks within a
-//! cylinder, cylinders (Griffin et al. 1999, section 2.2). Where data pass as a stream, all tips of a track work on each
-//! block, which then is a row of its own: as long as its share of what passes in one with borders.
+//! A cylinder is one column of bits under each tip; its tracks are the groups of tips that are active at the same time; a row is one tip
+//! sector under each tip of a track. LBNs run through the blocks of a row, the rows of a track, the tracks of a cylinder, and the
+//! cylinders (Griffin et al. 1999, section 2.2). If data pass as a stream, each block is under all tips of a track and is a row: as long
+//! as its share of a row of tip sectors.
 //!
-//! Where they pass point by point, a block is a place of the sled under a group of tips, one for each of its bits. Cylinders
-//! and rows are then the same along both axes: tip sectors between servo bursts, of as many points as a tip sector has bits,
-//! and each point as long as its share of them.
+//! If data pass by point, a block is at one position of the sled under a group of tips, one for each of its bits. Cylinders and rows are
+//! then the same along both axes: tip sectors between servo bursts, of as many points as a tip sector has bits. Each point is as long as
+//! its share of a tip sector with its servo burst.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ use crate::devices::mems::parameters::{Layout, MemsParameters, Transfer};
 use crate::fault::Fault;
 use crate::units::{M_PER_NM, M_PER_UM};
 
-/// Largest capacity of a device: addresses stay far from overflow.
+/// Maximum capacity of a device, far below an overflow of addresses.
 const MOST_BYTES: u64 = 1 << 60;
 
-/// Most rows of a track: the places at which passes begin and end have 32-bit numbers.
+/// Maximum number of rows of a track: the boundaries of rows have 32-bit numbers.
 const MOST_ROWS: u32 = 1 << 30;
 
-/// Place of a block.
+/// Position of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Column of bits, counted along X.
+    /// Column of bits along X.
     pub cylinder: u32,
     /// Group of tips.
     pub track: u32,
@@ -35,10 +35,18 @@ pub struct Place {
     pub slot: u32,
 }
 
-/// Tips that a block is striped over, those of a code over them included, and blocks that pass under the active tips together.
-fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
+/// The stripe of a block over tips.
+struct Striping {
+    /// Number of tips of a block, including those of an erasure code.
+    tips_per_block: u32,
+    /// Number of blocks under the active tips.
+    blocks_per_row: u32,
+}
+
+/// Returns the stripe of a block over tips.
+fn striping(p: &MemsParameters) -> Result<Striping, Fault> {
     if p.transfer == Transfer::Points {
-        return tips_of_a_point(p).map(|tips_per_block| (tips_per_block, 1));
+        return tips_of_point(p).map(|tips_per_block| Striping { tips_per_block, blocks_per_row: 1 });
     }
     if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
         return Err(Fault::conflict("block_bytes", p.block_bytes)
@@ -46,7 +54,7 @@ fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
             .key_is("tip_sector_bytes", p.tip_sector_bytes)
             .says(": a block is striped over whole tip sectors"));
     }
-    active_of_tips(p)?;
+    check_active_tips(p)?;
     let tips_per_block = p.block_bytes / p.tip_sector_bytes + p.parity_tips;
     let blocks_per_row = p.active_tips / tips_per_block;
     if blocks_per_row == 0 {
@@ -54,36 +62,39 @@ fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
             .says(format!(" is fewer than the {tips_per_block} tips of a block: raise it, or "))
             .option("tip_sector_bytes"));
     }
-    Ok((tips_per_block, blocks_per_row))
+    Ok(Striping { tips_per_block, blocks_per_row })
 }
 
-/// Tips that read a block at a point: one for each of its bits.
-fn tips_of_a_point(p: &MemsParameters) -> Result<u32, Fault> {
-    active_of_tips(p)?;
+/// Returns the number of tips of a block at a point: one for each of its bits.
+fn tips_of_point(p: &MemsParameters) -> Result<u32, Fault> {
+    check_active_tips(p)?;
     let tips_per_block = p.block_bytes * p.encoded_bits_per_byte;
     if p.active_tips >= tips_per_block {
         return Ok(tips_per_block);
     }
     Err(Fault::conflict("active_tips", p.active_tips)
-        .says(format!(" is fewer than the {tips_per_block} tips of a block, one for each of its bits where "))
+        .says(format!(" is fewer than the {tips_per_block} tips of a block, one for each of its bits with "))
         .key_is("transfer", "points")
         .says(": raise it, or lower ")
         .option("block_bytes"))
 }
 
-fn active_of_tips(p: &MemsParameters) -> Result<(), Fault> {
+fn check_active_tips(p: &MemsParameters) -> Result<(), Fault> {
     if p.active_tips > p.tips {
         return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
     }
     Ok(())
 }
 
-/// Bits of the media along `range_um`.
+/// Returns the number of bits along `range_um`.
 fn bits(p: &MemsParameters, range_um: f64) -> f64 {
     (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor()
 }
 
-/// Tip sectors along an axis, each behind a servo burst and the last before one: at least one.
+/// Returns the number of tip sectors along an axis, each between two servo bursts.
+///
+/// # Errors
+/// There is room for none.
 fn tip_sectors(p: &MemsParameters, key: &'static str, range_um: f64, pitch: f64) -> Result<f64, Fault> {
     let sectors = ((bits(p, range_um) - f64::from(p.servo_bits)) / pitch).floor();
     if sectors >= 1.0 {
@@ -97,6 +108,15 @@ fn tip_sectors(p: &MemsParameters, key: &'static str, range_um: f64, pitch: f64)
         .option("bit_nm"))
 }
 
+/// Blocks that are in one track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrackRun {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// True if the track has its rows in reverse order.
+    pub is_reversed: bool,
+}
+
 /// Geometry of one sled, derived from its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
@@ -106,15 +126,15 @@ pub struct Geometry {
     pub rows: u32,
     /// Groups of tips.
     pub tracks: u32,
-    /// Blocks that pass under the active tips together.
+    /// Blocks under the active tips of a row.
     pub blocks_per_row: u32,
-    /// Tips a block is striped over, those of a code over them included.
+    /// Tips of a block, including those of an erasure code.
     pub tips_per_block: u32,
-    /// Tips that can work at once.
+    /// Maximum number of active tips.
     pub active_tips: u32,
     /// Bits of a servo burst.
     pub servo_bits: u32,
-    /// Encoded bits of a tip sector, servo not counted.
+    /// Encoded bits of a tip sector, without the servo burst.
     pub data_bits: u32,
     /// Size of a block.
     pub block_bytes: u32,
@@ -130,12 +150,12 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Derives the geometry.
+    /// Returns the geometry of a sled.
     ///
     /// # Errors
-    /// When the parameters leave no room for a single block: says which parameter to change.
+    /// There is no room for a block, or the device is too large.
     pub fn new(p: &MemsParameters) -> Result<Self, Fault> {
-        let (tips_per_block, blocks_per_row) = tips_and_blocks(p)?;
+        let Striping { tips_per_block, blocks_per_row } = striping(p)?;
         let data_bits = p.tip_sector_bytes * p.encoded_bits_per_byte;
         let pitch = f64::from(p.servo_bits + data_bits);
         let points = p.transfer == Transfer::Points;
@@ -151,7 +171,7 @@ impl Geometry {
                 .says(" is less than one bit of ")
                 .key_is("bit_nm", p.bit_nm));
         }
-        // At a point the tips of one block work, whichever others could.
+        // At a point only the tips of one block are active.
         let tracks = p.tips.saturating_sub(p.spare_tips) / if points { tips_per_block } else { p.active_tips };
         if tracks == 0 {
             return Err(Fault::conflict("spare_tips", p.spare_tips)
@@ -196,12 +216,12 @@ impl Geometry {
         };
         match p.transfer {
             Transfer::Rows | Transfer::Points => Ok(geometry),
-            Transfer::Fluid => geometry.streamed(),
+            Transfer::Fluid => geometry.as_stream(),
         }
     }
 
-    /// The same where data pass as a stream: each block a row of its own, under all tips of the track.
-    fn streamed(self) -> Result<Self, Fault> {
+    /// Returns the geometry if data pass as a stream: each block is a row, under all tips of the track.
+    fn as_stream(self) -> Result<Self, Fault> {
         let rows = u64::from(self.rows) * u64::from(self.blocks_per_row);
         let Some(rows) = u32::try_from(rows).ok().filter(|&rows| rows <= MOST_ROWS) else {
             return Err(Fault::conflict("transfer", "fluid")
@@ -219,13 +239,13 @@ impl Geometry {
         })
     }
 
-    /// Number of blocks on the sled.
+    /// Returns the number of blocks on the sled.
     #[must_use]
     pub fn capacity_blocks(&self) -> u64 {
         self.blocks_per_cylinder * u64::from(self.cylinders)
     }
 
-    /// Place of a block (`lbn` below the capacity).
+    /// Returns the position of a block; `lbn` is below the capacity.
     #[inline]
     #[must_use]
     #[expect(
@@ -235,7 +255,7 @@ impl Geometry {
     pub fn place(&self, lbn: u64) -> Place {
         let cylinder = lbn / self.blocks_per_cylinder;
         let rest = lbn % self.blocks_per_cylinder;
-        // Within a cylinder everything fits 32 bits, where division is much cheaper, unless the design is enormous.
+        // Within a cylinder 32 bits suffice for all but enormous designs; their division is much faster.
         let (track, row, slot) = if self.blocks_per_cylinder <= u64::from(u32::MAX) {
             let rest = rest as u32;
             let track = rest / self.blocks_per_track as u32;
@@ -248,29 +268,29 @@ impl Geometry {
             (track as u32, (rest / per_row) as u32, (rest % per_row) as u32)
         };
         let cylinder = cylinder as u32;
-        let row = if self.inverted(cylinder, track) { self.rows - 1 - row } else { row };
+        let row = if self.is_reversed(cylinder, track) { self.rows - 1 - row } else { row };
         Place { cylinder, track, row, slot }
     }
 
-    /// The block at a place.
+    /// Returns the block at a position.
     #[must_use]
     pub fn lbn(&self, place: &Place) -> u64 {
-        let row = if self.inverted(place.cylinder, place.track) { self.rows - 1 - place.row } else { place.row };
+        let row = if self.is_reversed(place.cylinder, place.track) { self.rows - 1 - place.row } else { place.row };
         u64::from(place.cylinder) * self.blocks_per_cylinder
             + u64::from(place.track) * self.blocks_per_track
             + u64::from(row) * u64::from(self.blocks_per_row)
             + u64::from(place.slot)
     }
 
-    /// Place of the first block of the row after the one `place` is in, in LBN order.
+    /// Returns the position of the first block of the row after that of `place`, in LBN order.
     #[inline]
     #[must_use]
     pub fn next_row(&self, place: &Place) -> Place {
         let (mut cylinder, mut track) = (place.cylinder, place.track);
-        let inverted = self.inverted(cylinder, track);
-        let last = if inverted { 0 } else { self.rows - 1 };
+        let is_reversed = self.is_reversed(cylinder, track);
+        let last = if is_reversed { 0 } else { self.rows - 1 };
         if place.row != last {
-            let row = if inverted { place.row - 1 } else { place.row + 1 };
+            let row = if is_reversed { place.row - 1 } else { place.row + 1 };
             return Place { cylinder, track, row, slot: 0 };
         }
         track += 1;
@@ -278,11 +298,11 @@ impl Geometry {
             track = 0;
             cylinder += 1;
         }
-        let row = if self.inverted(cylinder, track) { self.rows - 1 } else { 0 };
+        let row = if self.is_reversed(cylinder, track) { self.rows - 1 } else { 0 };
         Place { cylinder, track, row, slot: 0 }
     }
 
-    /// Place of the block that follows `place` by `blocks`, which lie in its row.
+    /// Returns the position of the block that is `blocks` after `place`; the blocks in between are in its row.
     #[inline]
     #[must_use]
     pub fn after(&self, place: &Place, blocks: u32) -> Place {
@@ -292,76 +312,76 @@ impl Geometry {
         self.next_row(place)
     }
 
-    /// Whether a track runs its rows backwards. Tracks alternate through the whole device, so that where a cylinder has
-    /// an odd number of them, odd cylinders invert the other half.
+    /// Returns true if a track has its rows in reverse order. Tracks alternate through the whole device, so with an odd number of tracks in a
+    /// cylinder, odd cylinders reverse the other half.
     #[inline]
-    fn inverted(&self, cylinder: u32, track: u32) -> bool {
+    fn is_reversed(&self, cylinder: u32, track: u32) -> bool {
         self.layout == Layout::Serpentine && (u64::from(cylinder) * u64::from(self.tracks) + u64::from(track)) % 2 == 1
     }
 
-    /// X of a cylinder in metres from the centre of travel.
+    /// Returns X of a cylinder in metres from the centre of travel.
     #[inline]
     #[must_use]
     pub fn x_m(&self, cylinder: u32) -> f64 {
         f64::from(cylinder) * self.column_m - self.x_range_m / 2.0
     }
 
-    /// The cylinder nearest to the centre of travel.
+    /// Returns the cylinder nearest to the centre of travel.
     #[must_use]
     pub fn centre_cylinder(&self) -> u32 {
         trunc_to_u32((self.x_range_m / 2.0 / self.column_m).round()).min(self.cylinders - 1)
     }
 
-    /// Y of a bit boundary in metres from the centre of travel.
+    /// Returns Y of a bit boundary in metres from the centre of travel.
     #[inline]
     #[must_use]
     pub fn y_m(&self, bit: f64) -> f64 {
         bit * self.bit_m - self.y_range_m / 2.0
     }
 
-    /// Whether data pass as a stream, block after block.
+    /// Returns true if data pass as a stream, block after block.
     #[inline]
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.transfer != Transfer::Rows
     }
 
-    /// Whether a block lies at a point, from which the sled can go on along either axis.
+    /// Returns true if a block is at a point, from which the sled can continue along either axis.
     #[inline]
     #[must_use]
     pub fn has_points(&self) -> bool {
         self.transfer == Transfer::Points
     }
 
-    /// Bits from one servo burst to the next; in a stream those of a block, a whole number or not.
+    /// Returns the bits from one servo burst to the next; in a stream those of a block, possibly with a fraction.
     #[inline]
     #[must_use]
     pub fn pitch_bits(&self) -> f64 {
         self.pitch_bits
     }
 
-    /// Bits of servo bursts in a row; in a stream a block's share of them.
+    /// Returns the bits of servo bursts in a row; in a stream those of a block.
     #[must_use]
     pub fn servo_share_bits(&self) -> f64 {
         f64::from(self.servo_bits) * self.pitch_bits / f64::from(self.servo_bits + self.data_bits)
     }
 
-    /// Y, in bits, where an upward pass over `row` begins, which is also where one over `row - 1` ends.
+    /// Returns Y, in bits, of the start of an upward pass over `row`, which is also the end of one over `row - 1`.
     #[inline]
     #[must_use]
     pub fn upward_bit(&self, row: u32) -> f64 {
         f64::from(row) * self.pitch_bits
     }
 
-    /// Y, in bits, where a downward pass over `row - 1` begins, which is also where one over `row` ends.
+    /// Returns Y, in bits, of the start of a downward pass over `row - 1`, which is also the end of one over `row`.
     #[inline]
     #[must_use]
     pub fn downward_bit(&self, row: u32) -> f64 {
-        // A stream has no burst that would have to pass first.
+        // A stream has no servo burst before the data.
         self.upward_bit(row) + if self.is_stream() { 0.0 } else { f64::from(self.servo_bits) }
     }
 
-    /// Y of the middle of a row's data in metres from the centre of travel.
+    /// Returns Y of the middle of a row's data in metres from the centre of travel.
     #[must_use]
     pub fn row_middle_m(&self, row: u32) -> f64 {
         let data_bits = if self.is_stream() { self.pitch_bits } else { f64::from(self.data_bits) };
@@ -369,28 +389,28 @@ impl Geometry {
         bit * self.bit_m - self.y_range_m / 2.0
     }
 
-    /// How many of `blocks` from a place on lie in its track, and whether the track runs its rows backwards.
+    /// Returns the part of `blocks` blocks from a position on that is in its track.
     #[inline]
     #[must_use]
-    pub fn run_in_track(&self, place: &Place, blocks: u32) -> (u32, bool) {
-        let inverted = self.inverted(place.cylinder, place.track);
-        let rows = if inverted { place.row + 1 } else { self.rows - place.row };
-        (blocks.min(rows * self.blocks_per_row - place.slot), inverted)
+    pub fn run_in_track(&self, place: &Place, blocks: u32) -> TrackRun {
+        let is_reversed = self.is_reversed(place.cylinder, place.track);
+        let rows = if is_reversed { place.row + 1 } else { self.rows - place.row };
+        TrackRun { blocks: blocks.min(rows * self.blocks_per_row - place.slot), is_reversed }
     }
 
-    /// The tip group of a place: blocks of one position with different groups can be accessed together.
+    /// Returns the tip group of a block. Blocks of one cylinder and row in different groups can be accessed together.
     #[must_use]
     pub fn group(&self, place: &Place) -> u32 {
         place.track * self.blocks_per_row + place.slot
     }
 
-    /// Calls `visit` with ranges of LBNs that together are the blocks at the sled positions of `blocks` blocks from `lbn` on,
-    /// those blocks included. Ranges may overlap; there are few of them, however many blocks are asked for.
+    /// Calls `visit` with ranges of LBNs that together are the blocks at the sled positions of `blocks` blocks from `lbn` on, including those
+    /// blocks. Ranges may overlap. Their number does not grow with that of the blocks.
     pub fn for_each_companion(&self, lbn: u64, blocks: u32, visit: &mut dyn FnMut(Range<u64>)) {
         let end = lbn + u64::from(blocks);
         let (first, last) = (self.place(lbn), self.place(end - 1));
         let start_of = |cylinder: u32| u64::from(cylinder) * self.blocks_per_cylinder;
-        // Cylinders that are covered from end to end, and those that begin or end in the middle.
+        // The whole cylinders, then the first and the last one.
         if last.cylinder > first.cylinder + 1 {
             visit(start_of(first.cylinder + 1)..start_of(last.cylinder));
         }
@@ -402,11 +422,11 @@ impl Geometry {
         }
     }
 
-    /// The same for blocks of one cylinder.
+    /// See [`Geometry::for_each_companion`], for blocks of one cylinder.
     fn visit_rows(&self, blocks: Range<u64>, visit: &mut dyn FnMut(Range<u64>)) {
         let start = blocks.start - blocks.start % self.blocks_per_cylinder;
         let (mut lbn, end) = (blocks.start, blocks.end);
-        // So many hold a whole track, and with it every row. Fewer may leave rows out, where tracks turn round.
+        // These blocks contain a whole track, and so every row. Fewer blocks may omit rows, as the order of rows alternates.
         if end - lbn >= 2 * self.blocks_per_track {
             visit(start..start + self.blocks_per_cylinder);
             return;
@@ -423,8 +443,8 @@ impl Geometry {
         }
     }
 
-    /// The blocks at the sled position of `lbn` under other tips, ascending, `lbn` itself left out: at most
-    /// `blocks_per_row - 1` of them can be accessed in the same pass (Schlosser & Ganger 2004, section 6.1).
+    /// Returns the blocks at the sled position of `lbn` under other tips, ascending, without `lbn`. At most `blocks_per_row - 1` of them can
+    /// be accessed in the same pass (Schlosser & Ganger 2004, section 6.1).
     #[must_use]
     pub fn equivalent(&self, lbn: u64) -> Vec<u64> {
         let place = self.place(lbn);

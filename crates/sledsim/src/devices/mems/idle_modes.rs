@@ -6,10 +6,10 @@ use crate::fault::Fault;
 use crate::power::{Ladder, Mode, SpinDown, SpinDownSpec};
 use crate::time::ms_to_ns;
 
-/// The idle modes of a sled, `idle_tips` tips of whose last access go on reading servo bursts where the parameters say so.
+/// Returns the idle modes of a sled, in whose first mode `idle_tips` tips read servo bursts.
 ///
 /// # Errors
-/// A stopped sled that takes more power than a moving one.
+/// A stopped sled takes more power than a moving one.
 pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, Fault> {
     let MemsParameters { inactive_mw, sled_mw, .. } = parameters;
     if inactive_mw > sled_mw {
@@ -24,10 +24,10 @@ pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, Fau
     Ladder::new(modes(parameters, idle_tips))
 }
 
-/// The policy of a sled: `spin_down`, or the sled's own timeout without one.
+/// Returns the spin-down policy of a sled: `spin_down`, or else its timeout.
 ///
 /// # Errors
-/// A policy for a sled that stopping does not save power.
+/// There is a `spin_down`, and a stopped sled takes more power than a moving one.
 pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<SpinDown, Fault> {
     let ladder = match spin_down {
         Some(_) => ladder(parameters, 0)?,
@@ -59,7 +59,7 @@ fn modes(parameters: &MemsParameters, idle_tips: u32) -> Vec<Mode> {
     vec![ready, stopped]
 }
 
-/// Mean power of a tip of the last access while the sled is idle.
+/// Returns the mean power of a tip of the last access while the sled is idle, in watts.
 pub(super) fn idle_tip_w(parameters: &MemsParameters) -> f64 {
     match parameters.idle_tips {
         IdleTips::None => 0.0,
@@ -71,8 +71,7 @@ pub(super) fn idle_tip_w(parameters: &MemsParameters) -> f64 {
     }
 }
 
-/// How many tips may go on reading servo bursts while the sled is idle: none, or those of a block and all that can work at
-/// once.
+/// Returns the possible numbers of tips that read servo bursts while the sled is idle: 0; or those of one block, and all active tips.
 #[must_use]
 pub fn idle_tips(parameters: &MemsParameters) -> Vec<u32> {
     match parameters.idle_tips {

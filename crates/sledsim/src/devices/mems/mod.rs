@@ -1,4 +1,4 @@
-//! MEMS (probe) storage: a sled that carries the media over fixed tips.
+//! MEMS (probe) storage: a sled carries the media over fixed tips.
 //!
 //! | code | papers' symbol |
 //! | --- | --- |
@@ -8,26 +8,23 @@
 //! | `resonance_hz` | f |
 //! | `spring_factor` | spring factor |
 
-mod access;
-mod approach;
 mod batch;
 mod characteristics;
 mod device;
 mod energy;
-mod estimate;
 pub mod geometry;
 mod idle_modes;
 pub mod motion;
 mod parameters;
+mod passes;
 mod plans;
 mod points;
 mod positioning;
-mod service_trace;
 mod subsector;
 mod tips;
 
-pub use access::MemsDevice;
 pub use characteristics::Characteristics;
+pub use device::MemsDevice;
 pub use geometry::{Geometry, Place};
 pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;

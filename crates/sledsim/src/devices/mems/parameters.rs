@@ -1,4 +1,4 @@
-//! Parameters of a MEMS device, in the units people read.
+//! Parameters of a MEMS device.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -9,57 +9,57 @@ use crate::devices::mems::motion::SeekModel;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// Every other track runs its rows backwards, so that the end of one track lies at the start of the next.
+    /// Every second track has its rows in reverse order, so that each track begins at the row where the previous one ends.
     #[default]
     Serpentine,
-    /// Every track runs its rows in the same direction.
+    /// Every track has its rows in the same order.
     Simple,
 }
 
-/// What the sled does while there is nothing to serve.
+/// Motion of an idle sled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Idle {
-    /// The next request finds the sled as the last one left it.
+    /// The sled keeps the position and speed that the last request left it with.
     #[default]
     Hold,
-    /// The sled goes on up and down its column at access speed.
+    /// The sled moves up and down its cylinder at access speed.
     Sweep,
 }
 
-/// Where the sled stops to save power, and so where it starts again.
+/// Where the sled stops to save power, and starts again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopAt {
-    /// At the centre of travel, where the springs hold it: the start-up leaves it there, at rest.
+    /// At the centre of travel, where the springs hold it. After the start-up it is at rest there.
     #[default]
     Centre,
-    /// Where it is: the start-up leaves it there, at rest.
+    /// Where it is. After the start-up it is at rest there.
     InPlace,
 }
 
-/// Which tips go on reading servo bursts while the sled is idle.
+/// Tips that continue to read servo bursts while the sled is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleTips {
-    /// None: idle power is the sled's alone.
+    /// None: idle power is that of the sled.
     #[default]
     None,
-    /// Those of the last access (lin2002, section 4).
+    /// The tips of the last access (lin2002, section 4).
     LastAccess,
 }
 
-/// How data pass under the tips.
+/// How data are accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
-    /// Row by row: a block takes the pass over a whole tip sector, as do all blocks of its row together.
+    /// By row: a pass over a tip sector accesses all blocks of the row.
     #[default]
     Rows,
-    /// As a stream, without borders of rows: each block passes at the rate of all tips (griffin1999, section 4).
+    /// As a stream without row boundaries: each block is accessed at the rate of all active tips (griffin1999, section 4).
     Fluid,
-    /// Point by point: a block lies at one place of the sled, a bit of it under each of its tips, and the sled goes on from
-    /// there along Y or along X (schlosser2004, section 7).
+    /// By point: a block is at one position of the sled, with one bit under each of its tips, and the sled can continue from there along Y
+    /// or along X (schlosser2004, section 7).
     Points,
 }
 
@@ -67,9 +67,9 @@ pub enum Transfer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FailedTips {
-    /// So many, drawn by `tip_seed` for each sled by itself.
+    /// The number of failed tips; they are chosen at random by `tip_seed`, independently for each sled.
     Number(u32),
-    /// These of every sled, in the order in which they failed.
+    /// The failed tips of every sled, in the order in which they failed.
     These(Vec<u32>),
 }
 
@@ -94,22 +94,22 @@ impl JsonSchema for FailedTips {
     }
 }
 
-/// How the LBN space is laid over several sleds.
+/// Distribution of LBNs over several sleds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SledLayout {
     /// Each sled holds a contiguous share of the LBN space.
     #[default]
     Split,
-    /// Stripe units go round the sleds.
+    /// Stripe units are placed on the sleds in turn.
     Striped,
-    /// Each sled holds all of it: one that works is enough.
+    /// Each sled holds all LBNs.
     Mirrored,
-    /// Stripe units go round the sleds with their parity, as in RAID level 5: any one sled may fail.
+    /// Stripe units with rotated parity, as in RAID level 5: any one sled may fail.
     Parity,
 }
 
-/// A time after which something happens by itself.
+/// An idle time after which the sled stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Timeout {
@@ -165,45 +165,45 @@ pub struct MemsParameters {
     /// Travel of the sled along Y: the height of a tip's region.
     #[schemars(range(min = 1.0, max = 10000.0), extend("x-unit" = "um"))]
     pub y_range_um: f64,
-    /// Width of a (square) bit.
+    /// Width of a bit, which is square.
     #[schemars(range(min = 1.0, max = 10000.0), extend("x-unit" = "nm"))]
     pub bit_nm: f64,
-    /// Probe tips over one sled.
+    /// Number of probe tips over one sled.
     #[schemars(range(min = 1, max = 10000000))]
     pub tips: u32,
-    /// Those of them that are set aside to take the place of others that have failed, at the same place of their regions
-    /// (schlosser2000, section 2.3): the last ones.
+    /// Number of the tips, the last ones, that are spares. A spare replaces a failed tip at the same position of its region
+    /// (schlosser2000, section 2.3).
     #[serde(default)]
     #[schemars(range(min = 0, max = 10000000))]
     pub spare_tips: u32,
-    /// Tips of a block that hold a code over its other tips, at the same place: as many of a block's tips may fail
-    /// (schlosser2000, section 2.4). They are on where it is written, and read only in the place of failed ones.
+    /// Number of tips of a block that hold an erasure code over its data tips: that many of a block's tips may fail (schlosser2000,
+    /// section 2.4). They are active in writes, and in reads only instead of failed tips.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub parity_tips: u32,
-    /// Tips that have failed since data were written: their number, or which of `tips`, counted from 0. In the order in which
-    /// they failed each is given a spare tip, as long as there is one that works.
+    /// Tips that have failed since the data were written: their number, or a list of tips, counted from 0. Each gets a spare tip, in the
+    /// order in which they failed, as long as there are working spares.
     #[serde(default)]
     pub failed_tips: FailedTips,
-    /// Probability that what lies in a tip sector can't be read in a pass; each pass by itself. Blocks that are not read are
-    /// passed over again, with their parity tips on.
+    /// Probability that a tip sector can't be read in a pass, independently in each pass. Another pass reads the blocks that failed, with
+    /// their parity tips on.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub read_error_rate: f64,
-    /// Seed of the tips that fail, and of the passes that do not read.
+    /// Seed of the choice of failed tips and of read errors.
     #[serde(default = "tip_seed")]
     pub tip_seed: u64,
-    /// Tips that can work at once.
+    /// Number of tips that can be active at the same time.
     #[schemars(range(min = 1, max = 10000000))]
     pub active_tips: u32,
     /// Size of a logical block.
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub block_bytes: u32,
-    /// Data bytes in a tip sector, between two servo bursts; a block is striped over `block_bytes / tip_sector_bytes` tips, or
-    /// where data pass point by point over as many as it has bits.
+    /// Data bytes in a tip sector, between two servo bursts. A block is striped over `block_bytes / tip_sector_bytes` tips, or with
+    /// `transfer = "points"` over one tip per bit.
     #[schemars(range(min = 1, max = 4096), extend("x-unit" = "B"))]
     pub tip_sector_bytes: u32,
-    /// Bits on the media for each byte of data, error correction included.
+    /// Bits on the media for each byte of data, including error correction.
     #[schemars(range(min = 8, max = 64), extend("x-unit" = "bit"))]
     pub encoded_bits_per_byte: u32,
     /// Bits of a servo burst, before each tip sector and after the last.
@@ -212,7 +212,7 @@ pub struct MemsParameters {
     /// Order of rows along the tracks of a cylinder.
     #[serde(default)]
     pub layout: Layout,
-    /// Whether data can be accessed with the sled moving downward too; upward only otherwise.
+    /// If true, data can be accessed while the sled moves in either direction along Y; otherwise only while it moves upward.
     pub bidirectional: bool,
     /// Acceleration of the sled's actuator along X.
     #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "m/s2"))]
@@ -226,32 +226,32 @@ pub struct MemsParameters {
     /// Resonant frequency of the sled, which sets the settling time constant.
     #[schemars(range(min = 1.0, max = 1000000.0), extend("x-unit" = "Hz"))]
     pub resonance_hz: f64,
-    /// Time constants to wait after a move along X.
+    /// Number of time constants of settling after a move along X.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub settle_constants: f64,
-    /// Rate at which bits pass under each tip; with the bit width it gives the access speed.
+    /// Rate at which bits pass under each tip. The access speed is this rate times the bit width.
     #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "kbit/s"))]
     pub bit_rate_kbit_s: f64,
-    /// How data pass under the tips: row by row, as a stream at the rate of all tips, or point by point along either axis.
+    /// How data are accessed: by row, as a stream at the rate of all tips, or by point along either axis.
     #[serde(default)]
     pub transfer: Transfer,
-    /// How seek times are computed.
+    /// Model of seek times.
     #[serde(default)]
     pub seek_model: SeekModel,
     /// Command processing, from arrival until the request may be scheduled; requests overlap in it.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub overhead_ms: f64,
-    /// Time of a block on the bus.
+    /// Bus time of a block.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_ms_per_block: f64,
-    /// What the sled does while there is nothing to serve.
+    /// Motion of an idle sled.
     #[serde(default)]
     pub idle: Idle,
     /// Idle time after which the sled stops, or "never". The device starts the run stopped, at the centre.
     #[serde(default)]
     #[schemars(extend("x-unit" = "ms"))]
     pub inactive_after_ms: Timeout,
-    /// Where the sled stops, and so where it starts again: at the centre, or where it is.
+    /// Where the sled stops and starts again: at the centre, or where it is.
     #[serde(default)]
     pub stop_at: StopAt,
     /// Delay of the first request after a stop.
@@ -269,27 +269,27 @@ pub struct MemsParameters {
     /// Power during start-up.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "mW"))]
     pub startup_mw: f64,
-    /// Which tips go on reading servo bursts while the sled is idle.
+    /// Tips that continue to read servo bursts while the sled is idle.
     #[serde(default)]
     pub idle_tips: IdleTips,
-    /// Independent sleds in the device.
+    /// Number of independent sleds.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]
     pub sleds: u32,
-    /// How the LBN space is laid over several sleds.
+    /// Distribution of LBNs over several sleds.
     #[serde(default)]
     pub sled_layout: SledLayout,
     /// Sleds that have failed, counted from 0.
     #[serde(default)]
     pub failed_sleds: Vec<u32>,
-    /// Stripe unit where sleds are striped, with parity or without.
+    /// Size of a stripe unit, if sleds are striped, with or without parity.
     #[serde(default = "default_stripe")]
     #[schemars(range(min = 1, max = 1000000000))]
     pub stripe_blocks: u32,
 }
 
 impl MemsParameters {
-    /// Whether its sleds are not all alike: by tips that failed, or reads that do.
+    /// Returns true if sleds differ in their random failed tips or read errors.
     #[must_use]
     pub fn sleds_differ(&self) -> bool {
         matches!(self.failed_tips, FailedTips::Number(1..)) || self.read_error_rate > 0.0

@@ -1,27 +1,26 @@
-//! Blocks at points: each under all of its tips at one place of the sled, which goes on from there along either axis
+//! Blocks at points: each is under all of its tips at one position of the sled, which can continue from there along either axis
 //! (Schlosser & Ganger 2004, section 7).
 //!
-//! A *line* is points that follow each other along X or along Y. The sled passes them at access speed and rests across them,
-//! settled: off the line is off the track, whichever axis it lies on. So the way to a line takes as long as to pass the line's
-//! first point at access speed, or as long as to come to rest on it and settle, whichever is longer. What a sled in motion
-//! takes to come to rest is what the opposite takes, seen backwards in time.
+//! A *line* is consecutive points along X or along Y. The sled passes them at access speed, and rests, settled, on the other axis: off
+//! the line is off the track. So the approach to a line takes as long as to pass its first point at access speed, or as long as to come
+//! to rest on it and settle, whichever is longer. By time reversal, coming to rest takes as long as the opposite start.
 //!
-//! LBNs follow each other along Y. A request of several blocks goes in their order; one block is accessed along the axis and in
-//! the direction that is sooner, but right beside the block before it on along the axis on which both lie. In a batch each
-//! block goes with the larger of the two groups, along either axis, of those that are near: to pass what lies between them takes
-//! no longer than settling. A group is accessed from one end to the other, the nearest group next; more groups than
-//! [`BATCH_POSITIONS`] cylinder by cylinder.
+//! LBNs are consecutive along Y. A request of several blocks is served in their order. A single block is accessed along the axis and in
+//! the direction that takes less time; if it is right beside the previous block, along the axis on which both lie. In a batch each block
+//! belongs to the larger of two groups of near blocks, one along each axis; near means that passing the points in between takes no longer
+//! than settling. A group is accessed from one end to the other, the nearest group next; more groups than [`BATCH_POSITIONS`] by cylinder.
 
 use std::ops::Range;
 
 use crate::convert::to_u32;
-use crate::devices::mems::access::MemsDevice;
-use crate::devices::mems::approach::{Approach, Sled};
-use crate::devices::mems::batch::{finish_together, is_nearer_to_last, Member};
-use crate::devices::mems::geometry::Place;
+use crate::devices::mems::batch::{finish_together, is_nearer_to_last, MemberProgress};
+use crate::devices::mems::device::MemsDevice;
+use crate::devices::mems::geometry::{Place, TrackRun};
 use crate::devices::mems::motion::{x_move_s, y_seek, Axis};
 use crate::devices::mems::parameters::{Idle, MemsParameters};
-use crate::devices::mems::positioning::{Positioning, YState, YTime};
+use crate::devices::mems::passes::PassLoad;
+use crate::devices::mems::positioning::{Approach, AxisState, Positioning, SledState, YState, YTime};
+use crate::devices::mems::subsector::BlockCounts;
 use crate::devices::Location;
 use crate::fault::Fault;
 use crate::limits::BATCH_POSITIONS;
@@ -29,10 +28,10 @@ use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
 
-/// What fits no device that goes on along X: said of the parameters that have `transfer = "points"`.
+/// Checks parameters with `transfer = "points"`.
 ///
 /// # Errors
-/// An access speed out of reach along X; an idle sled that sweeps, which it does along Y alone.
+/// The sled can't reach the access speed along X, or sweeps while idle, which it can do along Y only.
 pub(super) fn check(p: &MemsParameters, positioning: &Positioning) -> Result<(), Fault> {
     if !positioning.starts_along_x() {
         let speed_m_s = positioning.speed_m_s();
@@ -48,148 +47,164 @@ pub(super) fn check(p: &MemsParameters, positioning: &Positioning) -> Result<(),
         return Err(Fault::conflict("idle", "sweep")
             .says(": with ")
             .key_is("transfer", "points")
-            .says(" an idle sled holds its place: set ")
+            .says(" an idle sled holds its position: set ")
             .set("idle", "hold"));
     }
     Ok(())
 }
 
-/// Points that follow each other along an axis; of one point no axis is meant.
+/// Consecutive points along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
     along_x: bool,
-    /// Of the point nearest to the origin.
+    /// Cylinder of the first point.
     cylinder: u32,
+    /// Row of the first point.
     row: u32,
     points: u32,
 }
 
-/// How a location says along what its line goes on: a single block has either axis.
+/// Direction of access to a location.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Either = 0,
+enum Direction {
+    /// A single block, along either axis.
+    Any = 0,
     Upward = 1,
     Downward = 2,
 }
 
-/// [`Location::slot`] has the row, and in its lowest digit the [`Way`]. Rows are below 2^30.
-const WAYS: u32 = 3;
+/// [`Location::slot`] is the row times this plus the [`Direction`]. Rows are below 2^30.
+const DIRECTIONS: u32 = 3;
 
-/// The row of a location.
+/// Returns the row of a location.
 pub(super) fn row_of(location: Location) -> u32 {
-    location.slot / WAYS
+    location.slot / DIRECTIONS
 }
 
 /// See [`crate::devices::Mechanism::locate`].
 pub(super) fn locate(device: &MemsDevice, request: &Request) -> Location {
     let place = device.geometry.place(request.lbn);
-    let (blocks, inverted) = device.geometry.run_in_track(&place, request.blocks);
-    let downward = inverted && device.positioning().directions().len() > 1;
-    let (row, way) = match (request.blocks, downward) {
-        (1, _) => (place.row, Way::Either),
-        (_, true) => (place.row, Way::Downward),
-        (_, false) => (if inverted { place.row + 1 - blocks } else { place.row }, Way::Upward),
+    let TrackRun { blocks, is_reversed } = device.geometry.run_in_track(&place, request.blocks);
+    let downward = is_reversed && device.positioning().directions().len() > 1;
+    let (row, direction) = match (request.blocks, downward) {
+        (1, _) => (place.row, Direction::Any),
+        (_, true) => (place.row, Direction::Downward),
+        (_, false) => (if is_reversed { place.row + 1 - blocks } else { place.row }, Direction::Upward),
     };
-    Location { cylinder: place.cylinder, slot: WAYS * row + way as u32 }
+    Location { cylinder: place.cylinder, slot: DIRECTIONS * row + direction as u32 }
+}
+
+/// Axis and direction of a move to a point beside the last one.
+#[derive(Clone, Copy)]
+struct Continuation {
+    along_x: bool,
+    backward: bool,
 }
 
 impl Positioning {
-    /// Place and signed speed along X.
-    pub(super) fn x_place(&self, sled: &Sled) -> (f64, f64) {
+    /// Returns position and speed along X.
+    pub(super) fn x_state(&self, sled: &SledState) -> AxisState {
         match sled.leftward {
-            None => (self.geometry().x_m(sled.cylinder), 0.0),
-            Some(true) => (self.geometry().x_m(sled.cylinder), -self.speed_m_s()),
-            Some(false) => (self.geometry().x_m(sled.cylinder + 1), self.speed_m_s()),
+            None => self.x_rest(sled.cylinder),
+            Some(true) => AxisState { position_m: self.geometry().x_m(sled.cylinder), speed_m_s: -self.speed_m_s() },
+            Some(false) => {
+                AxisState { position_m: self.geometry().x_m(sled.cylinder + 1), speed_m_s: self.speed_m_s() }
+            }
         }
     }
 
-    /// Time along an axis from a place to another, each passed at access speed in the direction of its sign, or rested at.
-    fn axis_ns(&self, axis: &Axis, from: (f64, f64), to: (f64, f64)) -> u64 {
-        let ((from_m, v0_m_s), (to_m, v1_m_s)) = (from, to);
+    fn x_rest(&self, cylinder: u32) -> AxisState {
+        AxisState { position_m: self.geometry().x_m(cylinder), speed_m_s: 0.0 }
+    }
+
+    /// Returns the time along an axis between two states, each at rest or at access speed.
+    fn axis_ns(&self, axis: &Axis, from: AxisState, to: AxisState) -> u64 {
+        let (AxisState { position_m: y0_m, speed_m_s: v0_m_s }, AxisState { position_m: y1_m, speed_m_s: v1_m_s }) =
+            (from, to);
         if from == to {
             return 0;
         }
         let (model, speed_m_s) = (self.model(), self.speed_m_s());
         s_to_ns(match (v0_m_s == 0.0, v1_m_s == 0.0) {
-            (true, true) => x_move_s(model, axis, from_m, to_m),
-            (_, false) => y_seek(model, axis, speed_m_s, from_m, v0_m_s, to_m, v1_m_s).time_s,
-            // Seen backwards in time: from rest to the speed at which it passes, the other way.
-            (false, true) => y_seek(model, axis, speed_m_s, to_m, 0.0, from_m, -v0_m_s).time_s,
+            (true, true) => x_move_s(model, axis, y0_m, y1_m),
+            (_, false) => y_seek(model, axis, speed_m_s, y0_m, v0_m_s, y1_m, v1_m_s).time_s,
+            // Reversed in time: from rest to the opposite speed.
+            (false, true) => y_seek(model, axis, speed_m_s, y1_m, 0.0, y0_m, -v0_m_s).time_s,
         })
     }
 
-    /// Time until it rests on a cylinder, settled; 0 where it does.
-    fn x_rest_ns(&self, sled: &Sled, cylinder: u32) -> u64 {
+    /// Returns the time until the sled rests on a cylinder, settled.
+    fn x_rest_ns(&self, sled: &SledState, cylinder: u32) -> u64 {
         if sled.leftward.is_none() {
             return self.x_ns(sled.cylinder, cylinder);
         }
-        self.axis_ns(self.x_axis(), self.x_place(sled), (self.geometry().x_m(cylinder), 0.0)) + self.settle_ns()
+        self.axis_ns(self.x_axis(), self.x_state(sled), self.x_rest(cylinder)) + self.settle_ns()
     }
 
-    /// Time until it rests on a row, settled; 0 where it does.
+    /// Returns the time until the sled rests on a row, settled.
     fn y_rest_ns(&self, y: &YState, row: u32) -> u64 {
-        let to = self.position(&YState::Held(row));
-        let from = self.position(y);
+        let [from, to] = [*y, YState::Held(row)].map(|state| self.y_state(&state));
         if from == to {
             return 0;
         }
         self.axis_ns(self.y_axis(), from, to) + self.settle_ns()
     }
 
-    /// The way to a line, from its start or `backward` from its end.
-    fn approach_line(&self, sled: &Sled, line: Line, backward: bool) -> Approach {
+    /// Returns the approach to a line, from its first point or `backward` from its last.
+    fn approach_line(&self, sled: &SledState, line: Line, backward: bool) -> Approach {
         let Line { along_x, cylinder, row, points } = line;
         if !along_x {
             let x_ns = self.x_rest_ns(sled, cylinder);
-            return self.approach_by(x_ns, sled, cylinder, self.entry_of(row..row + points, backward));
+            return self.approach_by(x_ns, sled, cylinder, self.ends_of_rows(row..row + points, backward));
         }
         let end = cylinder + points;
         let (from, last) = if backward { (end, cylinder) } else { (cylinder, end - 1) };
         let speed_m_s = if backward { -self.speed_m_s() } else { self.speed_m_s() };
-        let x_ns = self.axis_ns(self.x_axis(), self.x_place(sled), (self.geometry().x_m(from), speed_m_s));
+        let to = AxisState { position_m: self.geometry().x_m(from), speed_m_s };
+        let x_ns = self.axis_ns(self.x_axis(), self.x_state(sled), to);
         let y = YTime { ns: self.y_rest_ns(&sled.y, row), turnaround_ns: 0 };
-        let done = Sled { cylinder: last, y: YState::Held(row), leftward: Some(backward) };
-        // What settles here is a part of the way along Y, not of that along X.
+        let done = SledState { cylinder: last, y: YState::Held(row), leftward: Some(backward) };
+        // Settling is part of the time along Y here.
         Approach { done, x_ns, y, seek_ns: x_ns.max(y.ns), settles: false }
     }
 
-    /// The soonest way to either end of any of `lines`, the last of those that are as soon.
-    fn soonest(&self, sled: &Sled, lines: &[Line]) -> Approach {
-        let ways = lines
+    /// Returns the quickest approach to an end of one of `lines`; the last one of equals.
+    fn quickest(&self, sled: &SledState, lines: &[Line]) -> Approach {
+        let approaches = lines
             .iter()
             .flat_map(|&line| self.directions().iter().map(move |&backward| self.approach_line(sled, line, backward)));
-        ways.reduce(|best, way| if way.seek_ns <= best.seek_ns { way } else { best })
-            .expect("a line has an end to begin at")
+        approaches
+            .reduce(|best, approach| if approach.seek_ns <= best.seek_ns { approach } else { best })
+            .expect("a line has an end")
     }
 
-    /// The way to a single point: on along the axis on which it lies beside the last one, otherwise the soonest.
-    fn approach_point(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
+    /// Returns the approach to a single point: along the axis on which it is beside the last one, otherwise the quickest.
+    fn approach_point(&self, sled: &SledState, cylinder: u32, row: u32) -> Approach {
         let line = |along_x| Line { along_x, cylinder, row, points: 1 };
-        match self.beside(sled, cylinder, row) {
-            Some((along_x, backward)) => self.approach_line(sled, line(along_x), backward),
-            None => self.soonest(sled, &[line(true), line(false)]),
+        match self.continuation(sled, cylinder, row) {
+            Some(Continuation { along_x, backward }) => self.approach_line(sled, line(along_x), backward),
+            None => self.quickest(sled, &[line(true), line(false)]),
         }
     }
 
-    /// Whether a point lies right beside the one passed last, across its line: along which axis, and whether backward.
-    fn beside(&self, sled: &Sled, cylinder: u32, row: u32) -> Option<(bool, bool)> {
+    /// Returns how the sled continues to a point that is right beside the last one, across its line; `None` for other points.
+    fn continuation(&self, sled: &SledState, cylinder: u32, row: u32) -> Option<Continuation> {
         let found = match (sled.leftward, sled.y) {
-            (Some(_), YState::Held(last)) => {
-                (cylinder == sled.cylinder && row.abs_diff(last) == 1).then_some((false, row < last))
-            }
-            (None, YState::Gate(gate)) => {
-                let beside = self.row_before(gate) == Some(row) && cylinder.abs_diff(sled.cylinder) == 1;
-                beside.then_some((true, cylinder < sled.cylinder))
+            (Some(_), YState::Held(last)) => (cylinder == sled.cylinder && row.abs_diff(last) == 1)
+                .then_some(Continuation { along_x: false, backward: row < last }),
+            (None, YState::Boundary(boundary)) => {
+                let is_beside = self.row_before(boundary) == Some(row) && cylinder.abs_diff(sled.cylinder) == 1;
+                is_beside.then_some(Continuation { along_x: true, backward: cylinder < sled.cylinder })
             }
             _ => None,
         };
-        found.filter(|&(_, backward)| self.directions().contains(&backward))
+        found.filter(|found| self.directions().contains(&found.backward))
     }
 
-    /// The way to the rows of a request in one track, `alone` if they are a single block and all of it.
+    /// Returns the approach to the rows of a request in one track; `alone` if they are a single block and the whole request.
     pub(super) fn approach_rows(
         &self,
-        sled: &Sled,
+        sled: &SledState,
         cylinder: u32,
         rows: Range<u32>,
         downward: bool,
@@ -202,24 +217,24 @@ impl Positioning {
         self.approach_line(sled, Line { along_x: false, cylinder, row: rows.start, points }, downward)
     }
 
-    /// The way to a location.
-    pub(super) fn approach_location(&self, sled: &Sled, location: Location) -> Approach {
-        let (row, way) = (row_of(location), location.slot % WAYS);
-        let alone = way == Way::Either as u32;
-        self.approach_rows(sled, location.cylinder, row..row + 1, way == Way::Downward as u32, alone)
+    /// Returns the approach to a location.
+    pub(super) fn approach_location(&self, sled: &SledState, location: Location) -> Approach {
+        let (row, direction) = (row_of(location), location.slot % DIRECTIONS);
+        let alone = direction == Direction::Any as u32;
+        self.approach_rows(sled, location.cylinder, row..row + 1, direction == Direction::Downward as u32, alone)
     }
 
-    /// A lower bound on the way to anything in a cylinder, which never falls as it goes further away: at full force, helped by
-    /// the springs, all the way to the nearer edge of it.
-    pub(super) fn point_bound_ns(&self, sled: &Sled, cylinder: u32) -> u64 {
-        let (at_m, speed_m_s) = self.x_place(sled);
+    /// Returns a lower bound on the time of an approach to a cylinder, which never falls as its distance grows: a move at full force, helped
+    /// by the springs, to its nearer edge.
+    pub(super) fn point_bound_ns(&self, sled: &SledState, cylinder: u32) -> u64 {
+        let AxisState { position_m: at_m, speed_m_s } = self.x_state(sled);
         let distance_m = [cylinder, cylinder + 1].map(|edge| (self.geometry().x_m(edge) - at_m).abs());
         let distance_m = distance_m[0].min(distance_m[1]);
         let axis = self.x_axis();
         let accel_m_s2 = axis.accel_m_s2 * (1.0 + axis.spring);
         let v = speed_m_s.abs();
         let reached = v + (v * v + 2.0 * accel_m_s2 * distance_m).sqrt();
-        // The way may be this one exactly, and rounded the other way.
+        // The move may take exactly this time, rounded down.
         if distance_m == 0.0 {
             return 0;
         }
@@ -227,13 +242,12 @@ impl Positioning {
     }
 }
 
-/// So many points pass while the sled settles: what is no further off is near.
+/// Returns the maximum distance of near points: as many points as pass while the sled settles.
 fn reach(device: &MemsDevice) -> u64 {
     device.positioning().settle_ns() / device.pass_time.ns().max(1) + 1
 }
 
-/// See [`crate::devices::Planner::for_each_companion`]: blocks near to `request` along Y, and of a single block those near to it
-/// along X.
+/// See [`crate::devices::BatchAccess::for_each_companion`]: blocks near to `request` along Y, and those near to a single block along X.
 pub(super) fn for_each_companion(device: &MemsDevice, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
     let geometry = &device.geometry;
     let reach = reach(device);
@@ -250,83 +264,108 @@ pub(super) fn for_each_companion(device: &MemsDevice, request: &Request, visit: 
     }
 }
 
-/// A block that requests of a batch want.
-struct Wanted {
+/// A block that requests of a batch access.
+struct RequestedBlock {
     track: u32,
     row: u32,
     cylinder: u32,
-    /// Which of the requests that want anything, block by block.
-    by: Range<usize>,
+    /// Its range in [`Blocks::members`].
+    members: Range<usize>,
 }
 
-/// Blocks of a batch and who wants them; by track, row and cylinder.
+/// The blocks of a batch.
 struct Blocks {
-    blocks: Vec<Wanted>,
+    /// Sorted by track, row and cylinder.
+    blocks: Vec<RequestedBlock>,
+    /// Indices of the requests of each block.
     members: Vec<usize>,
+    /// Maximum distance of near points.
     reach: u32,
 }
 
-/// Lines on one line, each with its blocks from the start; of a block alone either axis will do.
+/// A line and its blocks, from its first point.
+struct BlockLine {
+    line: Line,
+    blocks: Vec<usize>,
+}
+
+/// Lines on a straight line.
 struct Group {
-    lines: Vec<(Line, Vec<usize>)>,
+    lines: Vec<BlockLine>,
+    /// True for a single block, which can be accessed along either axis.
     alone: bool,
 }
 
+/// The approach to a group.
+struct GroupApproach {
+    approach: Approach,
+    /// True if the group is accessed from its last point.
+    backward: bool,
+}
+
 impl Group {
-    /// The soonest way to one of its ends, and whether it is then gone through backward.
-    fn approach(&self, positioning: &Positioning, sled: &Sled) -> (Approach, bool) {
-        let (first, last) = (self.lines[0].0, self.lines[self.lines.len() - 1].0);
+    /// Returns the quickest approach to one of its ends.
+    fn approach(&self, positioning: &Positioning, sled: &SledState) -> GroupApproach {
+        let (first, last) = (self.lines[0].line, self.lines[self.lines.len() - 1].line);
         if self.alone {
-            return (positioning.approach_point(sled, first.cylinder, first.row), false);
+            let approach = positioning.approach_point(sled, first.cylinder, first.row);
+            return GroupApproach { approach, backward: false };
         }
-        let ways = positioning.directions().iter().map(|&backward| {
-            (positioning.approach_line(sled, if backward { last } else { first }, backward), backward)
+        let approaches = positioning.directions().iter().map(|&backward| {
+            let approach = positioning.approach_line(sled, if backward { last } else { first }, backward);
+            GroupApproach { approach, backward }
         });
-        let sooner =
-            |best: (Approach, bool), way: (Approach, bool)| if way.0.seek_ns <= best.0.seek_ns { way } else { best };
-        ways.reduce(sooner).expect("a sled goes in one direction at least")
+        approaches
+            .reduce(|best, other| if other.approach.seek_ns <= best.approach.seek_ns { other } else { best })
+            .expect("a sled has at least one direction")
     }
 }
 
 impl Blocks {
+    /// Returns the blocks of `requests`.
     fn of(device: &MemsDevice, requests: &[Request]) -> Self {
-        let mut wants = Vec::with_capacity(requests.len());
+        let mut accesses = Vec::with_capacity(requests.len());
         for (member, request) in requests.iter().enumerate() {
-            wants.extend((request.lbn..request.end_lbn()).map(|lbn| {
+            accesses.extend((request.lbn..request.end_lbn()).map(|lbn| {
                 let place = device.geometry.place(lbn);
                 ([place.track, place.row, place.cylinder], member)
             }));
         }
-        wants.sort_unstable();
-        let mut blocks = Vec::with_capacity(wants.len());
+        accesses.sort_unstable();
+        let mut blocks = Vec::with_capacity(accesses.len());
         let mut first = 0;
-        for same in wants.chunk_by(|one, other| one.0 == other.0) {
+        for same in accesses.chunk_by(|one, other| one.0 == other.0) {
             let [track, row, cylinder] = same[0].0;
-            blocks.push(Wanted { track, row, cylinder, by: first..first + same.len() });
+            blocks.push(RequestedBlock { track, row, cylinder, members: first..first + same.len() });
             first += same.len();
         }
         let reach = u32::try_from(reach(device)).unwrap_or(u32::MAX);
-        Self { blocks, members: wants.into_iter().map(|(_, member)| member).collect(), reach }
+        Self { blocks, members: accesses.into_iter().map(|(_, member)| member).collect(), reach }
     }
 
-    /// How far a block comes after another along an axis, where both are on one line.
-    fn after(&self, one: usize, other: usize, along_x: bool) -> Option<u32> {
+    /// Returns the indices of the requests of a block.
+    fn members_of(&self, block: usize) -> &[usize] {
+        &self.members[self.blocks[block].members.clone()]
+    }
+
+    /// Returns the distance from block `one` to a later block along an axis; `None` if they are not on one line.
+    fn distance(&self, one: usize, other: usize, along_x: bool) -> Option<u32> {
         let (one, other) = (&self.blocks[one], &self.blocks[other]);
-        let ways = [other.cylinder.checked_sub(one.cylinder)?, other.row.checked_sub(one.row)?];
-        let [along, across] = if along_x { ways } else { [ways[1], ways[0]] };
+        let (x, y) = (other.cylinder.checked_sub(one.cylinder)?, other.row.checked_sub(one.row)?);
+        let (along, across) = if along_x { (x, y) } else { (y, x) };
         (one.track == other.track && across == 0).then_some(along)
     }
 
-    /// The groups that together are all blocks.
+    /// Returns groups that together contain each block once.
     fn groups(&self) -> Vec<Group> {
         let by_rows: Vec<usize> = (0..self.blocks.len()).collect();
         let mut by_columns = by_rows.clone();
         by_columns.sort_unstable_by_key(|&index| {
-            let Wanted { track, row, cylinder, .. } = self.blocks[index];
+            let RequestedBlock { track, row, cylinder, .. } = self.blocks[index];
             (track, cylinder, row)
         });
         let axes = [(false, &by_columns), (true, &by_rows)];
-        let near = |one, other, along_x| self.after(one, other, along_x).is_some_and(|points| points <= self.reach);
+        let near = |one, other, along_x| self.distance(one, other, along_x).is_some_and(|points| points <= self.reach);
         let mut sizes = [vec![0; by_rows.len()], vec![0; by_rows.len()]];
         for (along_x, order) in axes {
             for group in order.chunk_by(|&one, &other| near(one, other, along_x)) {
@@ -336,12 +375,13 @@ impl Blocks {
         let goes_along_x = |index: usize| sizes[1][index] > sizes[0][index];
         let mut groups = Vec::new();
         for (along_x, order) in axes {
-            let own: Vec<usize> = order.iter().copied().filter(|&index| goes_along_x(index) == along_x).collect();
-            for group in own.chunk_by(|&one, &other| near(one, other, along_x)) {
-                let follows = |&one: &usize, &other: &usize| self.after(one, other, along_x) == Some(1);
+            let blocks: Vec<usize> = order.iter().copied().filter(|&index| goes_along_x(index) == along_x).collect();
+            for group in blocks.chunk_by(|&one, &other| near(one, other, along_x)) {
+                let follows = |&one: &usize, &other: &usize| self.distance(one, other, along_x) == Some(1);
                 let lines = group.chunk_by(follows).map(|blocks| {
-                    let Wanted { row, cylinder, .. } = self.blocks[blocks[0]];
-                    (Line { along_x, cylinder, row, points: to_u32(blocks.len()) }, blocks.to_vec())
+                    let RequestedBlock { row, cylinder, .. } = self.blocks[blocks[0]];
+                    let line = Line { along_x, cylinder, row, points: to_u32(blocks.len()) };
+                    BlockLine { line, blocks: blocks.to_vec() }
                 });
                 let alone = sizes.iter().all(|sizes| sizes[group[0]] == 1);
                 groups.push(Group { lines: lines.collect(), alone });
@@ -350,47 +390,48 @@ impl Blocks {
         groups
     }
 
-    /// Whether somebody wants a block for an operation.
-    fn is_for(&self, block: usize, op: Op, requests: &[Request]) -> bool {
-        self.members[self.blocks[block].by.clone()].iter().any(|&member| requests[member].op == op)
+    /// Returns true if a request accesses a block with an operation.
+    fn has_access(&self, block: usize, op: Op, requests: &[Request]) -> bool {
+        self.members_of(block).iter().any(|&member| requests[member].op == op)
     }
 }
 
-/// Serves `requests` together from `now` on, group by group, the nearest next, or of many the next from the nearer end on; one
-/// [`Service`] each, in their order, goes to `out`. Blocks complete with their line.
+/// Serves `requests` together from `now` on: the nearest group next, or many groups by cylinder from the nearer end. Appends one [`Service`]
+/// for each to `out`. Blocks complete with their line.
 pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-    let wanted = Blocks::of(device, requests);
-    let mut left = wanted.groups();
-    let place = |group: &Group| (group.lines[0].0.cylinder, group.lines[0].0.row);
+    let requested = Blocks::of(device, requests);
+    let mut left = requested.groups();
+    let position = |group: &Group| (group.lines[0].line.cylinder, group.lines[0].line.row);
     let mut run = device.begin(now);
-    // Of what goes cylinder by cylinder the next stands at the end.
+    // The next group by cylinder is at the end.
     let are_sorted = left.len() as u64 > BATCH_POSITIONS.most;
     if are_sorted {
-        left.sort_by_key(place);
-        if !is_nearer_to_last(&left, device.sled.cylinder, |group| place(group).0) {
+        left.sort_by_key(position);
+        if !is_nearer_to_last(&left, device.sled.cylinder, |group| position(group).0) {
             left.reverse();
         }
     }
-    let mut members = vec![Member { passes: 0, bus_done: now }; requests.len()];
-    let way = |device: &MemsDevice, group: &Group| group.approach(device.positioning(), &device.sled);
+    let mut members = vec![MemberProgress { passes: 0, bus_done: now }; requests.len()];
+    let approach_to = |device: &MemsDevice, group: &Group| group.approach(device.positioning(), &device.sled);
     let nearest = |device: &MemsDevice, left: &[Group]| match are_sorted {
         true => left.len().checked_sub(1),
-        false => (0..left.len()).min_by_key(|&group| way(device, &left[group]).0.seek_ns),
+        false => (0..left.len()).min_by_key(|&group| approach_to(device, &left[group]).approach.seek_ns),
     };
     while let Some(next) = nearest(device, &left) {
         let mut group = left.remove(next);
-        let (mut approach, backward) = way(device, &group);
+        let GroupApproach { mut approach, backward } = approach_to(device, &group);
         if backward {
             group.lines.reverse();
         }
-        for (index, (line, blocks)) in group.lines.iter().enumerate() {
+        for (index, BlockLine { line, blocks }) in group.lines.iter().enumerate() {
             if index > 0 {
                 approach = device.positioning().approach_line(&device.sled, *line, backward);
             }
-            let count = |op| to_u32(blocks.iter().filter(|&&block| wanted.is_for(block, op, requests)).count());
-            let (reads, writes) = (count(Op::Read), count(Op::Write));
-            device.pass_rows(&mut run, &approach, (device.geometry.tips_per_block, line.points), reads, writes);
-            for &member in blocks.iter().flat_map(|&block| &wanted.members[wanted.blocks[block].by.clone()]) {
+            let count = |op| to_u32(blocks.iter().filter(|&&block| requested.has_access(block, op, requests)).count());
+            let counts = BlockCounts { reads: count(Op::Read), writes: count(Op::Write) };
+            let tips = device.geometry.tips_per_block;
+            device.pass(&mut run, &approach, PassLoad { rows: line.points, tips, blocks: counts });
+            for &member in blocks.iter().flat_map(|&block| requested.members_of(block)) {
                 members[member].passes += 1;
                 members[member].bus_done = if requests[member].op == Op::Read { run.bus_done } else { run.at };
             }

@@ -1,14 +1,14 @@
-//! What of a request is accessed: whole blocks, or the tip sectors that hold what it needs (Lin et al. 2002, section 5.3).
+//! The tip sectors that a request accesses: those of whole blocks, or those that hold its needed bytes (Lin et al. 2002, section 5.3).
 //!
-//! A block is striped over `tips_per_block` tips in the order of its bytes, so that those that hold a range of them follow each
-//! other. A tip sector is accessed whole.
+//! A block is striped over `tips_per_block` tips in the order of its bytes, so a range of bytes is under consecutive tips. A tip sector is
+//! always accessed as a whole.
 
 use std::ops::Range;
 
 use crate::devices::mems::geometry::{Geometry, Place};
 use crate::request::{Op, Padding, Request};
 
-/// The tip sectors of a run of blocks, but for some of the first block and some of the last.
+/// The tip sectors of consecutive blocks, without some of the first and the last block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// First block.
@@ -23,7 +23,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// What `request` asks for: the tip sectors with needed bytes in `subsector` accesses, otherwise its blocks.
+    /// Returns the tip sectors with needed bytes of `request` in `subsector` accesses, otherwise those of its blocks.
     #[inline]
     pub(super) fn new(geometry: &Geometry, request: &Request, subsector: bool) -> Self {
         let tips_per_block = geometry.tips_per_block;
@@ -41,7 +41,7 @@ impl Extent {
         }
     }
 
-    /// Tips on in the `count` blocks (at least 1) from its block `first` on (0 is `lbn`).
+    /// Returns the number of active tips in `count` blocks (at least 1) from the block of index `first` on.
     #[inline]
     pub(super) fn tips(&self, first: u32, count: u32) -> u32 {
         let front = if first == 0 { self.front_tips } else { 0 };
@@ -49,8 +49,8 @@ impl Extent {
         count * self.tips_per_block - front - back
     }
 
-    /// Most blocks from its block `first` on, which is one of them, that go into one pass: a row's, and one more if that is the
-    /// last and the tips suffice. One more before the last would save no pass.
+    /// Returns the maximum number of blocks, from the block of index `first` on, in one pass: those of a row, and one more if that is the
+    /// last block and the tips suffice. One more before the last would not save a pass.
     #[inline]
     pub(super) fn in_one_pass(&self, first: u32, geometry: &Geometry) -> u32 {
         let (left, row) = (self.blocks - first, geometry.blocks_per_row);
@@ -61,12 +61,12 @@ impl Extent {
         }
     }
 
-    /// Tip sectors in all its blocks.
+    /// Returns the number of tip sectors.
     pub(super) fn tip_sectors(&self) -> u64 {
         u64::from(self.blocks) * u64::from(self.tips_per_block) - u64::from(self.front_tips) - u64::from(self.back_tips)
     }
 
-    /// The tips on in its block `index` (0 is `lbn`), counted from the first tip of that block on.
+    /// Returns the active tips of the block of an index, counted from the first tip of that block.
     pub(super) fn tips_of_block(&self, index: u32) -> Range<u32> {
         let from = if index == 0 { self.front_tips } else { 0 };
         from..from + self.tips(index, 1)
@@ -79,48 +79,56 @@ pub(super) struct RowPass {
     pub(super) cylinder: u32,
     pub(super) row: u32,
     pub(super) blocks: u32,
-    /// Tips on in them.
+    /// Number of active tips.
     pub(super) tips: u32,
 }
 
-impl RowPass {
-    /// Its blocks that are read, and that are written, by a request of a kind.
+/// Numbers of blocks by operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockCounts {
+    pub reads: u32,
+    pub writes: u32,
+}
+
+impl BlockCounts {
+    /// Returns the counts of `blocks` blocks of one operation.
     #[inline]
-    pub(super) fn by_op(&self, op: Op) -> [u32; 2] {
+    pub(super) fn of(op: Op, blocks: u32) -> Self {
         if op == Op::Read {
-            [self.blocks, 0]
+            Self { reads: blocks, writes: 0 }
         } else {
-            [0, self.blocks]
+            Self { reads: 0, writes: blocks }
         }
     }
 }
 
-/// The passes over what is accessed for a request, in LBN order.
-pub(super) struct PassesOf {
+/// The passes of a request, in LBN order.
+pub(super) struct RowPasses {
     extent: Extent,
     place: Place,
     done: u32,
 }
 
-impl PassesOf {
+impl RowPasses {
+    /// Returns the passes over an extent.
     #[inline]
     pub(super) fn new(geometry: &Geometry, extent: Extent) -> Self {
         Self { extent, place: geometry.place(extent.lbn), done: 0 }
     }
 
-    /// Whether there is none any more.
+    /// Returns true after the last pass.
     #[inline]
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.done == self.extent.blocks
     }
 
-    /// The next, which there is.
+    /// Returns the next pass; not called after the last.
     #[inline]
-    pub(super) fn next(&mut self, geometry: &Geometry) -> RowPass {
+    pub(super) fn next_pass(&mut self, geometry: &Geometry) -> RowPass {
         let (cylinder, row, first) = (self.place.cylinder, self.place.row, self.done);
         let most = self.extent.in_one_pass(first, geometry);
         let mut blocks = 0;
-        // Where a track ends and the next begins at one row, other tips read on in the same pass.
+        // If the next track begins at the row where this one ends, other tips continue in the same pass.
         while blocks < most && (self.place.cylinder, self.place.row) == (cylinder, row) {
             let taken = (most - blocks).min(geometry.blocks_per_row - self.place.slot);
             blocks += taken;

@@ -140,7 +140,7 @@ impl Drive {
     /// Makes the drive check the contracts of its scheduler and device.
     #[must_use]
     pub fn checked(mut self) -> Self {
-        self.station.scheduler = Box::new(schedulers::Checked::new(self.station.scheduler));
+        self.station.scheduler = Box::new(schedulers::CheckedScheduler::new(self.station.scheduler));
         self.station.checker = Some(Box::new(MechanismChecker::default()));
         self
     }

@@ -1,8 +1,8 @@
-//! Exact motion under constant force: the arcs every spring-aware model is made of.
+//! Exact motion under constant force, which the models with springs are composed of.
 
 use super::Axis;
 
-/// An axis with what its motion is computed from.
+/// Constants of the motion along an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dynamics {
     /// Acceleration by the actuator, `a`.
@@ -14,13 +14,14 @@ pub(super) struct Dynamics {
 }
 
 impl Dynamics {
+    /// Returns the constants of an axis.
     #[inline]
     pub fn of(axis: &Axis) -> Self {
         let kappa = axis.kappa();
         Self { a: axis.accel_m_s2, kappa, omega: kappa.sqrt() }
     }
 
-    /// Time of an arc from `tan(ω t / 2) / ω`, which without springs is half the time itself.
+    /// Returns the time of an arc from `tan(ω t / 2) / ω`, which is half the time without springs.
     #[inline]
     pub fn arc_s(&self, half_tangent_s: f64) -> f64 {
         if self.omega == 0.0 {
@@ -30,15 +31,15 @@ impl Dynamics {
         }
     }
 
-    /// Time from passing `y_m` at `v_m_s` to passing it at `−v_m_s`, full force against the motion throughout.
+    /// Returns the time from passing `y_m` at `v_m_s` to passing it at `−v_m_s`, with full force against the motion.
     #[inline]
     pub fn reversal_s(&self, y_m: f64, v_m_s: f64) -> f64 {
-        // A sled that moves outwards is helped by the spring, one that moves inwards is hindered.
+        // The springs help to turn a sled that moves outwards, and oppose it if it moves inwards.
         let decel_m_s2 = self.a + self.kappa * y_m * v_m_s.signum();
         self.arc_s(v_m_s.abs() / decel_m_s2)
     }
 
-    /// Where a move at speed `v_m_s` at both ends switches its force.
+    /// Returns the switch of force in a move with speed `v_m_s` at both ends.
     #[inline]
     pub fn passing_switch(&self, v_m_s: f64, y0_m: f64, y1_m: f64) -> PassingSwitch {
         let half_m = 0.5 * (y1_m - y0_m).abs();
@@ -48,11 +49,11 @@ impl Dynamics {
         PassingSwitch { half_m, sigma, shape, sum_m_s: v_m_s + peak_m_s }
     }
 
-    /// Time of a move that starts and ends at speed `v_m_s` in its own direction.
+    /// Returns the time of a move that starts and ends at speed `v_m_s` in its direction.
     #[inline]
     pub fn passing_move_s(&self, v_m_s: f64, y0_m: f64, y1_m: f64) -> f64 {
         let s = self.passing_switch(v_m_s, y0_m, y1_m);
-        // The tangent of the sum of the two arcs' half angles, with the difference in its denominator worked out.
+        // The tangent of the sum of the half angles of the two arcs, with the difference in its denominator expanded.
         self.arc_s(s.half_m * s.sum_m_s / (v_m_s * s.sum_m_s + self.a * s.half_m * s.shape))
     }
 }
@@ -61,7 +62,7 @@ impl Dynamics {
 pub(super) struct PassingSwitch {
     /// Half the distance of the move.
     pub half_m: f64,
-    /// `σ = κ (y₀ + y₁) / (2a)`: how far the switch is off the middle.
+    /// `σ = κ (y₀ + y₁) / (2a)`: distance of the switch from the middle, relative to `half_m`.
     pub sigma: f64,
     /// `1 − σ²`.
     pub shape: f64,
@@ -69,8 +70,8 @@ pub(super) struct PassingSwitch {
     pub sum_m_s: f64,
 }
 
-/// Exact time in seconds from passing `y_m` at `v_m_s` to passing it at `−v_m_s` with the actuator at full force:
-/// `tan(ω t / 2) = ω |v| / (a ± κ |y|)`, plus where the sled moves outwards.
+/// Returns the exact time in seconds from passing `y_m` at `v_m_s` to passing it at `−v_m_s` with the actuator at full force:
+/// `tan(ω t / 2) = ω |v| / (a ± κ |y|)`, with plus if the sled moves outwards.
 ///
 /// Since `atan z ≤ z` it never exceeds the constant-force [`turnaround_s`](super::turnaround_s), on either side: a sled
 /// that moves outwards gains spring force while it turns, and one that moves inwards loses opposition.
@@ -80,7 +81,7 @@ pub fn exact_turnaround_s(axis: &Axis, y_m: f64, v_m_s: f64) -> f64 {
     Dynamics::of(axis).reversal_s(y_m, v_m_s)
 }
 
-/// Distance in metres the sled goes on past `y_m` while it reverses from `v_m_s`.
+/// Returns the distance in metres that the sled moves beyond `y_m` while it reverses from `v_m_s`.
 #[must_use]
 pub fn run_out_m(axis: &Axis, y_m: f64, v_m_s: f64) -> f64 {
     let kappa = axis.kappa();

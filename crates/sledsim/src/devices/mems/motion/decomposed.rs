@@ -4,23 +4,23 @@
 //! A sled at rest has no reversal to decompose: its seek is the exact one-switch move of
 //! [`SeekModel::TimeOptimal`](super::SeekModel::TimeOptimal).
 //!
-//! The reversal after a move is taken as DiskSim takes it, by the velocity the sled leaves with: there the springs act
+//! The reversal after a move has the sign of DiskSim, that of the velocity at which the sled leaves: there the springs act
 //! with the sign opposite to the physical one, so that with springs a seek can come out shorter than the actuator
-//! allows (docs/reference/validation.md has the figures). With the physical sign, mean responses of DiskSim's g1 are missed by
-//! 0.6 to 0.9 %. With springs, moves are integrated as DiskSim integrates them ([`piecewise`](super::piecewise)).
+//! allows (docs/reference/validation.md has the figures). With the physical sign, mean responses differ from those of DiskSim's g1
+//! by 0.6 to 0.9 %. With springs, moves are integrated as in DiskSim ([`piecewise`](super::piecewise)).
 
 use super::constant_force::Dynamics;
 use super::{piecewise, Axis, Route, YSeek};
 
-/// Time in seconds of a reversal at `y_m` with velocity `v_m_s`, the force at that place taken as constant:
-/// `2|v| / (a ± spring · a · |y| / (range/2))`, plus where the sled moves outwards, minus where it moves inwards.
+/// Returns the time in seconds of a reversal at `y_m` with velocity `v_m_s`, with the force at that position as a constant:
+/// `2|v| / (a ± spring · a · |y| / (range/2))`, with plus if the sled moves outwards, minus if it moves inwards.
 #[inline]
 #[must_use]
 pub fn turnaround_s(axis: &Axis, y_m: f64, v_m_s: f64) -> f64 {
     2.0 * v_m_s.abs() / (axis.accel_m_s2 + axis.kappa() * y_m * v_m_s.signum())
 }
 
-/// A seek that starts at access speed.
+/// Returns a seek that starts at access speed.
 #[inline]
 pub(super) fn seek(axis: &Axis, speed_m_s: f64, route: &Route) -> YSeek {
     let move_s = if axis.spring == 0.0 {
@@ -28,7 +28,7 @@ pub(super) fn seek(axis: &Axis, speed_m_s: f64, route: &Route) -> YSeek {
     } else {
         piecewise::move_s(axis, speed_m_s, route.y0_m, route.y1_m)
     };
-    // Before the move that is the velocity the reversal takes away, after it the one it leaves.
+    // For a reversal before the move this is its initial velocity, for one after the move its final one.
     let against_move_m_s = -route.direction * speed_m_s;
     route.assemble(speed_m_s, move_s, |y_m, _| turnaround_s(axis, y_m, against_move_m_s))
 }

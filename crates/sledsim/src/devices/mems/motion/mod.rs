@@ -1,7 +1,7 @@
-//! Motion of a MEMS sled: how long it takes from one place, speed and direction to another.
+//! Motion of a MEMS sled: times between states of position and velocity.
 //!
 //! The axes move independently. On each of them `x'' = u − κ x` with `|u| ≤ a`: the actuator's acceleration against
-//! springs that pull back to the centre of travel (`κ = spring · a / (range / 2)`). Everything here is a pure function
+//! springs that pull it back to the centre of travel (`κ = spring · a / (range / 2)`). Everything here is a pure function
 //! of positions in metres from the centre of travel and speeds in m/s; transcendental functions come from `libm` or are made
 //! of plain arithmetic, so the same inputs give the same bits on every platform.
 //!
@@ -33,16 +33,67 @@ mod constant_force;
 mod decomposed;
 mod first_order;
 mod piecewise;
-mod seek_model;
 mod time_optimal;
 
 pub use constant_force::{exact_turnaround_s, run_out_m};
 pub use decomposed::turnaround_s;
-pub use seek_model::{SeekModel, UnknownSeekModel};
 pub use time_optimal::{time_optimal_profile, Profile};
+
+use core::fmt;
+use core::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use arc_tangent::arc_tangent;
 use constant_force::Dynamics;
+
+/// Model of the time of a Y seek.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeekModel {
+    /// No springs: constant acceleration, and `2v/a` for each reversal (Griffin et al. 1999, equations 4 and 5).
+    FirstOrder,
+    /// Springs as in DiskSim 4.0: a move in pieces of constant force, between reversals at constant force.
+    Decomposed,
+    /// Springs: the shortest time of any force within the actuator's bound.
+    #[default]
+    TimeOptimal,
+}
+
+impl SeekModel {
+    /// All models, in the order of increasing detail.
+    pub const ALL: [Self; 3] = [Self::FirstOrder, Self::Decomposed, Self::TimeOptimal];
+
+    /// Returns the name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FirstOrder => "first-order",
+            Self::Decomposed => "decomposed",
+            Self::TimeOptimal => "time-optimal",
+        }
+    }
+}
+
+impl fmt::Display for SeekModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is not a [`SeekModel`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown seek model `{0}`: expected first-order, decomposed or time-optimal")]
+pub struct UnknownSeekModel(pub String);
+
+impl FromStr for SeekModel {
+    type Err = UnknownSeekModel;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|model| model.name() == name).ok_or_else(|| UnknownSeekModel(name.to_owned()))
+    }
+}
 
 /// One axis of a sled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,15 +108,15 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Stiffness of the springs per mass of the sled, `κ`, in 1/s².
+    /// Returns the stiffness of the springs per mass of the sled, `κ`, in 1/s².
     #[inline]
     #[must_use]
     pub fn kappa(&self) -> f64 {
         self.spring * self.accel_m_s2 / (0.5 * self.range_m)
     }
 
-    /// Whether a sled at rest anywhere in its travel can reach `speed_m_s` at any other place with one switch of force,
-    /// and so within the bounds of travel.
+    /// Returns true if a sled at rest anywhere in its travel can reach `speed_m_s` at any other position with one switch of force, and so
+    /// within the bounds of travel.
     ///
     /// The two circles of such a move meet if `(3 + x₀/c)² ≥ (1 − x₁/c)² + κ v²/a²` with `c = a/κ`; the worst case is
     /// start and end at one edge. Published devices stay below a hundredth of the limit. [`y_seek`] from rest at a place
@@ -77,26 +128,26 @@ impl Axis {
     }
 }
 
-/// Duration of a seek along Y, and what of it went into reversals.
+/// Duration of a seek along Y, and the part spent in reversals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct YSeek {
     /// Time of the whole seek in seconds.
     pub time_s: f64,
-    /// Part of `time_s` spent in reversals, in seconds: from passing a place at access speed to passing it at access
-    /// speed the other way. 0 for a start from rest, which has no such part.
+    /// Part of `time_s` spent in reversals, in seconds: from passing a position at access speed to passing it at access speed in the other
+    /// direction. 0 for a start from rest.
     pub turnaround_s: f64,
     /// Number of reversals in `turnaround_s`: 0, 1 or 2.
     pub turnarounds: u32,
 }
 
-/// Time in seconds for an exact move from rest at `x0_m` to rest at `x1_m`, without settling: see [`RestToRest`].
+/// Returns the time in seconds of an exact move from rest at `x0_m` to rest at `x1_m`, without settling; see [`RestToRest`].
 #[inline]
 #[must_use]
 pub fn rest_to_rest_s(axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
     RestToRest::on(axis).time_s(x0_m, x1_m)
 }
 
-/// Exact moves from rest to rest along an axis, with what they have in common.
+/// Exact moves from rest to rest along an axis.
 ///
 /// Full force towards the target, switched once: `tan(ω T / 2) = (ω / a) √(h (2a + κ h) / (1 − σ²))` (symbols in the
 /// [module](self) documentation), and `2 √(|Δx| / a)` without springs (Griffin et al. 1999, equation 2).
@@ -111,7 +162,7 @@ pub struct RestToRest {
 }
 
 impl RestToRest {
-    /// The moves along an axis.
+    /// Returns the moves along an axis.
     #[inline]
     #[must_use]
     pub fn on(axis: &Axis) -> Self {
@@ -120,7 +171,7 @@ impl RestToRest {
         Self { a, kappa, omega_per_a: omega / a, two_per_omega: 2.0 / omega }
     }
 
-    /// Time in seconds, without settling.
+    /// Returns the time in seconds, without settling.
     #[inline]
     #[must_use]
     pub fn time_s(&self, x0_m: f64, x1_m: f64) -> f64 {
@@ -136,8 +187,8 @@ impl RestToRest {
     }
 }
 
-/// Time in seconds for a move along X from rest at `x0_m` to rest at `x1_m`, without settling, as `model` has it: exact,
-/// but for *decomposed*, which integrates it as DiskSim does.
+/// Returns the time in seconds of a move along X from rest at `x0_m` to rest at `x1_m`, without settling: exact, except in the
+/// *decomposed* model, which integrates it like DiskSim.
 #[inline]
 #[must_use]
 pub fn x_move_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
@@ -148,14 +199,14 @@ pub fn x_move_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
     }
 }
 
-/// Whether `model` has exact moves along X, see [`x_move_s`].
+/// Returns true if `model` has exact moves along X, see [`x_move_s`].
 #[inline]
 #[must_use]
 pub fn moves_exactly(model: SeekModel, axis: &Axis) -> bool {
     model != SeekModel::Decomposed || axis.spring == 0.0
 }
 
-/// A lower bound in seconds on [`x_move_s`] that never falls as the distance from `x0_m` grows.
+/// Returns a lower bound in seconds on [`x_move_s`] that never falls as the distance from `x0_m` grows.
 #[inline]
 #[must_use]
 pub fn x_move_bound_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
@@ -166,19 +217,19 @@ pub fn x_move_bound_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f6
     }
 }
 
-/// Settling time in seconds after an X move: `constants / (2 π f)` with the sled's resonance `f` in Hz (Griffin et al.
-/// 1999, equation 3). Owed by every move of at least one cylinder, not by a zero move.
+/// Returns the settling time in seconds after an X move of at least one cylinder: `constants / (2 π f)` with the sled's resonance `f` in Hz
+/// (Griffin et al. 1999, equation 3).
 #[inline]
 #[must_use]
 pub fn settle_s(constants: f64, resonance_hz: f64) -> f64 {
     constants / (2.0 * core::f64::consts::PI * resonance_hz)
 }
 
-/// Seek along Y from `y0_m` to `y1_m`, arriving at the access speed.
+/// Returns the seek along Y from `y0_m` to `y1_m`, where it arrives at the access speed.
 ///
-/// `speed_m_s` is the access speed `v` > 0; of `v0_m_s` (`+v`, `−v`, or 0 for a sled at rest) and `v1_m_s` (`+v` or `−v`)
-/// only the sign counts. A seek to the very state the sled is in takes no time; one to a place ever so little behind
-/// takes two reversals, so positions of adjacent places must come from the same arithmetic.
+/// `speed_m_s` is the access speed `v` > 0. Of `v0_m_s` (`+v`, `−v`, or 0 for a sled at rest) and `v1_m_s` (`+v` or `−v`) only the sign
+/// counts. A seek to the current state takes no time, but one to a position slightly behind takes two reversals. Positions of adjacent rows
+/// therefore have to come from the same arithmetic.
 #[inline]
 #[must_use]
 pub fn y_seek(model: SeekModel, axis: &Axis, speed_m_s: f64, y0_m: f64, v0_m_s: f64, y1_m: f64, v1_m_s: f64) -> YSeek {
@@ -199,16 +250,16 @@ pub fn y_seek(model: SeekModel, axis: &Axis, speed_m_s: f64, y0_m: f64, v0_m_s: 
     }
 }
 
-/// The move that lies between two passes at access speed, and the reversals it needs.
+/// The move between two passes at access speed, and the reversals that it needs.
 #[derive(Clone, Copy, Debug)]
 struct Route {
     y0_m: f64,
     y1_m: f64,
-    /// +1 or −1: which way the sled moves between the reversals.
+    /// +1 or −1: direction of the move between the reversals.
     direction: f64,
-    /// The sled passes the start the wrong way and must reverse before it moves.
+    /// True if the sled moves in the wrong direction at the start, and reverses before the move.
     reverses_before: bool,
-    /// The sled arrives at the end the wrong way and must reverse there.
+    /// True if the sled moves in the wrong direction at the end, and reverses after the move.
     reverses_after: bool,
 }
 
@@ -216,7 +267,7 @@ impl Route {
     #[inline]
     fn between(y0_m: f64, v0_m_s: f64, y1_m: f64, v1_m_s: f64) -> Self {
         let distance_m = y1_m - y0_m;
-        // Without a distance the sled only has to face the right way.
+        // Without a distance only the direction at the end counts.
         let direction = (if distance_m == 0.0 { v1_m_s } else { distance_m }).signum();
         Self {
             y0_m,
@@ -227,7 +278,7 @@ impl Route {
         }
     }
 
-    /// Puts a seek together from the move's time and the model's time for a reversal at (position, incoming velocity).
+    /// Returns the seek, given the time of the move and the model's time of a reversal by position and incoming velocity.
     #[inline]
     fn assemble(&self, speed_m_s: f64, move_s: f64, reversal_s: impl Fn(f64, f64) -> f64) -> YSeek {
         let (mut turnaround_s, mut turnarounds) = (0.0, 0);

@@ -1,55 +1,63 @@
-//! Moves as DiskSim 4.0 (Carnegie Mellon University, 2001–2008) integrates them: the force constant over pieces of the
-//! way, the switch found by trial. The method is DiskSim's, the code is not.
+//! Moves as integrated by DiskSim 4.0 (Carnegie Mellon University, 2001–2008): constant force over pieces of the distance, and a switch found
+//! by trial. The method is DiskSim's, the code is not.
 //!
-//! The move is cut where its force switches, and either part into eight pieces of equal length. Over a piece the springs
-//! pull with the mean of their pull at its ends; a piece across the centre of travel counts as inward or outward as a
-//! whole. The speeds with which the two parts meet are made equal by moving the switch step by step, and the trial in which
-//! they differ least is taken. On the way back from its end, each piece of the second part takes the force of the piece
-//! next to it on the side of the switch.
+//! The move is divided at the switch of its force, and each part into eight pieces of equal length. Over a piece the force of the springs is
+//! the mean of that at its ends; a piece across the centre of travel counts as inward or outward as a whole. The switch moves step by step to
+//! equalise the speeds at which the two parts meet; the trial with the smallest difference counts. In the second part, which is computed
+//! backwards from its end, each piece has the force of the piece next to it on the side of the switch.
 //!
-//! All this makes moves 2 to 4 µs longer on average than they are (spring factor 0.75), and up to 20 µs; mean responses
-//! under load, which magnify service times, can't be compared with DiskSim's without it (docs/reference/validation.md).
+//! This makes moves 2 to 4 µs longer on average than exact ones (spring factor 0.75), and up to 20 µs. Mean responses under load, which amplify
+//! service times, agree with DiskSim's only with this integration (docs/reference/validation.md).
 
 use super::Axis;
 
-/// Pieces on either side of the switch.
+/// Number of pieces on either side of the switch.
 const PIECES: usize = 8;
-/// Trials of the place of the switch.
+/// Number of trials of the switch.
 const TRIALS: u32 = 8;
 
-/// Time in seconds of a move from `x0_m` to `x1_m` that starts and ends with `speed_m_s` in its own direction.
+/// Returns the time in seconds of a move from `x0_m` to `x1_m` that starts and ends with `speed_m_s` in its direction.
 pub(super) fn move_s(axis: &Axis, speed_m_s: f64, x0_m: f64, x1_m: f64) -> f64 {
     if x0_m == x1_m {
         return 0.0;
     }
-    let way_m = x1_m - x0_m;
-    let mut switch_m = x0_m + 0.5 * way_m;
+    let distance_m = x1_m - x0_m;
+    let mut switch_m = x0_m + 0.5 * distance_m;
     let (mut best_s, mut least_mismatch) = (0.0, f64::INFINITY);
     for trial in 1..=TRIALS {
-        let (time_s, speeds_m_s) = trial_move(axis, speed_m_s, [x0_m, switch_m, x1_m]);
-        let mismatch = (speeds_m_s[0] / speeds_m_s[1] - 1.0).abs();
+        let Trial { time_s, first_m_s, second_m_s } = trial_move(axis, speed_m_s, [x0_m, switch_m, x1_m]);
+        let mismatch = (first_m_s / second_m_s - 1.0).abs();
         if mismatch < least_mismatch {
             (best_s, least_mismatch) = (time_s, mismatch);
         }
-        // Steps shrink from a little under 5 % of the way to 4 %.
-        let step_m = (0.05 - 0.01 / f64::from(TRIALS + 1 - trial)) * way_m;
-        switch_m += if speeds_m_s[0] > speeds_m_s[1] { -step_m } else { step_m };
+        // Steps shrink from just under 5 % of the distance to 4 %.
+        let step_m = (0.05 - 0.01 / f64::from(TRIALS + 1 - trial)) * distance_m;
+        switch_m += if first_m_s > second_m_s { -step_m } else { step_m };
     }
     best_s
 }
 
-/// A lower bound in seconds on [`move_s`] from rest to rest that grows with the distance.
+/// Returns a lower bound in seconds on [`move_s`] from rest to rest that grows with the distance.
 ///
-/// No trial leaves a part less than a sixth of the way, and no piece has more than the force of actuator and springs
-/// together at the edge of travel.
+/// In each trial both parts are at least a sixth of the distance, and no piece has more than the force of actuator and springs together at the
+/// edge of travel.
 pub(super) fn rest_to_rest_bound_s(axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
     const SHORT_PART: f64 = 1.0 / 6.0;
     let parts = (2.0 * SHORT_PART).sqrt() + (2.0 * (1.0 - SHORT_PART)).sqrt();
     parts * ((x1_m - x0_m).abs() / (axis.accel_m_s2 * (1.0 + axis.spring))).sqrt()
 }
 
-/// Time of a move over start, switch and end, and the speeds with which its parts arrive at the switch.
-fn trial_move(axis: &Axis, speed_m_s: f64, [start_m, switch_m, end_m]: [f64; 3]) -> (f64, [f64; 2]) {
+/// A trial of the switch of a move.
+struct Trial {
+    time_s: f64,
+    /// Speed of the first part at the switch.
+    first_m_s: f64,
+    /// Speed of the second part at the switch.
+    second_m_s: f64,
+}
+
+/// Returns the trial of a move over start, switch and end.
+fn trial_move(axis: &Axis, speed_m_s: f64, [start_m, switch_m, end_m]: [f64; 3]) -> Trial {
     let pieces_m = [(switch_m - start_m) / PIECES as f64, (end_m - switch_m) / PIECES as f64];
     let mut places_m = [start_m; 2 * PIECES + 1];
     for i in 1..places_m.len() {
@@ -69,10 +77,10 @@ fn trial_move(axis: &Axis, speed_m_s: f64, [start_m, switch_m, end_m]: [f64; 3])
     };
     let first_m_s = (0..PIECES).fold(speed_m_s, |speed_m_s, i| gain(speed_m_s, i, accels_m_s2[i]));
     let second_m_s = (PIECES..2 * PIECES).rev().fold(speed_m_s, |speed_m_s, i| gain(speed_m_s, i, accels_m_s2[i - 1]));
-    (time_s, [first_m_s, second_m_s])
+    Trial { time_s, first_m_s, second_m_s }
 }
 
-/// Acceleration by actuator and springs over a piece, the actuator pushing up or down.
+/// Returns the acceleration by actuator and springs over a piece, with the actuator pushing up or down.
 fn piece_accel_m_s2(axis: &Axis, from_m: f64, to_m: f64, pushes_up: bool) -> f64 {
     let inward = if from_m <= 0.0 && to_m <= 0.0 {
         pushes_up

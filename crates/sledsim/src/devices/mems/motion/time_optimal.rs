@@ -1,13 +1,12 @@
-//! Time-optimal Y seeks: the least time under `|u| ≤ a`.
+//! Time-optimal Y seeks: the shortest time under `|u| ≤ a`.
 //!
-//! Of the paths with one switch of force the fastest is the one whose first force points the way the sled has to move.
-//! A reversal at full force points that way too, whether it comes before the move or after it. So a seek that starts at
-//! access speed splits at the moments it passes its start or its end at access speed, into exact reversals and an exact
-//! move between them; that is how the times are computed. It differs from the decomposed model only in the reversals,
-//! and with the spring's physical sign there never exceeds it (see [`exact_turnaround_s`](super::exact_turnaround_s)).
+//! Of the paths with one switch of force, the fastest is the one whose first force points in the direction of the move. The force of a reversal
+//! points in that direction, too, before or after the move. So a seek that starts at access speed consists of exact reversals and an exact move
+//! between them, divided where it passes its start or its end at access speed. It differs from the decomposed model only in the reversals, and
+//! never exceeds that model with the physical sign of the springs (see [`exact_turnaround_s`](super::exact_turnaround_s)).
 //!
-//! That no other force does better, with however many switches, is held by a test that separates the target from
-//! everything reachable sooner.
+//! A test verifies that no other force is faster, with any number of switches: it separates the target from all states that can be reached
+//! sooner.
 
 use super::constant_force::Dynamics;
 use super::{Axis, Route, YSeek};
@@ -24,15 +23,15 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Time of the whole seek in seconds.
+    /// Returns the time of the seek in seconds.
     #[must_use]
     pub fn total_s(&self) -> f64 {
         self.first_s + self.second_s
     }
 }
 
-/// Force profile of the time-optimal seek; arguments as for [`y_seek`](super::y_seek). Both durations are infinite where
-/// the access speed is out of reach from rest ([`Axis::starts_to`]).
+/// Returns the force profile of the time-optimal seek; arguments as for [`y_seek`](super::y_seek). Both durations are infinite if the access
+/// speed can't be reached from rest ([`Axis::starts_to`]).
 #[must_use]
 pub fn time_optimal_profile(axis: &Axis, speed_m_s: f64, y0_m: f64, v0_m_s: f64, y1_m: f64, v1_m_s: f64) -> Profile {
     let dynamics = Dynamics::of(axis);
@@ -53,7 +52,7 @@ pub fn time_optimal_profile(axis: &Axis, speed_m_s: f64, y0_m: f64, v0_m_s: f64,
     Profile { first_force_sign: route.direction, first_s, second_s }
 }
 
-/// A seek that starts at access speed.
+/// Returns a seek that starts at access speed.
 #[inline]
 pub(super) fn seek(axis: &Axis, speed_m_s: f64, route: &Route) -> YSeek {
     let dynamics = Dynamics::of(axis);
@@ -61,10 +60,10 @@ pub(super) fn seek(axis: &Axis, speed_m_s: f64, route: &Route) -> YSeek {
     route.assemble(speed_m_s, move_s, |y_m, v_m_s| dynamics.reversal_s(y_m, v_m_s))
 }
 
-/// A seek from rest: straight on where the distance suffices to gain the speed, else backing up first.
+/// Returns a seek from rest: a direct move if the distance suffices to gain the speed, otherwise one that begins backwards.
 ///
-/// Positions are taken along the direction of arrival. `D = h (1 − σ) − v²/(4a)` is the length of the second force where
-/// the sled goes straight on, and minus the length of the first where it backs up.
+/// Positions are along the direction of arrival. `D = h (1 − σ) − v²/(4a)` is the length of the second force in a direct move, and minus the
+/// length of the first in a move that begins backwards.
 pub(super) fn from_rest(dynamics: &Dynamics, speed_m_s: f64, y0_m: f64, y1_m: f64, v1_m_s: f64) -> Profile {
     let Dynamics { a, kappa, .. } = *dynamics;
     let arrival = v1_m_s.signum();
@@ -85,7 +84,7 @@ pub(super) fn from_rest(dynamics: &Dynamics, speed_m_s: f64, y0_m: f64, y1_m: f6
     let back_m = -margin_m;
     let peak_square = back_m * (2.0 * a + kappa * (2.0 * x0 - back_m));
     if peak_square <= 0.0 {
-        // The springs turn the sled before it is far enough back.
+        // The springs stop the sled before it is far enough back.
         return Profile { first_force_sign: -arrival, first_s: f64::INFINITY, second_s: f64::INFINITY };
     }
     let peak_m_s = peak_square.sqrt();

@@ -1,5 +1,4 @@
-//! Planted bugs: components that stand between another one and its child and break a promise of the child's, for tests that
-//! must find them.
+//! Components with bugs, which violate the contract of their child, for tests that have to find them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,49 +6,49 @@ use sledsim::engine::{Completion, Component, ComponentId, Context, Instrumentati
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::Time;
 
-/// What is broken.
+/// A bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// Of the blocks written that begin with a magic, every so manieth is blank on the medium.
+    /// One in `every` written blocks that begin with `magic` is zeroed.
     DropHeaders {
-        /// What these blocks begin with.
+        /// Start of the blocks.
         magic: &'static [u8],
-        /// Of how many one is blank.
+        /// One in this number is zeroed.
         every: u64,
     },
-    /// Every so manieth write is completed and never made.
+    /// One in `every` writes is completed, but not executed.
     LoseWrites {
-        /// Of how many one is lost.
+        /// One in this number is lost.
         every: u64,
     },
-    /// Writes are completed as soon as they come, and made afterwards.
+    /// Writes are completed at once, and executed later.
     EarlyAcknowledge,
-    /// Of two writes the first is completed as soon as it comes, and made after the second.
+    /// The first of two writes is completed at once, and executed after the second.
     SwapWrites,
-    /// Flushes are completed as soon as they come, and nothing is done for them.
+    /// Flushes are completed at once, and not executed.
     LyingFlush,
-    /// Writes that have to last are passed on as if they had not.
+    /// Durable writes are passed on as ordinary ones.
     ForgetDurable,
 }
 
-/// A component with a bug, over a child without.
+/// A component with a bug, over a correct child.
 #[derive(Clone)]
-pub struct Planted {
+pub struct BuggyComponent {
     child: ComponentId,
     capacity_blocks: u64,
     block_bytes: u32,
     bug: Bug,
-    /// Writes so far that could be lost; blocks written that begin with the magic.
+    /// Number of writes, or of blocks that begin with the magic, so far.
     counted: u64,
     next_id: u64,
-    /// What is under way at the child, by its id there; none where it has been completed already.
+    /// Outstanding requests of the child, by its id; `None` for a request that has been completed already.
     under_way: BTreeMap<u64, Option<Request>>,
-    /// Writes that are kept back.
+    /// Delayed writes.
     held: VecDeque<(Request, Payload)>,
 }
 
-impl Planted {
-    /// Puts a bug above a component that has no parent yet; the new one takes its place.
+impl BuggyComponent {
+    /// Adds a component with a bug above one without a parent; returns the new one.
     pub fn over(system: &mut System, child: ComponentId, bug: Bug) -> ComponentId {
         let (capacity_blocks, block_bytes) = {
             let child = system.component(child);
@@ -68,7 +67,7 @@ impl Planted {
         system.add(Box::new(planted), &[child])
     }
 
-    /// Passes a request on, with an id of its own so that ids rise whatever the order.
+    /// Passes a request to the child, with a new id, so that ids rise in any order.
     fn pass(&mut self, request: Request, payload: Payload, whose: Option<Request>, context: &mut Context<'_>) {
         let id = self.next_id;
         self.next_id += 1;
@@ -97,7 +96,7 @@ impl Planted {
     }
 }
 
-impl Component for Planted {
+impl Component for BuggyComponent {
     fn capacity_blocks(&self) -> u64 {
         self.capacity_blocks
     }
@@ -116,7 +115,7 @@ impl Component for Planted {
             }
             (Op::Flush, _) | (Op::Write, Bug::LyingFlush) => self.pass(request, payload, Some(request), context),
             (Op::Read, _) => {
-                // What is kept back would be missed.
+                // A read needs the delayed writes.
                 self.pass_held(context);
                 self.pass(request, payload, Some(request), context);
             }
@@ -155,11 +154,11 @@ impl Component for Planted {
     }
 }
 
-impl PowerLoss for Planted {
+impl PowerLoss for BuggyComponent {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
     }
 }
 
-impl Instrumentation for Planted {}
+impl Instrumentation for BuggyComponent {}

@@ -1,5 +1,4 @@
-//! A test ground: a system that holds real bytes, random reads and writes, power cuts, and the oracle that knows what each
-//! block may hold.
+//! A test bed: a system with real data, random reads and writes, power cuts, and an oracle of the allowed content of each block.
 
 use std::collections::BTreeMap;
 
@@ -9,46 +8,46 @@ use sledsim::engine::{Completion, Payload, Status, System};
 use sledsim::request::{Flags, Op, Padding, Request};
 use sledsim::time::Time;
 
-/// Steps after which something under way is taken to be stuck.
+/// Maximum number of steps until a request completes.
 const MOST_STEPS: u64 = 10_000_000;
 
-/// What the random operations are like.
+/// Parameters of random operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Blocks that requests go to, from the first on.
+    /// Number of accessed blocks, from the first on.
     pub span_blocks: u64,
-    /// Longest request.
+    /// Maximum request size, blocks.
     pub most_blocks: u64,
     /// Share of writes.
     pub writes: f64,
     /// Mean time between submissions, ns.
     pub gap_ns: u64,
-    /// Most requests under way.
+    /// Maximum number of outstanding requests.
     pub outstanding: usize,
 }
 
 /// A system under test.
-pub struct Ground {
+pub struct TestBed {
     /// The system.
     pub system: System,
     oracle: Oracle,
     block_bytes: u32,
     next_id: u64,
-    /// Requests under way in their order, and when they began, in ticks.
+    /// Outstanding requests in their order, with the tick of their submission.
     under_way: Vec<(Request, u64)>,
     stream: Stream,
-    /// Whether acknowledged writes that are not durable may be lost.
+    /// True if acknowledged writes that are not durable may be lost.
     pub volatile: bool,
-    /// Completions that were not served, by status.
+    /// Number of failed requests, by status.
     pub lost: BTreeMap<Status, u64>,
-    /// Blocks read and found right.
+    /// Number of correct blocks.
     pub checked: u64,
-    /// What was found wrong; empty from a system that keeps its word.
+    /// Errors; empty for a correct system.
     pub wrong: Vec<String>,
 }
 
-impl Ground {
-    /// A system to be tested, from a seed.
+impl TestBed {
+    /// Returns the test bed of a system; `seed` decides the operations.
     pub fn new(mut system: System, seed: u64) -> Self {
         system.hold_data(Stream::new(seed, "media"));
         system.start_measuring();
@@ -59,7 +58,7 @@ impl Ground {
             block_bytes,
             next_id: 1,
             under_way: Vec::new(),
-            stream: Stream::new(seed, "ground"),
+            stream: Stream::new(seed, "bed"),
             volatile: false,
             lost: BTreeMap::new(),
             checked: 0,
@@ -67,17 +66,17 @@ impl Ground {
         }
     }
 
-    /// Blocks of the system.
+    /// Returns the number of blocks of the system.
     pub fn capacity_blocks(&self) -> u64 {
         self.system.component(self.system.root()).capacity_blocks()
     }
 
-    /// Submits a flush at `at`, which is not before now.
+    /// Submits a flush at `at`, now or later.
     pub fn flush(&mut self, at: Time) {
         self.submit(at, Op::Flush, 0, 0, Flags::NONE);
     }
 
-    /// Submits a request at `at`, which is not before now.
+    /// Submits a request at `at`, now or later.
     pub fn submit(&mut self, at: Time, op: Op, lbn: u64, blocks: u32, flags: Flags) {
         let id = self.next_id;
         self.next_id += 1;
@@ -91,21 +90,22 @@ impl Ground {
         self.under_way.push((request, tick));
         let mut done = Vec::new();
         self.system.submit_with(request, payload, &mut |completion| done.push(*completion));
-        self.hear(&done);
+        self.handle(&done);
     }
 
-    /// Fires the next timer; false when there is none.
+    /// Fires the next timer; returns false if there is none.
     pub fn step(&mut self) -> bool {
         if self.system.is_power_off() || self.system.next_time().is_none() {
             return false;
         }
         let mut done = Vec::new();
         self.system.step(&mut |completion| done.push(*completion));
-        self.hear(&done);
+        self.handle(&done);
         true
     }
 
-    fn hear(&mut self, done: &[Completion]) {
+    /// Checks completions.
+    fn handle(&mut self, done: &[Completion]) {
         for completion in done {
             let id = completion.request.id;
             let Some(place) = self.under_way.iter().position(|(request, _)| request.id == id) else {
@@ -132,7 +132,7 @@ impl Ground {
         }
     }
 
-    /// Checks what a read brought.
+    /// Checks the data of a read.
     fn check(&mut self, request: &Request, began: u64, answer: &Payload) {
         let Some(bytes) = answer.bytes() else {
             self.wrong.push(format!("{request:?} brought nothing"));
@@ -151,10 +151,10 @@ impl Ground {
         }
     }
 
-    /// Lets time pass until nothing is under way.
+    /// Advances until no request is outstanding.
     ///
     /// # Panics
-    /// If something stays under way for ever.
+    /// A request never completes.
     pub fn settle(&mut self) {
         for _ in 0..MOST_STEPS {
             if self.under_way.is_empty() || self.system.is_power_off() {
@@ -165,7 +165,7 @@ impl Ground {
         panic!("{} requests are stuck", self.under_way.len());
     }
 
-    /// Lets so much time pass, and what happens in it.
+    /// Advances by a time.
     pub fn idle(&mut self, time_ns: u64) {
         let until = self.system.now() + time_ns;
         while self.system.next_time().is_some_and(|next| next <= until) && self.step() {}
@@ -174,7 +174,7 @@ impl Ground {
         }
     }
 
-    /// So many random operations, as long as there is power.
+    /// Submits random operations, until power fails.
     pub fn operate(&mut self, operations: u64, load: &Load) {
         for _ in 0..operations {
             let op = if self.stream.chance(load.writes) { Op::Write } else { Op::Read };
@@ -196,8 +196,8 @@ impl Ground {
         }
     }
 
-    /// The same as a host that wants some of its writes to last, and flushes now and then.
-    pub fn operate_lasting(&mut self, operations: u64, load: &Load) {
+    /// Submits random operations with durable writes and flushes, until power fails.
+    pub fn operate_durably(&mut self, operations: u64, load: &Load) {
         for _ in 0..operations {
             let at = self.system.now() + self.stream.below(2 * load.gap_ns + 1);
             while self.system.next_time().is_some_and(|next| next <= at) && self.step() {}
@@ -217,8 +217,8 @@ impl Ground {
         }
     }
 
-    /// Operates until power fails after `calls` calls of components, restores it, and reads everything that was ever written.
-    /// Power may fail again while the system recovers, so often.
+    /// Submits operations until power fails after `calls` calls of components, restores it, and reads all written blocks. Power fails `again`
+    /// times during recovery.
     pub fn cut(&mut self, calls: u64, load: &Load, again: u64) {
         self.system.cut_power_after(calls);
         while !self.system.is_power_off() {
@@ -229,7 +229,7 @@ impl Ground {
             self.under_way.clear();
             let mut done = Vec::new();
             self.system.restore_power(&mut |completion| done.push(*completion));
-            assert!(done.is_empty(), "what was under way when power failed never completes");
+            assert!(done.is_empty(), "requests outstanding at a power cut never complete");
             if cuts_left > 0 {
                 let calls = 1 + self.stream.below(40);
                 self.system.cut_power_after(calls);
@@ -240,7 +240,7 @@ impl Ground {
         self.read_all();
     }
 
-    /// Reads everything that was ever written, block by block, and takes what it finds for settled.
+    /// Reads all blocks that were ever written; their contents are then fixed for the oracle.
     pub fn read_all(&mut self) {
         for lbn in self.oracle.blocks() {
             let now = self.system.now();

@@ -1,15 +1,16 @@
-//! A disk drive as a device: what it is made of, and what the rest of the simulator asks of it.
+//! A disk drive as a [`Mechanism`].
 
 use std::cell::Cell;
 
-use super::background::{Freed, Task};
+use super::background::{ReleasedArms, Task};
 use super::buffer::Buffer;
 use super::bus::Chunk;
 use super::command::{ns, Overheads};
-use super::pass::{Errand, Pass, Supply, Way};
-use super::resting::Resting;
+use super::layout::BlockRange;
+use super::pass::{ArmMove, DataArrival, Pass, PassOptions, Target};
+use super::power::PoweredState;
 use super::work_log::{PhaseTimeline, WorkLog};
-use super::writing::Set;
+use super::writing::WriteSetup;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::convert::trunc_to_u64;
 use crate::devices::power_manager::PowerManager;
@@ -20,18 +21,21 @@ use crate::fault::Fault;
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
-/// Distance of neighbouring cylinders in the coordinates of a drive, m: a track pitch, of the order of those of its time.
-/// Policies that go by distance compare distances only.
+/// Distance between neighbouring cylinders in the coordinates of a drive, m. Policies only compare distances, so the order of
+/// magnitude of a track pitch is enough.
 const CYLINDER_M: f64 = 1e-6;
 
-/// How head, sector and kind of a request share a [`Location::slot`].
+/// The bits of head, sector and operation in a [`Location::slot`].
 #[derive(Clone, Copy, Debug)]
 struct SlotBits {
     sector: u32,
 }
 
 impl SlotBits {
-    /// Room for so many sectors on a track and so many heads, and a bit for writes.
+    /// Returns the bits for tracks of at most `sectors` sectors under `surfaces` heads.
+    ///
+    /// # Errors
+    /// A slot has too few bits.
     fn new(sectors: u32, surfaces: u32) -> Result<Self, Fault> {
         let bits = |count: u32| u32::BITS - (count - 1).leading_zeros();
         let (sector, head) = (bits(sectors), bits(surfaces));
@@ -55,7 +59,7 @@ impl SlotBits {
     }
 }
 
-/// What a drive's electronics may do.
+/// Behaviour of a drive's electronics; see the parameters of the same names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub hold_bus_reading: bool,
@@ -70,9 +74,9 @@ pub(super) struct Policy {
     pub on_idle_hit: bool,
     pub any_order_reads: bool,
     pub any_order_writes: bool,
-    /// Whether the blocks of a pass go to the host once all of it is there: a drive that keeps the bus, and takes them in any
-    /// order, would have the bus wait for those that pass last.
-    pub whole_passes: bool,
+    /// True if the blocks of a pass are transferred after its end: a drive that holds the bus, and reads in any order, would
+    /// otherwise hold it while it waits for the last blocks.
+    pub transfers_after_pass: bool,
     pub free_blocks: bool,
     pub fast_write: FastWrite,
     pub combine_writes: bool,
@@ -82,6 +86,25 @@ pub(super) struct Policy {
     pub partial_hits_beside_writes: bool,
 }
 
+/// A request that a drive processes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    /// When the drive received it, ready.
+    pub start: Time,
+    /// `start` plus the overhead of every request.
+    pub at: Time,
+    /// The requested blocks.
+    pub blocks: BlockRange,
+}
+
+/// The request before the current one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PreviousRequest {
+    pub op: Op,
+    /// Block after its last.
+    pub end: u64,
+}
+
 /// A disk drive.
 #[derive(Clone)]
 pub struct DiskDevice {
@@ -89,38 +112,37 @@ pub struct DiskDevice {
     pub(super) overheads: Overheads,
     pub(super) policy: Policy,
     pub(super) buffer: Buffer,
-    pub(super) stop_in_sector: bool,
+    pub(super) stops_in_sector: bool,
     least_read_seek_ns: u64,
-    /// Where the arms stand, but for the task.
+    /// Positions of the arms, without the work of the task.
     pub(super) arms: [Arm; 2],
     /// Index of the arm that moved last.
     pub(super) arm: u32,
-    /// When the last pass that is booked was over.
+    /// End of the last recorded pass.
     pub(super) free: Time,
-    /// What the drive does on its own account.
+    /// Read-ahead or write-behind under way.
     pub(super) task: Option<Task>,
-    /// Whether the heads have worked on the drive's own account since a request last had them.
-    pub(super) strayed: bool,
-    /// Kind of the last request, and the block behind its last.
-    pub(super) previous: (Op, u64),
+    /// True if the heads have done background work since the last access for a request.
+    pub(super) moved_in_background: bool,
+    pub(super) previous: PreviousRequest,
     pub(super) work_log: WorkLog,
-    /// Arrivals of the request being served: kept for its memory.
+    /// Arrivals of the blocks of the request being served; kept to reuse its memory.
     pub(super) chunks: Vec<Chunk>,
     block_bytes: u32,
     slot_bits: SlotBits,
-    /// When the arm gets free, and where from, for the instant last asked for.
-    freed: Cell<Option<(Time, Freed)>>,
-    /// When a request would find the drive ready, for the instant last asked for.
+    /// [`DiskDevice::released_arms`] at the instant of the last call.
+    released_arms: Cell<Option<(Time, ReleasedArms)>>,
+    /// [`DiskDevice::ready_at`] at the instant of the last call.
     pub(super) ready: Cell<Option<(Time, Time)>>,
-    /// Its powers, where they are known.
-    pub(super) resting: Option<Box<Resting>>,
+    /// Set if the power is known.
+    pub(super) powered_state: Option<Box<PoweredState>>,
 }
 
 impl DiskDevice {
-    /// A drive of those parameters.
+    /// Returns a drive that has served nothing.
     ///
     /// # Errors
-    /// Parameters that contradict each other: says which.
+    /// The parameters contradict each other.
     pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
         let (ahead, behind) = (p.read_ahead != ReadAhead::None, p.fast_write != FastWrite::None);
@@ -140,68 +162,63 @@ impl DiskDevice {
             policy: policy(p),
             buffer: Buffer::new(p)?,
             least_read_seek_ns: least_read_seek_ns(p, &mechanics)?,
-            stop_in_sector: p.stop_read_ahead_in_sector,
+            stops_in_sector: p.stop_read_ahead_in_sector,
             arms: [Arm::default(); 2],
             arm: 0,
             free: Time::ZERO,
             task: None,
-            strayed: false,
-            previous: (Op::Read, u64::MAX),
+            moved_in_background: false,
+            previous: PreviousRequest { op: Op::Read, end: u64::MAX },
             work_log: WorkLog::new(p.power.is_some()),
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
-            freed: Cell::new(None),
+            released_arms: Cell::new(None),
             ready: Cell::new(None),
-            resting: p
+            powered_state: p
                 .power
                 .as_ref()
                 .map(PowerManager::new)
                 .transpose()?
-                .map(|manager| Box::new(Resting::new(manager))),
+                .map(|manager| Box::new(PoweredState::new(manager))),
             mechanics,
         })
     }
 
-    /// The mechanics.
+    /// Returns the mechanics.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
     }
 
-    /// Least time of the first seek of a request. Reads find their track again where the heads have been elsewhere meanwhile:
-    /// a drive that does nothing by itself keeps them on it.
+    /// Returns the minimum time of the first seek of a request. A read has to settle on its track again if the heads did background
+    /// work meanwhile; otherwise they stay on it.
     #[inline]
     pub(super) fn least_seek_ns(&self, op: Op) -> u64 {
         match op {
-            Op::Read if self.strayed => self.least_read_seek_ns,
+            Op::Read if self.moved_in_background => self.least_read_seek_ns,
             Op::Read => 0,
             Op::Write | Op::Flush => self.overheads.least_seek_ns,
         }
     }
 
-    /// Adds a pass for an operation, which ends or is stopped at `until`, to the work log, and leaves its arm there.
+    /// Records a pass for an operation, which ends or is stopped at `until`: its work, and the position of its arm.
     #[inline]
-    pub(super) fn passed(&mut self, pass: &Pass, op: Op, until: Time) {
+    pub(super) fn record_pass(&mut self, pass: &Pass, op: Op, until: Time) {
         self.work_log.pass(pass, op, until);
         self.arms[pass.arm as usize] = pass.to;
         (self.arm, self.free) = (pass.arm, until);
     }
-
-    /// Passes that read ahead.
-    pub(super) fn reading_on(&self) -> Errand {
-        Errand { op: Op::Read, any_order: false, least_seek_ns: 0, supply: Supply::READY }
-    }
 }
 
-/// Least time of the first seek of a read: the one given; or the shorter of what the makers' own track skew leaves for a change
-/// of tracks, in the zone where that is least, and the shortest seek.
+/// Returns the minimum time of the first seek of a read: the parameter, or else the shorter of the smallest track skew, which is
+/// the time that the maker allows for a change of tracks, and of a seek by one cylinder.
 fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, Fault> {
     if let Some(ms) = p.least_read_seek_ms {
         return ns("least_read_seek_ms", ms);
     }
-    let turn = |zone: &Zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track);
-    let skew = p.zones.iter().map(turn).fold(1.0, f64::min);
+    let skew = |zone: &Zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track);
+    let skew = p.zones.iter().map(skew).fold(1.0, f64::min);
     let skew_ns = trunc_to_u64(skew * mechanics.spindle().period_ns() as f64);
     Ok(skew_ns.min(mechanics.seek_ns(Arm::default(), Arm { cylinder: 1, head: 0 }, Op::Read)))
 }
@@ -222,7 +239,7 @@ fn policy(p: &DiskParameters) -> Policy {
         on_idle_hit: p.read_ahead_on_idle_hit,
         any_order_reads: p.zero_latency_reads || p.read_free_blocks && p.buffer_caching,
         any_order_writes: p.zero_latency_writes,
-        whole_passes: p.zero_latency_reads && (p.hold_bus_reading || p.never_disconnect),
+        transfers_after_pass: p.zero_latency_reads && (p.hold_bus_reading || p.never_disconnect),
         free_blocks: p.read_free_blocks && p.buffer_caching,
         fast_write: p.fast_write,
         combine_writes: p.combine_writes,
@@ -250,7 +267,7 @@ impl Mechanism for DiskDevice {
         Location { cylinder: place.cylinder, slot: self.slot_bits.pack(place, request.op) }
     }
 
-    /// `x_m` is the distance from cylinder 0 at a track pitch of a micrometre.
+    /// `x_m` is the distance from cylinder 0 at a track pitch of 1 um.
     fn coordinates_m(&self, location: Location) -> Coordinates {
         Coordinates { x_m: f64::from(location.cylinder) * CYLINDER_M, y_m: 0.0 }
     }
@@ -259,60 +276,61 @@ impl Mechanism for DiskDevice {
         Coordinates { x_m: f64::from(self.cylinder(now)) * CYLINDER_M, y_m: 0.0 }
     }
 
-    /// That of the arm that moved last, when what it still does by itself is over or broken off.
+    /// Returns the cylinder of the arm that moved last, once a request can have it.
     #[inline]
     fn cylinder(&self, now: Time) -> u32 {
-        let freed = self.freed_at(self.ready_at(now));
-        freed.arms[freed.arm as usize].cylinder
+        let released = self.released_arms(self.ready_at(now));
+        released.arms[released.arm as usize].cylinder
     }
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
         let ready = self.ready_at(now);
-        let freed = self.freed_at(ready);
+        let released = self.released_arms(ready);
         let command_ns = self.command_ns(Op::Read).min(self.command_ns(Op::Write));
-        let least_ns = (ready + command_ns).max(freed.at) - now;
-        let here = freed.arms[freed.arm as usize].cylinder;
-        let own_ns = self.mechanics.seek_bound_ns(here.abs_diff(cylinder));
+        let least_ns = (ready + command_ns).max(released.at) - now;
+        let here = released.arms[released.arm as usize].cylinder;
+        let seek_ns = self.mechanics.seek_bound_ns(here.abs_diff(cylinder));
         if self.mechanics.actuators() == 1 {
-            return least_ns + own_ns;
+            return least_ns + seek_ns;
         }
-        let other = freed.arms[1 - freed.arm as usize].cylinder;
-        // Farther out than `cylinder` on its side, the other arm may wait.
+        let other = released.arms[1 - released.arm as usize].cylinder;
+        // The bound may not fall as the distance grows. It is 0 from the start up to the cylinder of the other arm.
         let beyond = if cylinder >= here { other >= cylinder } else { other <= cylinder };
         let other_ns = if beyond { 0 } else { self.mechanics.seek_bound_ns(other.abs_diff(cylinder)) };
-        least_ns + own_ns.min(other_ns)
+        least_ns + seek_ns.min(other_ns)
     }
 
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let (place, op) = self.slot_bits.unpack(location);
         let awake = self.ready_at(now);
-        let freed = self.freed_at(awake);
-        let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
-        let (begin, ready) = match op {
+        let released = self.released_arms(awake);
+        let least_seek_ns = self.least_seek_ns(op);
+        let options = PassOptions { op, any_order: false, least_seek_ns, data: DataArrival::COMPLETE };
+        let (begin, earliest) = match op {
             Op::Read => (awake + self.command_ns(op), awake),
             Op::Write | Op::Flush => {
-                // Its first block crosses the bus first.
-                let set = self.set_up_at(awake + self.overheads.request_ns, place);
-                (set.command, set.connected + self.overheads.write_block_ns + errand.least_seek_ns)
+                // The first block has to arrive over the bus.
+                let setup = self.write_setup_at(awake + self.overheads.request_ns, place);
+                (setup.arm_leaves, setup.connected + self.overheads.write_block_ns + least_seek_ns)
             }
         };
-        let begin = begin.max(freed.at);
+        let begin = begin.max(released.at);
         let to = Arm { cylinder: place.cylinder, head: place.head };
-        let angle = self.mechanics.start_angle(place);
-        Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
+        let target = Target { to, angle: self.mechanics.start_angle(place) };
+        ArmMove::quickest(&self.mechanics, begin, earliest, &released.arms, target, &options).start - now
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         debug_assert!(request.fits(self.mechanics.layout().capacity_blocks()), "{request:?}");
-        self.freed.set(None);
+        self.released_arms.set(None);
         self.ready.set(None);
         self.work_log.settle(now);
-        match self.resting.take() {
+        match self.powered_state.take() {
             None => self.serve_ready(now, request),
-            Some(resting) => self.serve_awake(resting, now, request),
+            Some(state) => self.serve_with_wake_up(state, now, request),
         }
     }
 
@@ -325,11 +343,11 @@ impl Mechanism for DiskDevice {
     }
 
     fn powered(&self) -> Option<&dyn Powered> {
-        self.resting.is_some().then_some(self as &dyn Powered)
+        self.powered_state.is_some().then_some(self as &dyn Powered)
     }
 
     fn powered_mut(&mut self) -> Option<&mut dyn Powered> {
-        self.resting.is_some().then_some(self as &mut dyn Powered)
+        self.powered_state.is_some().then_some(self as &mut dyn Powered)
     }
 
     fn volatile_cache(&self) -> Option<&dyn VolatileCache> {
@@ -350,7 +368,7 @@ impl Rotating for DiskDevice {
 
 impl VolatileCache for DiskDevice {
     fn is_dirty(&self, now: Time) -> bool {
-        self.task.as_ref().is_some_and(Task::writes) && self.rests_since(Time::ZERO, now).is_none()
+        self.task.as_ref().is_some_and(Task::writes) && self.idle_since(Time::ZERO, now).is_none()
     }
 }
 
@@ -360,67 +378,69 @@ impl DiskDevice {
     pub(super) fn serve_ready(&mut self, now: Time, request: &Request) -> Service {
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
+        let end = request.end_lbn();
+        let command = Command { start: now, at, blocks: BlockRange { first: request.lbn, end } };
         let service = match request.op {
-            Op::Flush => return self.write_back(now, at),
-            Op::Read => self.read(now, at, request.lbn, request.end_lbn()),
-            Op::Write if request.flags.contains(Flags::DURABLE) => {
-                self.write_durably(now, at, request.lbn, request.end_lbn())
-            }
-            Op::Write => self.write(now, at, request.lbn, request.end_lbn()),
+            Op::Flush => return self.flush(now, at),
+            Op::Read => self.read(command),
+            Op::Write if request.flags.contains(Flags::DURABLE) => self.write_durably(command),
+            Op::Write => self.write(command),
         };
-        self.strayed |= self.task.is_some();
-        self.previous = (request.op, request.end_lbn());
+        self.moved_in_background |= self.task.is_some();
+        self.previous = PreviousRequest { op: request.op, end };
         service
     }
 
-    /// What comes before the data of a write to a place.
-    fn set_up_at(&self, at: Time, place: Place) -> Set {
-        // Only a write after a write may continue it.
-        if !self.policy.extra_write_disconnect && self.previous.0 != Op::Write {
-            return self.set_up_once(at, u64::MAX);
+    /// Returns the setup of a write at a place.
+    fn write_setup_at(&self, at: Time, place: Place) -> WriteSetup {
+        // Only a write after a write can continue it, so the LBN does not matter otherwise.
+        if !self.policy.extra_write_disconnect && self.previous.op != Op::Write {
+            return self.single_write_setup(at, u64::MAX);
         }
         let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
         if !self.policy.extra_write_disconnect {
-            return self.set_up_once(at, first);
+            return self.single_write_setup(at, first);
         }
-        self.set_up(at, first, self.buffer.for_write(first, first + 1))
+        self.write_setup(at, first, self.buffer.segment_for_write(BlockRange { first, end: first + 1 }))
     }
 
-    /// The least from the dispatch of a request that finds nothing until the arm may set off.
+    /// Returns a lower bound on the time from the dispatch of a request that misses until the arm may leave.
     #[inline]
     fn command_ns(&self, op: Op) -> u64 {
-        let kind_ns = match op {
-            Op::Read => self.overheads.read_miss.get(self.previous.0),
+        let PreviousRequest { op: previous, end } = self.previous;
+        let op_ns = match op {
+            Op::Read => self.overheads.read_miss.after(previous),
             Op::Write if self.policy.extra_write_disconnect => {
-                // Whether it disconnects twice, and whether it goes on from the last write, depends on its place.
+                // Its LBN decides if it disconnects twice, and if it continues the previous write.
                 let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
-                let onward_ns = self.write_departure_ns(self.previous.1);
-                twice_ns.min(onward_ns).min(self.write_departure_ns(u64::MAX))
+                twice_ns.min(self.arm_delay_ns(end)).min(self.arm_delay_ns(u64::MAX))
             }
-            Op::Write | Op::Flush => self.write_departure_ns(u64::MAX).min(self.write_departure_ns(self.previous.1)),
+            Op::Write | Op::Flush => self.arm_delay_ns(u64::MAX).min(self.arm_delay_ns(end)),
         };
-        self.overheads.request_ns + kind_ns
+        self.overheads.request_ns + op_ns
     }
 
-    /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.
+    /// Returns the arms as a request dispatched at `now` gets them. Schedulers call it for many locations at the same instant.
     #[inline]
-    fn freed_at(&self, now: Time) -> Freed {
-        let Some(task) = self.task else { return Freed { at: now.max(self.free), arms: self.arms, arm: self.arm } };
-        match self.freed.get() {
-            Some((asked, freed)) if asked == now => freed,
+    fn released_arms(&self, now: Time) -> ReleasedArms {
+        let Some(task) = self.task else {
+            return ReleasedArms { at: now.max(self.free), arms: self.arms, arm: self.arm };
+        };
+        match self.released_arms.get() {
+            Some((at, released)) if at == now => released,
             _ => {
-                let freed = self.freed(task, now);
-                self.freed.set(Some((now, freed)));
-                freed
+                let released = self.arms_after_task(task, now);
+                self.released_arms.set(Some((now, released)));
+                released
             }
         }
     }
 }
 
-/// A finished request.
+/// Returns the service of a finished request.
 #[inline]
-pub(super) fn served(start: Time, end: Time, phases: PhaseTimeline) -> Service {
+pub(super) fn service(start: Time, end: Time, phases: PhaseTimeline) -> Service {
     let service = Service { start, end, free: end, phases: phases.end(end), ..Service::default() };
-    debug_assert_eq!(service.phases.service_ns(), end - start, "each nanosecond is of one phase: {service:?}");
+    debug_assert_eq!(service.phases.service_ns(), end - start, "each nanosecond is in one phase: {service:?}");
     service
 }
