@@ -42,7 +42,7 @@ impl Import {
         let missing: Vec<String> =
             missing.map(|note| printable(&format!("{}, {}", given(note), note.reason))).collect();
         if !missing.is_empty() {
-            file.comment("It decides results: a run needs --accept-missing, or accept_missing = true here.");
+            file.comment("It decides results: a run needs accept_missing = true here, or --set accept_missing=true.");
             file.key("missing", missing);
         }
         let mut section = |header: &str, keys: &[&str]| {
