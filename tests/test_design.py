@@ -181,3 +181,12 @@ def test_a_step_is_refused_where_nothing_is_raised(sledsim_cli: Callable[..., Ou
     assert (refused.status, refused.err) == (2, "error: --step = nan: expected a number below 1\n")
     assert sledsim_cli("design", "g2", "--step", "0.2", "--plot", str(picture)).status == 0
     assert "20.00 %" in picture.read_text()
+
+
+def test_a_design_stands_for_its_device_in_a_scenario() -> None:
+    made = design("g2", overrides=["bit_nm=30"])
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 50.0}}
+    scenario = {"workload": workload, "system": {"device": made}, "run": {"requests": 10}}
+    assert sledsim.run(scenario).scenario.system.device.bit_nm == 30
+    by_setting = sledsim.run({**scenario, "system": {"device": "g1"}}, overrides={"device": made})
+    assert by_setting.response == sledsim.run(scenario).response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ import pytest
 import sledsim
 from sledsim import ScenarioError
 from sledsim.devices.entries import device_entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_geometry_of_g2() -> None:
@@ -136,3 +140,18 @@ def test_a_device_may_be_asked_from_any_thread() -> None:
         del made
     for times, index in zip(together, range(12), strict=True):
         np.testing.assert_array_equal(times, alone[index % 3])
+
+
+@pytest.mark.parametrize("name", ["g2", "cheetah73", "simpledisk-constant"])
+def test_a_device_goes_into_a_scenario_and_is_written_down(name: str, tmp_path: Path) -> None:
+    device = sledsim.Device(name)
+    assert sledsim.Device(device.to_dict()).parameters == device.parameters
+    file = tmp_path / "device.toml"
+    file.write_text(device.to_toml(), encoding="utf-8")
+    assert sledsim.Device(file).parameters | {"name": name} == device.parameters  # type: ignore[arg-type]
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 50.0}}
+    run = {"requests": 100}
+    given, named = (
+        sledsim.run({"workload": workload, "system": {"device": each}, "run": run}) for each in (device, name)
+    )
+    assert given.to_dict() == named.to_dict()

@@ -99,7 +99,7 @@ def test_what_is_neither_true_nor_false_is_refused_by_name(value: Any) -> None:
 
 def test_a_refusal_says_what_was_given_and_what_is_allowed() -> None:
     assert refused("lbns", MEMS.positioning_ms, [3, BLOCKS]) == (
-        f"lbns = {BLOCKS}: expected whole numbers from 0 to {BLOCKS - 1}"
+        f"lbns[1] = {BLOCKS}: expected whole numbers from 0 to {BLOCKS - 1}"
     )
     assert "from -50 to 50 um" in refused("to_um", lambda value: MEMS.seek_x_ms(0, value), 51)
     assert "0.5" in refused("lbns", MEMS.serve, [1.0, 0.5])

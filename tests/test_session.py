@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import sledsim
@@ -161,7 +163,7 @@ def test_misuse_is_answered_and_changes_nothing(what: str) -> None:
 def test_what_is_no_whole_number_is_refused_in_words(value: Any) -> None:
     session = sledsim.Session("g2")
     for call, name in ((session.submit, "lbn"), (session.advance, "until_ns"), (session.serve, "lbns")):
-        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected (a )?whole number"):
+        with pytest.raises(sledsim.SledsimError, match=rf"^{name}(\[0\])? = .*: expected (a )?whole number"):
             call(value)
     assert (session.under_way, session.now_ns) == (0, 0)
 
@@ -181,20 +183,14 @@ STRANGE: list[Any] = [
     np.array([[1]]),
     np.array([0.5]),
 ]
-COLUMNS: dict[str, Any] = {
-    "lbns": np.zeros(1, np.uint64),
-    "blocks": np.ones(1, np.uint32),
-    "ops": np.zeros(1, np.uint8),
-    "at_ns": np.zeros(1, np.uint64),
-}
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=lambda value: type(value).__name__)
 def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None:
     session = sledsim.Session("g2")
-    for name in COLUMNS:
-        with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected a one-dimensional NumPy array of uint"):
-            session.submit_all(**{**COLUMNS, name: value})
+    for name in ("lbns", "blocks"):
+        with pytest.raises(sledsim.SledsimError, match=rf"^{name}.* = .*: expected"):
+            session.submit_all(**{"lbns": 0, name: value})
     for name in ("read", "fua"):
         with pytest.raises(sledsim.SledsimError, match=f"^{name} = .*: expected true or false"):
             session.submit(0, **{name: value})
@@ -207,18 +203,34 @@ def test_whatever_is_no_such_argument_is_refused_by_its_name(value: Any) -> None
     assert (session.under_way, session.now_ns) == (0, 0)
 
 
-def test_what_is_wrong_with_columns_is_told() -> None:
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series])
+def test_requests_may_be_lists_arrays_and_series(kind: Callable[[Any], Any]) -> None:
+    lbns, blocks, at_ns = [5, 900, 40], [8, 16, 8], [0, 1_000, 1_000]
+    session, other = sledsim.Session("g2"), sledsim.Session("g2")
+    session.submit_all(kind(lbns), kind(blocks), read=kind([True, False, True]), at_ns=kind(at_ns))
+    for row, read in enumerate((True, False, True)):
+        other.submit(lbns[row], blocks[row], read=read, at_ns=at_ns[row])
+    assert [done.end_ns for done in session.drain()] == [done.end_ns for done in other.drain()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"lbns": [0, 1.5]}, r"^lbns\[1\] = 1.5: expected whole numbers"),
+        ({"lbns": pd.Series([0, None], dtype="Int64")}, r"^lbns\[1\] = (<NA>|nan): expected whole numbers"),
+        ({"lbns": np.array([0.0, 2.0**63])}, r"^lbns\[1\] = 9.223372036854776e.18: expected whole numbers"),
+        ({"lbns": [0, 1], "blocks": [1, 2, 3]}, "^blocks.shape"),
+        ({"lbns": [0, 1], "read": [True, 2]}, r"^read\[1\] = 2: expected true or false"),
+        ({"lbns": [0, 1], "at_ns": [5, 4]}, r"^at_ns\[1\] = 4 follows 5"),
+    ],
+)
+def test_a_wrong_value_of_an_array_is_named_by_its_index(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(sledsim.SledsimError, match=says):
+        sledsim.Session("g2").submit_all(**arguments)
+
+
+def test_settings_of_a_session_are_texts_or_values_by_path() -> None:
     session = sledsim.Session("g2")
-    for changed, says in (
-        ({"ops": np.full(1, 4, np.uint8)}, "ops has 4: expected 0, 1, 2 or 3"),
-        (
-            {"lbns": np.zeros(1)},
-            "lbns = .*: expected a one-dimensional NumPy array of uint64; the method serve accepts other types",
-        ),
-        ({"blocks": np.ones(2, np.uint32)}, "arrays of different lengths: 1 and 2"),
-    ):
-        with pytest.raises(sledsim.SledsimError, match=says):
-            session.submit_all(**{**COLUMNS, **changed})
     with pytest.raises(sledsim.ScenarioError, match="expected texts PATH=VALUE, or values by path, not int 3"):
         sledsim.Session("g2", overrides=3)
     session.submit(0, read=0)  # type: ignore[arg-type]

@@ -175,7 +175,7 @@ def test_folders_of_parquet_say_nothing_of_its_records(
 def test_what_is_wrong_with_parquet_is_told_of_it(trace_file: Path) -> None:
     query = "SELECT t_ns, CASE WHEN t_ns = 2000000 THEN -5 ELSE offset_bytes END AS offset_bytes, bytes, op FROM trace"
     path = parquet_of(trace_file, query)
-    says = f'{path}: field `offset`: expected a whole number from 0, below 2^64, found "-5", in record 3 (from 1); '
+    says = f'{path}: field `offset`: expected a whole number from 0, below 2^64, found "-5", in record 2 (from 0); '
     workload, system = {"kind": "trace", "path": str(path)}, {"device": "g2"}
     tries: list[Callable[[], object]] = [
         lambda: open_trace(path).info(),

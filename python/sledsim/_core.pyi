@@ -32,6 +32,7 @@ __all__ = [
     "SledsimError",
     "TraceError",
     "TraceReader",
+    "TraceTable",
     "Written",
     "__version__",
     "cache_policies",
@@ -62,6 +63,7 @@ __all__ = [
     "trace_convert",
     "trace_formats",
     "trace_info",
+    "used_columns",
     "wake_by",
 ]
 
@@ -226,14 +228,17 @@ class Scenario:
     @property
     def trace(self) -> tuple[Path, dict[str, str] | None] | None:
         """The file and the columns of the trace that it replays, if it replays one."""
-    def with_trace(self, path: str, format: str) -> Scenario: ...
+    @property
+    def table(self) -> TraceTable | None:
+        """The trace that it replays, if it is in memory."""
+    def with_table(self, table: TraceTable, columns: Mapping[str, str] | None = None) -> Scenario: ...
     def canonical(self, trace: tuple[str, str] | None = None) -> str: ...
     def explain(self) -> dict[str, Any]: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, list[str], object]]: ...
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, list[str], object, TraceTable | None]]: ...
     @staticmethod
-    def _of(text: str, citations: list[str], policies: object = None) -> Scenario: ...
+    def _of(text: str, citations: list[str], policies: object = None, table: TraceTable | None = None) -> Scenario: ...
 
 @final
 class Schema:
@@ -333,7 +338,7 @@ class Session:
         """Let time pass until all that has been handed in has come back, and no further; return what came back."""
     def _serve_now(self, op: int, pieces: Sequence[tuple[int, int]]) -> list[Completion]:
         """Hand in reads (0), writes (1) or flushes (2) that arrive now; return these alone, once they are back."""
-    def submit_all(
+    def _submit_all(
         self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], ops: NDArray[np.uint8], at_ns: NDArray[np.uint64]
     ) -> None: ...
     def advance_all(self, until_ns: int | None = None) -> dict[str, NDArray[np.generic]]: ...
@@ -432,10 +437,29 @@ class Disk:
     def zones(self) -> dict[str, NDArray[np.generic]]: ...
 
 @final
+class TraceTable:
+    """A trace in memory: columns by name, which it copies.
+
+    A table with the name of one that exists is that one. Texts are given as the different texts and the index of each
+    row's text.
+    """
+
+    def __new__(
+        cls, name: str, columns: Sequence[tuple[str, NDArray[np.generic] | tuple[list[str], NDArray[np.uint32]]]]
+    ) -> TraceTable: ...
+    @property
+    def name(self) -> str:
+        """Its name: of a trace in memory what a scenario has in place of a path."""
+    def __len__(self) -> int: ...
+    def __reduce__(self) -> tuple[type[Self], tuple[str, list[Any]]]: ...
+
+def used_columns(name: str, names: list[str], columns: Mapping[str, str] | None = None) -> list[str]: ...
+
+@final
 class TraceReader:
     def __new__(
         cls,
-        path: str,
+        source: str | TraceTable,
         *,
         format: str | None = None,
         skip_bad: int = 0,
@@ -462,7 +486,7 @@ def enclosure_lifetimes(
 def enclosure_reach(enclosure: dict[str, Any], experiment: dict[str, Any]) -> tuple[bool, int]: ...
 def cache_policies() -> list[dict[str, Any]]: ...
 def hit_ratios(
-    path: str,
+    source: str | TraceTable,
     *,
     caches: list[tuple[dict[str, Any], int]],
     policies: Callable[[str, dict[str, Any], Path], object],
@@ -476,7 +500,7 @@ def hit_ratios(
     time_unit: str | None = None,
 ) -> dict[str, Any]: ...
 def trace_info(
-    path: str,
+    source: str | TraceTable,
     *,
     format: str | None = None,
     skip_bad: int = 0,
@@ -486,7 +510,7 @@ def trace_info(
     time_unit: str | None = None,
 ) -> dict[str, Any]: ...
 def trace_convert(
-    src: str,
+    src: str | TraceTable,
     dst: str,
     *,
     to: str,

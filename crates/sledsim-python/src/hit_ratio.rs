@@ -1,6 +1,6 @@
 //! Hit ratios of caches, and the registry of replacement policies.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use sledsim::traces::TraceOptions;
 
 use crate::errors;
 use crate::plugin::{rust, PythonLoader};
-use crate::trace::{options, read_error, watched, Columns};
+use crate::trace::{options, read_error, watched, Columns, Source};
 use crate::values::{document_of, parameters_of, to_python, to_value};
 
 /// Returns the registry of replacement policies.
@@ -49,13 +49,13 @@ fn cache((policy, pages): &Cache<'_>, loader: &PythonLoader) -> PyResult<CacheSp
 /// Replays a trace on caches and returns their counts.
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, caches, policies, page_bytes = None, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
+    source, *, caches, policies, page_bytes = None, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
     event = None, time_unit = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn hit_ratios<'py>(
     python: Python<'py>,
-    path: PathBuf,
+    source: Source,
     caches: Vec<Cache<'py>>,
     policies: Py<PyAny>,
     page_bytes: Option<u64>,
@@ -86,7 +86,7 @@ pub fn hit_ratios<'py>(
     };
     let found = python.detach(|| {
         errors::catch_panic(|| {
-            let mut reader = watched(&path, &options)?;
+            let mut reader = watched(&source, &options)?;
             hit_ratio::hit_ratios(&mut reader, page_bytes, &caches, &mut keep_going)
         })
     })?;

@@ -70,6 +70,7 @@ pub fn fill(module: &Bound<'_, PyModule>, plugins: RustPlugins) -> PyResult<()> 
     module.add_class::<disk::Disk>()?;
     module.add_class::<mems::Sled>()?;
     module.add_class::<trace::TraceReader>()?;
+    module.add_class::<trace::TraceTable>()?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(plugin::policy_title, module)?)?;
@@ -93,5 +94,6 @@ pub fn fill(module: &Bound<'_, PyModule>, plugins: RustPlugins) -> PyResult<()> 
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::used_columns, module)?)?;
     Ok(())
 }

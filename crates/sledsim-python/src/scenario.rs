@@ -14,6 +14,7 @@ use sledsim::scenario::{self, canonical, Catalog, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
 use crate::plugin::PythonLoader;
+use crate::trace::{table_named, TraceTable};
 use crate::values::{document_of, to_python, to_value};
 use crate::{document, errors};
 
@@ -122,7 +123,11 @@ impl Written {
     fn resolve(&self, python: Python<'_>, sets: Vec<Setting>) -> PyResult<Scenario> {
         let sets: Vec<scenario::Setting> = sets.into_iter().map(|setting| setting.0).collect();
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
-        let resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
+        let mut resolved = python.detach(|| errors::catch_panic(work))?.map_err(errors::scenario)?;
+        if let WorkloadSpec::Trace(trace) = &resolved.scenario().workload {
+            let table = table_named(&trace.path);
+            resolved.set_table(table);
+        }
         let policies = self.policies.as_ref().filter(|_| resolved.has_plugins());
         Ok(Scenario { policies: policies.map(|load| load.clone_ref(python)), ..resolved.into() })
     }
@@ -138,8 +143,8 @@ pub struct Scenario {
     policies: Option<Py<PyAny>>,
 }
 
-/// The pickled state of a scenario: text, citations, and loader of custom policies.
-type Pickled = (String, Vec<String>, Option<Py<PyAny>>);
+/// The pickled state of a scenario: text, citations, loader of custom policies, and trace in memory.
+type Pickled = (String, Vec<String>, Option<Py<PyAny>>, Option<TraceTable>);
 
 impl From<Resolved> for Scenario {
     fn from(resolved: Resolved) -> Self {
@@ -193,11 +198,21 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario with another file of the same trace, in a format.
-    fn with_trace(&self, python: Python<'_>, path: String, format: String) -> Self {
+    /// The replayed trace, if it is in memory.
+    #[getter]
+    fn table(&self) -> Option<TraceTable> {
+        match &self.resolved.scenario().workload {
+            WorkloadSpec::Trace(trace) => trace.table.clone().map(|table| TraceTable { table }),
+            _ => None,
+        }
+    }
+
+    /// Returns the scenario with its trace in memory, whose columns are named so.
+    #[pyo3(signature = (table, columns = None))]
+    fn with_table(&self, python: Python<'_>, table: &TraceTable, columns: Option<BTreeMap<String, String>>) -> Self {
         let mut scenario = self.resolved.scenario().clone();
         if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
-            (trace.path, trace.format) = (path, format);
+            (trace.table, trace.columns) = (Some(table.table.clone()), columns);
         }
         Self { policies: self.loader(python), ..Resolved::new(scenario, self.citations()).into() }
     }
@@ -240,16 +255,23 @@ impl Scenario {
     /// Pickles the scenario as its canonical text.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let scenario = slf.get();
-        let state = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()));
+        let state = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()), scenario.table());
         Ok((slf.get_type().getattr("_of")?, state))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, citations, policies = None))]
-    fn _of(python: Python<'_>, text: &str, citations: Vec<String>, policies: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (text, citations, policies = None, table = None))]
+    fn _of(
+        python: Python<'_>,
+        text: &str,
+        citations: Vec<String>,
+        policies: Option<Py<PyAny>>,
+        table: Option<Py<TraceTable>>,
+    ) -> PyResult<Self> {
         let loader = policies.as_ref().map(|load| PythonLoader::new(load.clone_ref(python), None));
         let loader = loader.as_ref().map(|loader| loader as &dyn PluginLoader);
-        let resolved = Resolved::reread(text, citations, loader).map_err(errors::scenario)?;
+        let mut resolved = Resolved::reread(text, citations, loader).map_err(errors::scenario)?;
+        resolved.set_table(table.map(|table| table.get().table.clone()));
         Ok(Self { policies, ..resolved.into() })
     }
 }

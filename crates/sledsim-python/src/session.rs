@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{Element, IntoPyArray, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList};
@@ -111,18 +111,6 @@ fn unexpected(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let number = || value.extract::<u8>().ok().filter(|number| *number < 2).map(|number| number == 1);
     value.extract::<bool>().ok().or_else(number).ok_or_else(|| unexpected(name, value, "true or false"))
-}
-
-/// Converts an argument to an array; `kind` is the name of NumPy's type.
-fn column<'py, T: Element>(name: &str, kind: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, T>> {
-    let expected = || {
-        unexpected(
-            name,
-            value,
-            &format!("a one-dimensional NumPy array of {kind}; the method serve accepts other types"),
-        )
-    };
-    value.extract().map_err(|_| expected())
 }
 
 /// Returns true if Python raised the error because a value is not a number, or is out of range.
@@ -285,21 +273,21 @@ impl Session {
     }
 
     /// Submits requests in the order of their arrivals: reads (0), writes (1), flushes (2), writes with forced unit access (3).
+    #[pyo3(name = "_submit_all")]
     fn submit_all(
         &mut self,
-        lbns: &Bound<'_, PyAny>,
-        blocks: &Bound<'_, PyAny>,
-        ops: &Bound<'_, PyAny>,
-        at_ns: &Bound<'_, PyAny>,
+        lbns: PyReadonlyArray1<'_, u64>,
+        blocks: PyReadonlyArray1<'_, u32>,
+        ops: PyReadonlyArray1<'_, u8>,
+        at_ns: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<()> {
-        let (lbns, blocks) = (column::<u64>("lbns", "uint64", lbns)?, column::<u32>("blocks", "uint32", blocks)?);
-        let (ops, at_ns) = (column::<u8>("ops", "uint8", ops)?, column::<u64>("at_ns", "uint64", at_ns)?);
         let (lbns, blocks, ops, at_ns) = (lbns.as_array(), blocks.as_array(), ops.as_array(), at_ns.as_array());
         same_length(&[lbns.len(), blocks.len(), ops.len(), at_ns.len()])?;
         if let Some(place) = at_ns.windows(2).into_iter().position(|pair| pair[1] < pair[0]) {
             let (before, after) = (at_ns[place], at_ns[place + 1]);
             return Err(errors::invalid_argument(format!(
-                "at_ns = {after} follows {before}: submit requests in the order of arrival"
+                "at_ns[{}] = {after} follows {before}: submit requests in the order of arrival",
+                place + 1
             )));
         }
         let session = self.inner();

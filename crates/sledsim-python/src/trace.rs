@@ -1,17 +1,18 @@
 //! Trace readers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use sledsim::request::{Flags, Op};
 use sledsim::traces::{
-    self, BlkparseEvent, Outcome, TimeUnit, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord,
+    self, BlkparseEvent, Column, Outcome, Table, TimeUnit, TraceError, TraceFormat, TraceInfo, TraceOptions,
+    TraceRecord,
 };
 use sledsim::workloads::trace::{self, TraceSpec};
 
@@ -43,9 +44,107 @@ pub fn options(
     trace::options(&spec).map_err(errors::trace)
 }
 
+/// Traces in memory by name, as long as there is a [`TraceTable`] or a scenario of each.
+static TABLES: LazyLock<Mutex<HashMap<String, Weak<Table>>>> = LazyLock::new(Mutex::default);
+
+/// Returns the trace in memory with a name, if it still exists.
+pub fn table_named(name: &str) -> Option<Arc<Table>> {
+    TABLES.lock().unwrap_or_else(PoisonError::into_inner).get(name).and_then(Weak::upgrade)
+}
+
+/// A trace in memory.
+#[pyclass(frozen, module = "sledsim._core")]
+pub struct TraceTable {
+    pub table: Arc<Table>,
+}
+
+/// A column from Python: an array of numbers, or texts with the index of each row's text.
+#[derive(FromPyObject)]
+enum GivenColumn<'py> {
+    Unsigned(PyReadonlyArray1<'py, u64>),
+    Signed(PyReadonlyArray1<'py, i64>),
+    Float(PyReadonlyArray1<'py, f64>),
+    Text(Vec<String>, PyReadonlyArray1<'py, u32>),
+}
+
+impl From<GivenColumn<'_>> for Column {
+    fn from(given: GivenColumn<'_>) -> Self {
+        match given {
+            GivenColumn::Unsigned(numbers) => Self::Unsigned(numbers.as_array().to_vec()),
+            GivenColumn::Signed(numbers) => Self::Signed(numbers.as_array().to_vec()),
+            GivenColumn::Float(numbers) => Self::Float(numbers.as_array().to_vec()),
+            GivenColumn::Text(words, codes) => Self::Text { words, codes: codes.as_array().to_vec() },
+        }
+    }
+}
+
+#[pymethods]
+impl TraceTable {
+    /// Copies columns, each with its name. A table with the name of one that exists is that one.
+    #[new]
+    fn new(name: String, columns: Vec<(String, GivenColumn<'_>)>) -> PyResult<Self> {
+        if let Some(table) = table_named(&name) {
+            return Ok(Self { table });
+        }
+        let columns = columns.into_iter().map(|(name, column)| (name, column.into())).collect();
+        let table = Arc::new(Table::new(name, columns).map_err(errors::trace)?);
+        if traces::is_in_memory(table.name()) {
+            let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+            tables.retain(|_, table| table.strong_count() > 0);
+            tables.insert(table.name().to_owned(), Arc::downgrade(&table));
+        }
+        Ok(Self { table })
+    }
+
+    /// Its name: of a trace in memory what a scenario has in place of a path.
+    #[getter]
+    fn name(&self) -> &str {
+        self.table.name()
+    }
+
+    /// Number of records.
+    fn __len__(&self) -> usize {
+        self.table.rows()
+    }
+
+    /// Pickles the columns.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyList>))> {
+        let python = slf.py();
+        let table = &slf.get().table;
+        let columns = PyList::empty(python);
+        for (name, column) in table.columns() {
+            match column.clone() {
+                Column::Unsigned(numbers) => columns.append((name, numbers.into_pyarray(python)))?,
+                Column::Signed(numbers) => columns.append((name, numbers.into_pyarray(python)))?,
+                Column::Float(numbers) => columns.append((name, numbers.into_pyarray(python)))?,
+                Column::Text { words, codes } => columns.append((name, (words, codes.into_pyarray(python))))?,
+            }
+        }
+        Ok((slf.get_type().into_any(), (table.name().to_owned(), columns)))
+    }
+}
+
+/// Returns the names of the columns that a trace in memory is read from. `name` is its name in messages.
+#[pyfunction]
+#[pyo3(signature = (name, names, columns = None))]
+pub fn used_columns(name: &str, names: Vec<String>, columns: Option<Columns>) -> PyResult<Vec<String>> {
+    let options = options(None, 0, None, columns, [None, None])?;
+    Table::used(name, &names, &options.columns.unwrap_or_default()).map_err(errors::trace)
+}
+
+/// A trace: in memory, or a file.
+#[derive(FromPyObject)]
+pub enum Source {
+    Table(Py<TraceTable>),
+    File(PathBuf),
+}
+
 /// Opens a reader that stops after a signal.
-pub fn watched(path: &Path, options: &TraceOptions) -> Result<traces::TraceReader, TraceError> {
-    let mut reader = traces::TraceReader::open(path, options)?;
+pub fn watched(source: &Source, options: &TraceOptions) -> Result<traces::TraceReader, TraceError> {
+    let mut reader = match source {
+        Source::Table(table) => traces::TraceReader::of_table(&table.get().table, options)?,
+        Source::File(path) => traces::TraceReader::open(path, options)?,
+    };
     reader.set_watch(Box::new(|| Python::attach(|python| python.check_signals().is_ok())));
     Ok(reader)
 }
@@ -74,9 +173,9 @@ impl TraceReader {
 #[pymethods]
 impl TraceReader {
     #[new]
-    #[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
+    #[pyo3(signature = (source, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
     fn new(
-        path: PathBuf,
+        source: Source,
         format: Option<String>,
         skip_bad: u64,
         sector_bytes: Option<u32>,
@@ -85,7 +184,7 @@ impl TraceReader {
         time_unit: Option<String>,
     ) -> PyResult<Self> {
         let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
-        let reader = errors::catch_panic(|| watched(&path, &options))?.map_err(read_error)?;
+        let reader = errors::catch_panic(|| watched(&source, &options))?.map_err(read_error)?;
         Ok(Self { reader: Mutex::new(reader) })
     }
 
@@ -148,11 +247,11 @@ impl TraceReader {
 
 /// Returns statistics of a trace.
 #[pyfunction]
-#[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
+#[pyo3(signature = (source, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn trace_info<'py>(
     python: Python<'py>,
-    path: PathBuf,
+    source: Source,
     format: Option<String>,
     skip_bad: u64,
     sector_bytes: Option<u32>,
@@ -162,7 +261,7 @@ pub fn trace_info<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
     let info =
-        python.detach(|| errors::catch_panic(|| TraceInfo::of(watched(&path, &options)?)))?.map_err(read_error)?;
+        python.detach(|| errors::catch_panic(|| TraceInfo::of(watched(&source, &options)?)))?.map_err(read_error)?;
     to_python(python, &to_value(&info))
 }
 
@@ -172,7 +271,7 @@ pub fn trace_info<'py>(
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn trace_convert(
     python: Python<'_>,
-    src: PathBuf,
+    src: Source,
     dst: PathBuf,
     to: &str,
     format: Option<String>,

@@ -65,8 +65,8 @@ pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py,
     })
 }
 
-/// Converts a document from Python. `source` is its name in messages. Paths, `timedelta`, classes, objects with `to_dict`, and arrays
-/// and numbers of NumPy are converted to the values that a text would have.
+/// Converts a document from Python. `source` is its name in messages. Paths, `timedelta`, classes, objects with `_in_scenario` or
+/// `to_dict`, and arrays and numbers of NumPy are converted to the values that a text would have.
 pub fn document_of(value: &Bound<'_, PyAny>, source: &str) -> PyResult<Value> {
     read(value, NESTING.most).map_err(|error| match error {
         ConversionError::Raised(error) => error,
@@ -143,7 +143,7 @@ fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, ConversionError> 
         let seconds: f64 = value.call_method0("total_seconds")?.extract()?;
         return Ok(format!("{seconds:?} s").into());
     }
-    for plain in ["to_dict", "tolist"] {
+    for plain in ["_in_scenario", "to_dict", "tolist"] {
         if value.hasattr(plain)? {
             return read(&value.call_method0(plain)?, depth - 1);
         }

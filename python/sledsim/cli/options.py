@@ -176,7 +176,7 @@ def reader_options(
     trace_format, skip_bad, columns, sector_bytes, event, time_unit
         Values of the options.
     """
-    from sledsim.traces.parquet import require_other
+    from sledsim.traces.trace import require_other
 
     require_other(trace_format)
     return {

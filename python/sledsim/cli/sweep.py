@@ -91,10 +91,12 @@ def run(
     docs/how-to/sweep.md describes sweep files. --set KEY=VALUE sets a key of the scenario, --set sweep.KEY=VALUE one of
     the file. A sweep that was interrupted continues with the same command.
     """
+    from sledsim.sweep import Sweep
     from sledsim.sweep import run as run_sweep
 
+    folder = store or Path(f"{Sweep.load(file, overrides=sets or []).name}.sweep")
     report = run_sweep(
-        file, store, overrides=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
+        file, folder, overrides=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
     )
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})

@@ -22,12 +22,34 @@ MOST_VALUES = 1 << 24
 WIDEST = 2**63 - 1
 
 
-def refuse(name: str, value: Any, expected: str, bounds: dict[str, object] | None = None) -> SledsimError:
-    """Make the error of an argument that is not what was expected; ``bounds`` are those of a number."""
+def refuse(
+    name: str,
+    value: Any,
+    expected: str,
+    bounds: dict[str, object] | None = None,
+    index: tuple[int, ...] = (),
+) -> SledsimError:
+    """Make the error of an argument that is not what was expected.
+
+    Parameters
+    ----------
+    name
+        The argument.
+    value
+        The wrong value.
+    expected
+        What was expected, in words.
+    bounds
+        Bounds of a number.
+    index
+        Place of the value in an array.
+    """
     shown, is_whole = brief(value)
-    says = f"{name} = {shown}: expected {expected}"
+    place = f"[{', '.join(map(str, index))}]" if index else ""
+    says = f"{name}{place} = {shown}: expected {expected}"
     held = value if is_whole else shown
-    return make_error(SledsimError, "out-of-range", says, path=name, value=held, allowed=bounds or expected)
+    path = ".".join((name, *map(str, index)))
+    return make_error(SledsimError, "out-of-range", says, path=path, value=held, allowed=bounds or expected)
 
 
 def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
@@ -36,9 +58,12 @@ def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
 
     expected = f"whole numbers from {least} to {most}"
     given = _array(name, value, expected)
-    if given.dtype.kind == "f" and given.size and not np.array_equal(given, np.floor(given)):
-        raise refuse(name, _first(given, given != np.floor(given)), expected)
-    _within(name, given, expected, {"least": least, "most": min(most, WIDEST), "whole": True})
+    bounds: dict[str, object] = {"least": least, "most": min(most, WIDEST), "whole": True}
+    if given.dtype.kind == "f":
+        # A bound such as 2^63 - 1 is no float, but the number after it is.
+        _require_all(name, given, (given == np.floor(given)) & (given >= least) & (given < most + 1), expected, bounds)
+    else:
+        _require_all(name, given, (given >= least) & (given <= most), expected, bounds)
     return given.astype(np.int64)
 
 
@@ -48,7 +73,8 @@ def numbers(name: str, value: Any, least: float, most: float, unit: str) -> "NDA
 
     expected = f"numbers from {least:.10g} to {most:.10g} {unit}"
     given = _array(name, value, expected)
-    _within(name, given, expected, {"least": least, "most": most, "unit": unit})
+    bounds: dict[str, object] = {"least": least, "most": most, "unit": unit}
+    _require_all(name, given, (given >= least) & (given <= most), expected, bounds)
     return given.astype(np.float64)
 
 
@@ -57,14 +83,8 @@ def flags(name: str, value: Any) -> "NDArray[np.bool_]":
     import numpy as np
 
     expected = "true or false"
-    _few(name, value)
-    try:
-        given = np.asarray(value)
-    except (ValueError, TypeError, OverflowError, RecursionError):
-        raise refuse(name, value, expected) from None
-    _fits(name, given.shape)
-    if given.dtype.kind != "b" and not (given.dtype.kind in "iu" and np.isin(given, (0, 1)).all()):
-        raise refuse(name, value, expected)
+    given = _array(name, value, expected, "biu")
+    _require_all(name, given, np.isin(given, (0, 1)), expected)
     return given.astype(np.bool_)
 
 
@@ -118,8 +138,8 @@ def _fits(name: str, shape: tuple[int, ...]) -> None:
         raise refuse(f"{name}.shape", shape, f"no more than {MOST_VALUES} values")
 
 
-def _array(name: str, value: Any, expected: str) -> "NDArray[Any]":
-    """Return numbers as an array of one of NumPy's types of numbers."""
+def _array(name: str, value: Any, expected: str, kinds: str = "iuf") -> "NDArray[Any]":
+    """Return numbers, or what holds some, as an array of one of these kinds of NumPy's types."""
     import numpy as np
 
     _few(name, value)
@@ -128,17 +148,27 @@ def _array(name: str, value: Any, expected: str) -> "NDArray[Any]":
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise refuse(name, value, expected) from None
     _fits(name, given.shape)
-    if given.dtype.kind not in "iuf":
+    if given.dtype.kind == "O" and given.ndim:
+        # A Series whose values may be missing is an array of objects.
+        plain = np.array([np.asarray(each).dtype.kind in kinds and np.ndim(each) == 0 for each in given.ravel()], bool)
+        _require_all(name, given, plain.reshape(given.shape), expected)
+        given = np.asarray(given.tolist())
+    if given.dtype.kind not in kinds:
         raise refuse(name, value, expected)
     return given
 
 
-def _within(name: str, given: "NDArray[Any]", expected: str, bounds: dict[str, Any]) -> None:
-    # Whatever is no number is neither below nor above.
-    outside = ~((given >= bounds["least"]) & (given <= bounds["most"]))
-    if outside.any():
-        raise refuse(name, _first(given, outside), expected, bounds)
+def _require_all(
+    name: str,
+    given: "NDArray[Any]",
+    valid: "NDArray[np.bool_]",
+    expected: str,
+    bounds: dict[str, object] | None = None,
+) -> None:
+    """Refuse an array by its first value that is not valid."""
+    import numpy as np
 
-
-def _first(given: "NDArray[Any]", where: "NDArray[np.bool_]") -> Any:
-    return given[where].ravel()[0].item()
+    if not valid.all():
+        index = tuple(int(place) for place in np.argwhere(~valid)[0])
+        value = given[index]
+        raise refuse(name, value.item() if isinstance(value, np.generic) else value, expected, bounds, index)

@@ -1,5 +1,7 @@
 """What every device answers, whatever its mechanism."""
 
+import copy
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -9,7 +11,7 @@ from sledsim._core import SledsimError
 from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
-from sledsim.scenario.reading import Sets, resolve_relative, working_folder
+from sledsim.scenario.reading import Sets, resolve_relative, toml_lines, working_folder
 from sledsim.show.faults import by_arguments, make_error
 from sledsim.show.naming import label_of
 
@@ -118,6 +120,24 @@ class Device:
                     WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND
                 )
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every value of the device as a scenario takes it.
+
+        In a scenario a device stands for itself: ``{"system": {"device": Device("g2", tips=3200)}}``.
+        """
+        return copy.deepcopy(self.parameters)
+
+    def to_toml(self) -> str:
+        """Return the device as a device file with every value, which stands for it wherever a device is named."""
+        values = {key: value for key, value in self.to_dict().items() if value is not None}
+        name = values.pop("name", None)
+        lines = [] if name is None else [f"title = {json.dumps(label_of(name), ensure_ascii=False)}"]
+        lines += [f"mechanism = {json.dumps(values.pop('mechanism'))}", "", "[values]"]
+        for key, value in values.items():
+            # A table there is a value with its source.
+            lines += toml_lines(key, {"value": value} if isinstance(value, Mapping) else value)
+        return "\n".join([*lines, ""])
 
     @property
     def label(self) -> str:

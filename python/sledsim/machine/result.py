@@ -140,6 +140,10 @@ class MachineRuns(OneTable, Plain):
         """Return everything but the traces as plain values."""
         return {name: run.to_dict() for name, run in self.runs.items()}
 
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return a row for each run, with the name of its system."""
+        return [{"system": name, **run.to_dict()} for name, run in self.runs.items()]
+
 
 def _energy(run: MachineRun) -> float | None:
     found = run.result.summary.get("energy") or {}

@@ -70,6 +70,13 @@ class Comparison(OneTable, Shown):
         runs = [{"name": name, "summary": result.summary} for name, result in self.results.items()]
         return {"runs": runs, "metrics": self.metrics()}
 
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return a row for each run: its name, and every figure of its summary."""
+        return [
+            {"name": name, **{key: value for key, value in result.summary.items() if key != "scenario"}}
+            for name, result in self.results.items()
+        ]
+
     def plot(self, key: str = "response.mean_ms") -> "altair.TopLevelMixin":
         """Draw one of the metrics as bars.
 

@@ -350,13 +350,13 @@ def _fill(session: Session, role: Role) -> None:
 
     bursts = np.arange(BURST * BURSTS) // BURST * role.apart_ns
     alone = BURSTS * role.apart_ns + np.cumsum(role.alone_ns, dtype=np.int64)
-    at_ns = np.concatenate([bursts, alone]).astype(np.uint64)
+    at_ns = np.concatenate([bursts, alone])
     numbers = np.arange(len(at_ns))
     session.submit_all(
         _scattered(session.capacity_blocks, len(at_ns)),
-        (1 + numbers % BLOCKS).astype(np.uint32),
-        (numbers % 3 == 0).astype(np.uint8),
-        at_ns,
+        1 + numbers % BLOCKS,
+        read=numbers % 3 != 0,
+        at_ns=at_ns,
     )
 
 

@@ -1,15 +1,15 @@
 """Replay one trace on one device."""
 
-from pathlib import Path
 from typing import Any
 
-from sledsim._core import ScenarioError
+from sledsim._core import ScenarioError, TraceError
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.runs.timeline import Stretch
 from sledsim.scenario.reading import Resolved, Sets, resolve
+from sledsim.show.arguments import require_path
 from sledsim.show.faults import by_arguments, make_error
-from sledsim.traces.trace import open_trace
+from sledsim.traces.trace import Source, Trace, TraceLike, as_trace, open_trace
 
 __all__ = ["replay", "replay_scenario", "require_effect"]
 
@@ -31,7 +31,7 @@ ARGUMENTS = {
 
 
 def replay(
-    trace: str | Path,
+    trace: TraceLike,
     device: str = "g2",
     *,
     scheduler: str | None = None,
@@ -48,7 +48,8 @@ def replay(
     Parameters
     ----------
     trace
-        The trace, compressed or not.
+        The path of a trace, compressed or not; a :class:`~sledsim.Trace`; or a frame of pandas or polars, an Arrow
+        table, a DuckDB relation or a dictionary of arrays, as for :meth:`sledsim.Trace.from_frame`.
     device
         A device of the catalogue, or a file.
     scheduler
@@ -73,7 +74,7 @@ def replay(
 
 
 def replay_scenario(
-    trace: str | Path, device: str, *, scheduler: str | None = None, seek_model: str | None = None, **workload: Any
+    trace: TraceLike, device: str, *, scheduler: str | None = None, seek_model: str | None = None, **workload: Any
 ) -> dict[str, Any]:
     """Return the scenario of a replay; what is ``None`` is left out, as the core knows the defaults.
 
@@ -86,7 +87,11 @@ def replay_scenario(
         "device": _given({"name": device, "seek_model": seek_model}),
         "scheduler": None if scheduler is None else {"name": scheduler},
     }
-    return {"workload": _given({"kind": "trace", "path": str(trace), **workload}), "system": _given(system)}
+    given = as_trace(trace)
+    if given is None:
+        require_path(TraceError, "trace", trace)
+    source = {"kind": "trace", "path": str(trace)} if given is None else given.workload()
+    return {"workload": _given({**source, **workload}), "system": _given(system)}
 
 
 def require_effect(resolved: Resolved) -> None:
@@ -103,9 +108,12 @@ def require_effect(resolved: Resolved) -> None:
     if not (timed or kept) or workload["mode"] == "outstanding":
         return
     options = {key: workload[key] for key in ("skip_bad", "sector_bytes", "columns", "time_unit")}
-    trace = open_trace(
-        workload["path"], **options, format=None if workload["format"] in ("auto", "parquet") else workload["format"]
-    )
+    if resolved.table is None:
+        trace = open_trace(
+            workload["path"], **options, format=None if workload["format"] == "auto" else workload["format"]
+        )
+    else:
+        trace = Trace._of(Source(None, resolved.table, options, "memory"))
     # Gaps are times, too.
     has_times = trace.format == GAPS or trace.info()["has_times"]
     if timed and not has_times:

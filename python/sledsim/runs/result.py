@@ -12,7 +12,7 @@ from sledsim.runs.labels import label_of_run
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
 from sledsim.show.faults import is_one_of, make_error
-from sledsim.show.frames import Framed, relation_of, write_columns
+from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import counted
 from sledsim.show.section import Section
 from sledsim.show.shown import Shown
@@ -34,7 +34,7 @@ QUANTITIES = ("response", "wait", "service")
 OPERATIONS = ("all", "reads", "writes")
 
 
-class Result(Section, Framed, Shown):
+class Result(Section, Shown):
     """The outcome of a run.
 
     The keys of :attr:`summary` are attributes too: ``result.response.mean_ms`` is
@@ -163,7 +163,10 @@ class Result(Section, Framed, Shown):
         return self._timeline
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
-        """Return the log as a DuckDB relation, to be queried in SQL."""
+        """Return the log, a row for each request, as a DuckDB relation; needs ``run(…, log=True)``.
+
+        :meth:`pandas`, :meth:`polars` and :meth:`arrow` return the same rows.
+        """
         return relation_of(self.log)
 
     def write_log(self, path: str | Path) -> None:

@@ -1,9 +1,6 @@
 """Run one scenario."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Callable
 
 from sledsim import _core
 from sledsim._core import RunError
@@ -12,7 +9,7 @@ from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.show.arguments import require_kind
 from sledsim.show.progress import reporting
-from sledsim.traces.parquet import is_parquet, parquet_as_csv
+from sledsim.traces.table import MEMORY, is_parquet, parquet_table
 from sledsim.traces.trace import require_file
 
 __all__ = ["ProgressCallback", "readable", "run", "run_resolved"]
@@ -97,9 +94,8 @@ def run_resolved(
     if stretch:
         require_powers(resolved)
     bar = reporting(progress)
-    with ExitStack() as stack:
-        scenario = stack.enter_context(readable(resolved))
-        report = stack.enter_context(bar)
+    scenario = readable(resolved)
+    with bar as report:
         try:
             output = _core.run(scenario, log=log, timeline=stretch, progress=report, check=check)
         except RunError as error:
@@ -115,22 +111,24 @@ def _result(output: _core.RunOutput, resolved: Resolved, *, log: bool, timed: bo
     return Result(summary, output, logged=log, timed=timed)
 
 
-@contextmanager
-def readable(resolved: Resolved) -> Iterator[Resolved]:
-    """Give a scenario whose trace the core can read: a Parquet trace becomes a temporary CSV.
+def readable(resolved: Resolved) -> Resolved:
+    """Return a scenario whose trace the core can read: a Parquet trace is read into memory.
 
     Parameters
     ----------
     resolved
         The scenario.
+
+    Raises
+    ------
+    TraceError
+        There is no such file, or it is a Parquet file that cannot be read.
     """
-    if resolved.trace is None:
-        yield resolved
-        return
-    path, columns = Path(resolved.trace[0]), resolved.trace[1]
+    if resolved.trace is None or resolved.table is not None:
+        return resolved
+    path, columns = resolved.trace
+    if str(path).startswith(MEMORY):
+        # The core reports that it is no longer in memory.
+        return resolved
     require_file(path)
-    if not is_parquet(path):
-        yield resolved
-        return
-    with TemporaryDirectory(prefix="sledsim-") as folder, parquet_as_csv(path, Path(folder), columns) as copy:
-        yield resolved.with_trace(str(copy), "csv")
+    return resolved.with_table(*parquet_table(path, columns)) if is_parquet(path) else resolved

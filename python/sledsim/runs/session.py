@@ -93,6 +93,30 @@ class Session(_core.Session):
     def __init__(self, *_: Any, **__: Any) -> None:
         """Everything has been done."""
 
+    def submit_all(
+        self,
+        lbns: Any,
+        blocks: Any = 1,
+        *,
+        read: Any = True,
+        fua: Any = False,
+        flush: Any = False,
+        at_ns: Any = None,
+    ) -> None:
+        """Hand in many requests at once, without letting time pass.
+
+        Parameters
+        ----------
+        lbns, blocks, read, fua, flush, at_ns
+            As for :meth:`serve`.
+
+        Raises
+        ------
+        SledsimError
+            A value is wrong: the error names its index. Times decrease, or are before :attr:`now_ns`.
+        """
+        self._submit_all(*self._rows(lbns, blocks, read, fua, flush, at_ns))
+
     def serve(
         self,
         lbns: Any,
@@ -105,6 +129,9 @@ class Session(_core.Session):
         until_ns: int | None = None,
     ) -> "dict[str, NDArray[np.generic]]":
         """Hand in many requests at once, and let time pass until all have come back.
+
+        Each argument is a value for all requests, or a list, an array of any type of numbers, or a Series of pandas or
+        polars, with a value for each request.
 
         Parameters
         ----------
@@ -128,7 +155,23 @@ class Session(_core.Session):
         dict
             NumPy columns, a row for each request that came back, in that order: ``id``, ``arrival_ns``, ``start_ns``,
             ``end_ns``, ``served`` and ``energy_j``. Those handed in before that come back meanwhile are among them.
+
+        Raises
+        ------
+        SledsimError
+            A value is wrong: the error names its index. Times decrease, or are before :attr:`now_ns`.
         """
+        rows = self._rows(lbns, blocks, read, fua, flush, at_ns)
+        first, _, _, arrivals = rows
+        if until_ns is not None or first.size <= AT_ONCE or (arrivals[1:] < arrivals[:-1]).any():
+            self._submit_all(*rows)
+            return self.advance_all(until_ns)
+        return self._served(rows)
+
+    def _rows(
+        self, lbns: Any, blocks: Any, read: Any, fua: Any, flush: Any, at_ns: Any
+    ) -> "tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64]]":
+        """Return requests as the core takes them: first blocks, numbers of blocks, operations, arrivals."""
         import numpy as np
 
         first = np.atleast_1d(whole("lbns", lbns, 0, LATEST_NS)).astype(np.uint64)
@@ -141,14 +184,9 @@ class Session(_core.Session):
             for name, given in (("read", read), ("fua", fua), ("flush", flush))
         )
         if (needless := reads & forced & ~flushes).any():
-            raise refuse(f"fua.{int(needless.argmax())}", True, "a write, with read = False")
+            raise refuse("fua", True, "a write, with read = False", index=(int(needless.argmax()),))
         ops = np.where(flushes, 2, np.where(forced, 3, ~reads)).astype(np.uint8)
-        arrivals = _to_each("at_ns", arrival, first)
-        rows = (first, _to_each("blocks", count, first), ops, arrivals)
-        if until_ns is not None or first.size <= AT_ONCE or (arrivals[1:] < arrivals[:-1]).any():
-            self.submit_all(*rows)
-            return self.advance_all(until_ns)
-        return self._served(rows)
+        return first, _to_each("blocks", count, first), ops, _to_each("at_ns", arrival, first)
 
     def _served(self, rows: "tuple[NDArray[Any], ...]") -> "dict[str, NDArray[np.generic]]":
         """Hand in many requests, some at a time, and let time pass until all have come back."""
@@ -158,7 +196,7 @@ class Session(_core.Session):
         size, arrivals = rows[0].size, rows[-1]
         for start in range(0, size, AT_ONCE):
             behind = start + AT_ONCE
-            self.submit_all(*(column[start:behind] for column in rows))
+            self._submit_all(*(column[start:behind] for column in rows))
             # Whoever arrives next finds the system as if all had been handed in before.
             if behind < size and (before := int(arrivals[behind]) - 1) > self.now_ns:
                 back.append(self.advance_all(before))

@@ -168,7 +168,8 @@ def plain_value(value: Any) -> Any:
     Parameters
     ----------
     value
-        A path, a length of time, an array or a number of NumPy, a class, or what has a ``to_dict``.
+        A path, a length of time, an array or a number of NumPy, a class, a trace, a device or a design, or an object
+        with a method ``to_dict``.
     """
     if isinstance(value, type):
         return f"{value.__module__}:{value.__qualname__}"
@@ -176,10 +177,9 @@ def plain_value(value: Any) -> Any:
         return str(value)
     if isinstance(value, timedelta):
         return f"{value.total_seconds()!r} s"
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if hasattr(value, "tolist"):
-        return value.tolist()
+    for plain in ("_in_scenario", "to_dict", "tolist"):
+        if hasattr(value, plain):
+            return getattr(value, plain)()
     raise TypeError(f"{type(value).__name__} {value!r} has no place in a scenario")
 
 
@@ -268,6 +268,8 @@ def _setting(path: str, value: Any) -> str:
 
 
 def _toml(value: Any) -> str:
+    if hasattr(value, "_in_scenario") or hasattr(value, "to_dict"):
+        return _toml(plain_value(value))
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):

@@ -1,10 +1,11 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
+import json
 import os
 import re
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
@@ -34,6 +35,7 @@ __all__ = [
     "quoted",
     "quoted_path",
     "relation_of",
+    "relation_of_rows",
     "require_utf8",
     "write_columns",
 ]
@@ -98,8 +100,57 @@ def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log")
     return connection.table(name)
 
 
+def relation_of_rows(rows: Sequence[Mapping[str, Any]]) -> "duckdb.DuckDBPyRelation":
+    """Make a DuckDB relation of rows of plain values.
+
+    Parameters
+    ----------
+    rows
+        Values by column. The keys of a table within a row become columns of their own, such as ``response.mean_ms``;
+        a list becomes a text of JSON. A value that a row lacks is null.
+    """
+    flat = [dict(_columns_of(row)) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    columns = {name: [row.get(name) for row in flat] for name in names}
+    types = {name: _type_of(values) for name, values in columns.items()}
+    given = [
+        [str(value) if types[name] == "VARCHAR" and value is not None else value for value in values]
+        for name, values in columns.items()
+    ]
+    selected = (
+        ", ".join(f"unnest(?::{types[name]}[]) AS {_quoted_name(name)}" for name in names) or "0 AS empty LIMIT 0"
+    )
+    connection = connected()
+    connection.execute(f"CREATE TABLE result AS SELECT {selected}", given)
+    return connection.table("result")
+
+
+def _columns_of(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _columns_of(value, f"{prefix}{key}.")
+        elif isinstance(value, list | tuple):
+            yield f"{prefix}{key}", json.dumps(value, ensure_ascii=False)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _type_of(values: Iterable[Any]) -> str:
+    """Return DuckDB's type of the values of a column."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT" if all(value is None or abs(value) < 2**63 for value in values) else "DOUBLE"
+    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
+
+
+def _quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 class Framed(ABC):
-    """What DuckDB can query, and frames of other libraries can hold."""
+    """Base of results that DuckDB can query, and that frames of pandas and polars and Arrow tables can hold."""
 
     @abstractmethod
     def relation(self, *args: Any) -> "duckdb.DuckDBPyRelation":
@@ -107,9 +158,8 @@ class Framed(ABC):
 
     def polars(self, *args: Any) -> "pl.DataFrame":
         """Return it as a polars frame; arguments as for :meth:`relation`."""
-        need("polars", "frames")
-        need("pyarrow", "frames")
-        frame: pl.DataFrame = self.relation(*args).pl()
+        polars = need("polars", "frames")
+        frame: pl.DataFrame = polars.DataFrame(self.relation(*args))
         return frame
 
     def pandas(self, *args: Any) -> "pd.DataFrame":

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import make_error
+from sledsim.show.frames import Framed, relation_of_rows
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import altair
+    import duckdb
 
 __all__ = ["Catalog", "Drawn", "OneTable", "Plain", "Shown", "Tabled", "json_text"]
 
@@ -65,12 +67,26 @@ class Drawn(ABC):
         save(self.plot(*args, **kwargs), path)
 
 
-class Plain(ABC):
-    """What can be written as JSON."""
+class Plain(Framed):
+    """What can be written as JSON, and held by frames."""
 
     @abstractmethod
     def to_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Return everything as plain dictionaries, lists, numbers and texts."""
+
+    def relation(self, *args: Any) -> "duckdb.DuckDBPyRelation":
+        """Return the rows as a DuckDB relation: those of the first list in :meth:`to_dict`, or all of it as one row.
+
+        Keys of tables within a row are columns such as ``response.mean_ms``.
+        """
+        return relation_of_rows(self._rows(*args))
+
+    def _rows(self, *args: Any) -> list[dict[str, Any]]:
+        """Return the rows of :meth:`relation`."""
+        values = self.to_dict(*args)
+        lists = (each for each in values.values() if isinstance(each, list | tuple) and each)
+        rows = next((each for each in lists if all(isinstance(row, Mapping) for row in each)), None)
+        return [values] if rows is None else list(rows)
 
     def to_json(self, *args: Any, indent: int | None = 2, **kwargs: Any) -> str:
         """Return everything as JSON.

@@ -1,6 +1,7 @@
 """What every chart has in common."""
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sledsim.show.frames import need
@@ -48,12 +49,8 @@ PROBABILITY_LABELS = "datum.value >= 0.001 ? format(datum.value, '~g') : format(
 
 
 def altair_library() -> Any:
-    """Return the Altair module, or say how to get it; notebooks show charts without a network."""
-    library = need("altair", "plots")
-    if library.renderers.active == "default":
-        library.renderers.register("sledsim", notebook_bundle)
-        library.renderers.enable("sledsim")
-    return library
+    """Return the Altair module, or raise an error that says how to install it."""
+    return need("altair", "plots")
 
 
 def state_colours(states: "Iterable[str]") -> dict[str, str]:
@@ -150,4 +147,19 @@ def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.To
         .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e8e8e8", titleFontWeight="normal")
         .configure_legend(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
     )
+    chart_class: Any = type(whole)
+    # Altair takes attributes that are set for properties of the chart.
+    object.__setattr__(whole, "__class__", _self_contained(chart_class))
     return whole
+
+
+@cache
+def _self_contained(kind: Any) -> type:
+    """Return a class of charts that a notebook shows without a network, unless Altair is told how to show charts."""
+
+    def bundle(chart: Any, *args: Any, **options: Any) -> Any:
+        if altair_library().renderers.active != "default":
+            return kind._repr_mimebundle_(chart, *args, **options)
+        return notebook_bundle(chart.to_dict())
+
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": bundle})

@@ -16,6 +16,7 @@ from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.running import readable
 from sledsim.scenario.reading import Resolved, Setting, Written
 from sledsim.show.faults import CanFail, facts_of, make_error
+from sledsim.traces.table import MEMORY
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,6 +161,9 @@ def _content(scenario: Resolved) -> tuple[str, str] | None:
     if scenario.trace is None:
         return None
     path = Path(scenario.trace[0])
+    if str(path).startswith(MEMORY):
+        # The name of a trace in memory has the hash of its content.
+        return None
     try:
         stat = path.stat()
         return path.name, content_digest(str(path), stat.st_size, stat.st_mtime_ns)
@@ -236,8 +240,7 @@ def execute(scenario: Resolved, keep_going: Callable[[], bool] | None = None) ->
 
     started_s, clock = time.time(), time.perf_counter()
     try:
-        with readable(scenario) as chosen:
-            output = _core.run(chosen, progress=watch if keep_going else None)
+        output = _core.run(readable(scenario), progress=watch if keep_going else None)
         cited = "; ".join(scenario.citations)
         numbers, histograms = output.numbers(), output.histograms()
     except SledsimError as error:

@@ -10,7 +10,7 @@ from sledsim.sweep.result_set import Results
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import COLUMNS
 
-__all__ = ["write_runs", "write_table"]
+__all__ = ["runs_query", "write_runs", "write_table"]
 
 
 def write_table(store: Store, table: str, path: Path) -> None:
@@ -33,7 +33,7 @@ def write_table(store: Store, table: str, path: Path) -> None:
 
 
 def write_runs(results: Results, path: Path, metrics: Sequence[str] = ()) -> None:
-    """Write a row for each run of a sweep: point, replication, seed, status, values of the axes, and metrics.
+    """Write a row for each run of a sweep, as :func:`runs_query` has them.
 
     Parameters
     ----------
@@ -41,6 +41,19 @@ def write_runs(results: Results, path: Path, metrics: Sequence[str] = ()) -> Non
         The sweep.
     path
         Ends in ``.parquet``, ``.csv`` or ``.json``.
+    metrics
+        Their paths in the summary; all if empty.
+    """
+    _copy(results.store, runs_query(results, metrics), path)
+
+
+def runs_query(results: Results, metrics: Sequence[str] = ()) -> str:
+    """Return in SQL a row for each run of a sweep: point, replication, seed, status, values of the axes, and metrics.
+
+    Parameters
+    ----------
+    results
+        The sweep.
     metrics
         Their paths in the summary; all if empty.
     """
@@ -65,12 +78,11 @@ def write_runs(results: Results, path: Path, metrics: Sequence[str] = ()) -> Non
         if wanted
         else "SELECT key FROM runs"
     )
-    select = (
+    return (
         "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), "
         f"p.key FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) ORDER BY p.point, "
         "p.replication"
     )
-    _copy(results.store, select, path)
 
 
 def _kind(results: Results, parameter: str) -> str:

@@ -22,6 +22,7 @@ from sledsim.sweep.tables import Definition
 
 if TYPE_CHECKING:
     import altair
+    import duckdb
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -366,6 +367,22 @@ class Results(OneTable, Plain):
             "there": len(self.keys),
             "points": self.rows(metrics),
         }
+
+    def relation(self, metrics: Sequence[str] = ()) -> "duckdb.DuckDBPyRelation":
+        """Return a row for each run as a DuckDB relation: point, replication, seed, values of the axes, and metrics.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary, such as ``response.mean_ms``; all if empty.
+        """
+        from sledsim.sweep.exporting import runs_query
+
+        self.warn_if_incomplete()
+        return self.store.query(runs_query(self, metrics))
+
+    def __repr__(self) -> str:
+        return f"<Results of {self._heading()}>"
 
     def export(self, path: str | Path, metrics: Sequence[str] = ()) -> None:
         """Write a row for each run: point, replication, seed, what the axes say, and its metrics.

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, overload
 
 from sledsim._core import __version__
 from sledsim.runs.threads import threads_of
@@ -20,6 +21,7 @@ from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.local import Threads
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Progress, Recorder
+from sledsim.sweep.result_set import Results
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import Definition
 
@@ -58,6 +60,32 @@ class SweepReport(Progress):
     complete: bool = True
 
 
+@overload
+def run(
+    sweep: SweepLike,
+    store: None = None,
+    *,
+    overrides: Sets = (),
+    threads: int | None = None,
+    cluster: str | None = None,
+    retry_failed: bool = False,
+    progress: ProgressCallback | bool | None = None,
+) -> Results: ...
+
+
+@overload
+def run(
+    sweep: SweepLike,
+    store: str | Path,
+    *,
+    overrides: Sets = (),
+    threads: int | None = None,
+    cluster: str | None = None,
+    retry_failed: bool = False,
+    progress: ProgressCallback | bool | None = None,
+) -> SweepReport: ...
+
+
 def run(
     sweep: SweepLike,
     store: str | Path | None = None,
@@ -67,18 +95,18 @@ def run(
     cluster: str | None = None,
     retry_failed: bool = False,
     progress: ProgressCallback | bool | None = None,
-) -> SweepReport:
-    """Run what a store does not have yet of a sweep.
+) -> Results | SweepReport:
+    """Run a sweep, and keep its results in memory or in a store.
 
-    Interrupting it (Ctrl-C, or the notebook's stop button) ends it within about a second: what is done is in the
-    store, the report's ``complete`` is false, and running it again goes on.
+    Interrupting it (Ctrl-C, or the notebook's stop button) ends it within about a second, with the results so far.
+    Into a store only those runs are done that it does not have yet: the same call continues an interrupted sweep.
 
     Parameters
     ----------
     sweep
         A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`Sweep`.
     store
-        The folder that the results go to, made where there is none; ``NAME.sweep`` otherwise.
+        Folder that the results go to, created if it does not exist. Without one they are kept in memory.
     overrides
         Values that replace those of the base scenario.
     threads
@@ -91,6 +119,11 @@ def run(
     progress
         A function called about twice a second, or true for a progress bar on a terminal.
 
+    Returns
+    -------
+    Results or SweepReport
+        Without a store the results; with one how many runs were done, and :func:`results` reads them.
+
     Raises
     ------
     SledsimError
@@ -102,6 +135,8 @@ def run(
     >>> from tempfile import mkdtemp
     >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
     >>> sweep = Sweep(base, {"scheduler": ["fcfs", "sptf"]}, overrides={"run.requests": 100})
+    >>> run(sweep).relation().select('"scheduler"', '"requests.completed"').fetchall()
+    [('fcfs', 100.0), ('sptf', 100.0)]
     >>> folder = mkdtemp()
     >>> run(sweep, folder).done
     2
@@ -111,7 +146,19 @@ def run(
     clock = time.perf_counter()
     whole = Sweep.load(sweep, overrides=overrides)
     first = whole.check().values
-    folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
+    if store is None:
+        with TemporaryDirectory(prefix="sledsim-") as temporary:
+            report = run(
+                whole,
+                Path(temporary, "store"),
+                threads=threads,
+                cluster=cluster,
+                retry_failed=retry_failed,
+                progress=progress,
+            )
+            place = Store(report.store)
+            return Results(place.in_memory(), place.definition())
+    folder = Path(store)
     named = contents_of([first, whole.groups], whole.base.base_dir)
     identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
     definition = define(whole, identity, len(whole), _command(sweep, folder, overrides, cluster))

@@ -68,6 +68,8 @@ class Store(Framed):
         If the folder is not a store, or a store of another schema.
     """
 
+    _memory: "duckdb.DuckDBPyConnection | None" = None
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         require_utf8(StoreError, self.path)
@@ -198,6 +200,10 @@ class Store(Framed):
         """
         import duckdb
 
+        if self._memory is not None:
+            cursor = self._memory.cursor()
+            cursor.execute("SET schema = 'held'")
+            return cursor
         connection = connected()
         # A notebook without ipywidgets has no progress bar, and DuckDB refuses the setting there.
         with suppress(duckdb.InvalidInputException):
@@ -234,6 +240,16 @@ class Store(Framed):
                 f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
             )
         return connection
+
+    def in_memory(self) -> "Store":
+        """Return a copy of the tables in memory, for reading; it does not need the folder."""
+        connection = self.connect()
+        connection.execute("CREATE SCHEMA held")
+        for table in (*COLUMNS, "all_parameters"):
+            connection.execute(f"CREATE TABLE held.{table} AS FROM {table}")
+        copy = type(self).__new__(type(self))
+        copy.path, copy._memory = Path("results in memory"), connection
+        return copy
 
     def relation(self, table: str) -> "duckdb.DuckDBPyRelation":
         """Return a table as a DuckDB relation, to be queried in SQL.

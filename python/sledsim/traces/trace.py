@@ -1,37 +1,40 @@
 """Block traces: what is in them, their records, and other formats."""
 
 import os
-import shutil
-import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
 from sledsim.scenario.texts import no_text
 from sledsim.show.arguments import require_integer, require_kind, require_path
-from sledsim.show.faults import convert_error, is_there, make_error, missing_file, require_plain
+from sledsim.show.faults import brief, convert_error, is_there, make_error, missing_file, require_plain
 from sledsim.show.frames import COPY_OPTIONS, connected, copy_atomically, quoted_path, require_utf8
+from sledsim.show.naming import counted
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
-from sledsim.traces.parquet import copied, is_parquet, require_other, told_of
+from sledsim.traces.table import for_each_row, is_frame, is_parquet, parquet_table, table_of
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "WITH_FLUSHES",
+    "Source",
     "Trace",
+    "TraceLike",
+    "as_trace",
     "formats_table",
     "open_trace",
     "records_table",
     "require_file",
+    "require_other",
+    "source_of",
     "trace_formats",
     "written_as",
 ]
@@ -42,9 +45,16 @@ CSV_COLUMNS = "{t_ns: 'UBIGINT', device: 'UINTEGER', offset_bytes: 'UBIGINT', by
 #: Records that are read at once.
 BATCH_RECORDS = 65_536
 
+#: The path of a trace, a :class:`Trace`, or a frame as for :meth:`Trace.from_frame`.
+TraceLike = Any
+
 
 class Trace:
-    """A block trace on disk; see :func:`open_trace`.
+    """A block trace: a file, or columns in memory.
+
+    :func:`open_trace` opens a file. :meth:`from_columns` and :meth:`from_frame` take columns in memory. A trace goes
+    wherever the path of one goes: :func:`sledsim.replay`, :func:`sledsim.studies.hit_ratio`, and as ``workload`` in a
+    scenario or a sweep.
 
     Parameters
     ----------
@@ -73,36 +83,183 @@ class Trace:
         event: str | None = None,
         time_unit: str | None = None,
     ) -> None:
-        self.path = require_path(TraceError, "path", path)
-        self._options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
-        self._readable = self.path
-        require_file(self.path)
-        self._is_parquet = is_parquet(self.path)
-        if self._is_parquet:
-            folder = mkdtemp(prefix="sledsim-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._readable = copied(self.path, Path(folder), columns)
-            self._options["format"] = "csv"
-        # A trace that cannot be read is better refused here than at the first record.
+        options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
+        self._source = _file_source(path, options)
+        # Errors of the whole trace are raised here, not at the first record.
         self._reader()
 
-    def _reader(self) -> _core.TraceReader:
-        with self._told():
-            return _core.TraceReader(str(self._readable), **self._options)
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        time_s: "ArrayLike | None" = None,
+        time_ms: "ArrayLike | None" = None,
+        time_us: "ArrayLike | None" = None,
+        time_ns: "ArrayLike | None" = None,
+        lbn: "ArrayLike | None" = None,
+        offset_bytes: "ArrayLike | None" = None,
+        blocks: "ArrayLike | None" = None,
+        bytes: "ArrayLike | None" = None,  # noqa: A002  the unit
+        is_read: "ArrayLike | None" = None,
+        op: "ArrayLike | None" = None,
+        device: "ArrayLike | None" = None,
+        sector_bytes: int | None = None,
+        skip_bad: int = 0,
+    ) -> Self:
+        """Make a trace of columns in memory: arrays, lists or Series of one length, a row for each request.
 
-    def _told(self) -> AbstractContextManager[None]:
-        """Tell what is wrong with a copy as wrong with the trace."""
-        return told_of(self.path, self._readable) if self._is_parquet else nullcontext()
+        The trace replays exactly as a CSV file with these columns. The columns are copied, so a later change of them
+        does not change the trace.
+
+        Parameters
+        ----------
+        time_s, time_ms, time_us, time_ns
+            Arrival times, not decreasing, in the unit of the name; give one of the four. Times count from the first
+            request and are rounded to nanoseconds.
+        lbn, offset_bytes
+            First block, or first byte, of each request; give one of both.
+        blocks, bytes
+            Length of each request, at least 1; give one of both.
+        is_read
+            True for reads, false for writes.
+        op
+            Instead of ``is_read``: texts ``R`` or ``read``, ``W`` or ``write``, ``WF`` (write with forced unit access)
+            and ``F`` or ``flush``.
+        device
+            Device numbers; 0 when not given.
+        sector_bytes
+            Size of the blocks that ``lbn`` and ``blocks`` count, bytes; 512 when not given.
+        skip_bad
+            Malformed records to pass over; one more is an error.
+
+        Raises
+        ------
+        TraceError
+            A column is missing or given twice, columns differ in length, or a value is wrong: the error names its
+            index.
+
+        Examples
+        --------
+        >>> trace = Trace.from_columns(time_ms=[0, 1.5, 2], lbn=[0, 800, 16], blocks=8, is_read=[True, False, True])
+        >>> sledsim.replay(trace, "g2").requests.completed
+        3
+        """
+        given = {
+            "time": {"time_s": time_s, "time_ms": time_ms, "time_us": time_us, "time_ns": time_ns},
+            "offset": {"lbn": lbn, "offset_bytes": offset_bytes},
+            "length": {"blocks": blocks, "bytes": bytes},
+            "operation": {"is_read": is_read, "op": op},
+        }
+        columns: dict[str, Any] = {}
+        for meaning, choices in given.items():
+            chosen = {name: value for name, value in choices.items() if value is not None}
+            if len(chosen) != 1:
+                names = ", ".join(chosen or choices)
+                says = f"the {meaning}: give one of {names}" + (", not several" if chosen else "")
+                raise make_error(
+                    TraceError, "conflict" if chosen else "missing", says, path=next(iter(chosen or choices))
+                )
+            columns |= chosen
+        if device is not None:
+            columns["device"] = device
+        return cls.from_frame(for_each_row(columns), sector_bytes=sector_bytes, skip_bad=skip_bad)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        sector_bytes: int | None = None,
+        skip_bad: int = 0,
+    ) -> Self:
+        """Make a trace of a frame in memory.
+
+        The trace replays exactly as a CSV file with the same columns, and its columns are found as those of a CSV
+        file: by their names, such as ``time_ms``, ``lbn``, ``blocks`` and ``op``, or by ``columns``. A unit that
+        neither states is an error. Other columns are ignored. Of :func:`open_trace`'s own frames, the columns
+        ``read``, ``flush`` and ``fua`` stand for ``op``; ``is_read`` is the same as ``read``. Times may be dates.
+
+        Parameters
+        ----------
+        frame
+            A frame of pandas or polars, an Arrow table, a DuckDB relation, or a dictionary of arrays. It is copied.
+        columns
+            Column names by meaning, as for :func:`open_trace`.
+        sector_bytes
+            Size of the sectors that columns such as ``lbn`` and ``blocks`` count, bytes; 512 when not given.
+        skip_bad
+            Malformed records to pass over; one more is an error.
+
+        Raises
+        ------
+        TraceError
+            A column or its unit is missing, or a value is wrong: the error names its index.
+
+        Examples
+        --------
+        >>> frame = {"t_us": [0, 40, 90], "lbn": [0, 8, 64], "blocks": [8, 8, 16], "op": ["R", "W", "R"]}
+        >>> Trace.from_frame(frame).info().records
+        3
+        """
+        if not is_frame(frame):
+            expected = "a frame of pandas or polars, an Arrow table, a DuckDB relation or a dictionary of columns"
+            raise make_error(TraceError, "wrong-type", path="frame", value=brief(frame)[0], allowed=expected)
+        options = reading_options(None, skip_bad, sector_bytes, columns, None, None)
+        table, options["columns"] = table_of(frame, columns)
+        trace = cls._of(Source(None, table, options, "memory"))
+        # A malformed record is reported here rather than when the trace is replayed.
+        trace.info()
+        return trace
+
+    @classmethod
+    def _of(cls, source: "Source") -> Self:
+        trace = cls.__new__(cls)
+        trace._source = source
+        trace._reader()
+        return trace
+
+    @property
+    def path(self) -> Path | None:
+        """The file; ``None`` for a trace in memory."""
+        return self._source.path
+
+    @property
+    def name(self) -> str:
+        """The path of a file; for a trace in memory ``memory:`` and a hash of its content."""
+        return self._source.name
+
+    def _reader(self) -> _core.TraceReader:
+        return _core.TraceReader(self._source.given, **self._source.options)
 
     @property
     def format(self) -> str:
-        """The trace's format."""
-        return "parquet" if self._is_parquet else self._reader().format
+        """The trace's format; ``"memory"`` for one in memory."""
+        return self._source.format or self._reader().format
 
     @property
     def has_responses(self) -> bool:
-        """True if it says what requests took where it was recorded."""
+        """True if the trace has the response times that were recorded."""
         return self._reader().has_responses
+
+    def workload(self, **keys: Any) -> dict[str, Any]:
+        """Return the workload of a scenario that replays the trace.
+
+        Parameters
+        ----------
+        **keys
+            Keys of the workload, such as ``fit="scale"``, ``time_scale=0.5`` or ``records=1000``.
+        """
+        path, table = self.path, self._source.given
+        where = (
+            InMemory(table) if isinstance(table, _core.TraceTable) and path is None else str(Path(self.name).absolute())
+        )
+        options = {key: value for key, value in self._source.options.items() if value not in (None, 0)}
+        return {"kind": "trace", "path": where, **options, **keys}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return :meth:`workload` without further keys, so that a trace can stand for one in a scenario."""
+        return self.workload()
 
     def batches(self, records: int = BATCH_RECORDS) -> "Iterator[dict[str, NDArray[np.generic]]]":
         """Read the trace from its start, some records at a time.
@@ -123,8 +280,7 @@ class Trace:
         records = require_integer(TraceError, "records", records, 1)
         reader = self._reader()
         while True:
-            with self._told():
-                batch = reader.read(records)
+            batch = reader.read(records)
             if not len(batch["time_ns"]):
                 return
             yield batch
@@ -141,16 +297,14 @@ class Trace:
             How many.
         """
         records = require_integer(TraceError, "records", records)
-        reader = self._reader()
-        with self._told():
-            return reader.read(records)
+        return self._reader().read(records)
 
     def info(self) -> Section:
         """Read the whole trace and say what is in it: counts, shares, sizes, times."""
-        with self._told():
-            info = _core.trace_info(str(self._readable), **self._options)
-        if self._is_parquet:
-            info.update(format="parquet", format_detected_by="its first bytes")
+        info = _core.trace_info(self._source.given, **self._source.options)
+        if self._source.format is not None:
+            by = "its first bytes" if self._source.format == "parquet" else "its columns"
+            info.update(format=self._source.format, format_detected_by=by)
         return Section(info)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
@@ -187,7 +341,7 @@ class Trace:
         path = require_path(TraceError, "destination", destination)
         chosen = written_as(path, to)
         require_plain(TraceError, path)
-        if is_there(path) and path.samefile(self.path):
+        if self.path is not None and is_there(path) and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise make_error(TraceError, "conflict", says, value=str(path), file=path)
         if chosen not in WITH_FLUSHES:
@@ -195,13 +349,11 @@ class Trace:
         if chosen == "parquet":
             require_utf8(TraceError, Path(os.path.realpath(path)).parent, path)
         else:
-            with self._told():
-                return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
+            return _core.trace_convert(self._source.given, str(path), to=chosen, **self._source.options)
 
         with TemporaryDirectory(prefix="sledsim-") as folder:
             copy = Path(folder, "trace.csv")
-            with self._told():
-                count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
+            count = _core.trace_convert(self._source.given, str(copy), to="csv", **self._source.options)
             read = f"header = true, hive_partitioning = false, columns = {CSV_COLUMNS}"
             query = f"SELECT * FROM read_csv({quoted_path(copy)}, {read})"
             try:
@@ -224,10 +376,121 @@ class Trace:
 
     def _repr_html_(self) -> str:
         first = records_table(self.head())
-        return replace(first, title=f"{self.path} ({self.format}): the first records")._repr_html_()
+        return replace(first, title=f"{self.name} ({self.format}): the first records")._repr_html_()
 
     def __repr__(self) -> str:
-        return f"<Trace {self.path} ({self.format})>"
+        table = self._source.given
+        held = counted(len(table), "record") if isinstance(table, _core.TraceTable) else self.format
+        return f"<Trace {self.name}: {held}>"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a trace is read from.
+
+    Parameters
+    ----------
+    path
+        The file; ``None`` for a trace in memory.
+    given
+        What the core reads: the path, or columns in memory.
+    options
+        Options of the core's functions that read it.
+    format
+        Its format, if the core does not tell it.
+    """
+
+    path: Path | None
+    given: "str | _core.TraceTable"
+    options: dict[str, Any]
+    format: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The path, or the name of a trace in memory."""
+        return self.given if isinstance(self.given, str) else self.given.name
+
+
+def _file_source(path: str | Path, options: dict[str, Any], argument: str = "path") -> Source:
+    file = require_path(TraceError, argument, path)
+    require_file(file)
+    if not is_parquet(file):
+        return Source(file, str(file), options)
+    table, columns = parquet_table(file, options["columns"])
+    return Source(file, table, options | {"columns": columns}, "parquet")
+
+
+def source_of(
+    trace: TraceLike,
+    *,
+    argument: str = "trace",
+    format: str | None = None,  # noqa: A002  the word of the field
+    skip_bad: int = 0,
+    sector_bytes: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
+) -> Source:
+    """Return where a trace is read from.
+
+    Parameters
+    ----------
+    trace
+        A path, a :class:`Trace`, or a frame as for :meth:`Trace.from_frame`.
+    argument
+        Its name in messages.
+    format, skip_bad, sector_bytes, columns, event, time_unit
+        As for :func:`open_trace`.
+
+    Raises
+    ------
+    TraceError
+        There is no such file, or an option has no meaning for the trace.
+    """
+    options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
+    if not (isinstance(trace, Trace) or is_frame(trace)):
+        return _file_source(trace, options, argument)
+    of_frames = () if isinstance(trace, Trace) else ("skip_bad", "sector_bytes", "columns")
+    for name, value in options.items():
+        if value not in (None, 0) and name not in of_frames:
+            says = ": has no meaning for a trace that is open or in memory: leave it out"
+            raise make_error(TraceError, "conflict", says, path=name)
+    given = {name: options[name] for name in of_frames}
+    return (trace if isinstance(trace, Trace) else Trace.from_frame(trace, **given))._source
+
+
+class InMemory(str):
+    """The name of a trace in memory, which keeps the trace as long as a scenario has the name.
+
+    Parameters
+    ----------
+    table
+        The trace.
+    """
+
+    __slots__ = ("table",)
+
+    table: _core.TraceTable
+
+    def __new__(cls, table: _core.TraceTable) -> Self:
+        """Return the name of a trace."""
+        name = super().__new__(cls, table.name)
+        name.table = table
+        return name
+
+    def __reduce__(self) -> tuple[type[Self], tuple[_core.TraceTable]]:
+        return type(self), (self.table,)
+
+
+def as_trace(source: object) -> "Trace | None":
+    """Return a trace, or a frame as one; ``None`` for anything else, such as a path.
+
+    Parameters
+    ----------
+    source
+        What was given as a trace.
+    """
+    return source if isinstance(source, Trace) else Trace.from_frame(source) if is_frame(source) else None
 
 
 #: Formats that are written with flushes, and with writes that have to be on the medium when they complete.
@@ -264,7 +527,7 @@ def written_as(path: Path, to: str | None) -> str:
 
 
 def open_trace(
-    path: str | Path,
+    path: TraceLike,
     *,
     format: str | None = None,  # noqa: A002  the word of the field
     skip_bad: int = 0,
@@ -278,7 +541,7 @@ def open_trace(
     Parameters
     ----------
     path
-        The trace.
+        The file of the trace; or a frame, as for :meth:`Trace.from_frame`.
     format
         Its format (``sledsim list formats`` lists them); recognised by its content when not given.
     skip_bad
@@ -305,8 +568,9 @@ def open_trace(
     TraceError
         Where the trace cannot be read.
     """
-    return Trace(
+    source = source_of(
         path,
+        argument="path",
         format=format,
         skip_bad=skip_bad,
         sector_bytes=sector_bytes,
@@ -314,6 +578,7 @@ def open_trace(
         event=event,
         time_unit=time_unit,
     )
+    return Trace._of(source)
 
 
 def trace_formats() -> list[dict[str, Any]]:
@@ -404,6 +669,19 @@ def reading_options(
         "event": event,
         "time_unit": time_unit,
     }
+
+
+def require_other(format_name: str | None) -> None:
+    """Refuse Parquet as the name of the format of a trace: its files are recognised by their content.
+
+    Parameters
+    ----------
+    format_name
+        The name that was given, if one was.
+    """
+    if format_name == "parquet":
+        says = ": Parquet files are told by their content, whatever their name: leave it out"
+        raise make_error(TraceError, "conflict", says, path="format", value=format_name)
 
 
 def require_file(path: Path) -> None:

@@ -29,7 +29,7 @@ fn read_or_say_where(content: Vec<u8>, options: &TraceOptions) -> Option<u64> {
             match error.place() {
                 Some(Place::Line(line)) => assert!(line >= 1 && line <= length + 1, "{message}"),
                 Some(Place::Byte(_)) => {}
-                None => panic!("no place in: {message}"),
+                Some(Place::Record(_) | Place::Names) | None => panic!("no place in a file: {message}"),
             }
             assert!(message.starts_with("damaged: "), "{message}");
             None

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::assemble::Assembly;
 use super::run::{self, Keep, RunError, RunOutput};
@@ -11,6 +11,8 @@ use super::specs::scenario::Scenario;
 use crate::engine::Progress;
 use crate::fault::Faults;
 use crate::plugin::PluginLoader;
+use crate::traces::Table;
+use crate::workloads::WorkloadSpec;
 
 /// A scenario with every key, what its values are from, and its system, which the first run or session takes; further ones build it
 /// again.
@@ -51,6 +53,13 @@ impl Resolved {
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Sets the trace in memory that it replays. Scenarios with other workloads stay as they are.
+    pub fn set_table(&mut self, table: Option<Arc<Table>>) {
+        if let WorkloadSpec::Trace(trace) = &mut self.scenario.workload {
+            trace.table = table;
+        }
     }
 
     /// The scenario alone.

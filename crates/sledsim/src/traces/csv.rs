@@ -24,6 +24,8 @@
 //! them. A cell may be in double quotes. The first line is a header if a column is mapped by its name, or if no cell of it
 //! begins with a digit.
 
+use std::borrow::Cow;
+
 use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError, UnknownUnit};
 use super::format::{Built, Carries, Entry, Head, Writing};
 use super::options::{ColumnMap, ColumnRef, LengthUnit, OpCodes};
@@ -96,25 +98,19 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let file = input.name().to_owned();
     let default = ColumnMap::default();
     let map = options.columns.as_ref().unwrap_or(&default);
-    if let Some((meaning, columns)) = duplicate_meaning(map, &first) {
-        return Err(Box::new(TraceError::TwoColumns { file, meaning, columns }));
+    if let Some((meaning, columns)) = duplicate_meaning(map, &names_of(&first)) {
+        return Err(Box::new(TraceError::TwoColumns { file, place: Place::Line(1), meaning, columns }));
     }
-    let (columns, has_header) =
-        Columns::resolve(map, &first, sector_bytes, options.ignore_times).map_err(|unresolved| match unresolved {
-            Unresolved::UnknownUnits(columns) => Box::new(TraceError::UnknownUnits { file, columns }),
-            Unresolved::Problem(problem) => {
-                Box::new(TraceError::Option { file, place: Place::Line(1), option: "columns", problem })
-            }
-        })?;
+    let (columns, has_header) = Columns::resolve(map, &first, sector_bytes, options.ignore_times)
+        .map_err(|unresolved| unresolved.error(file, Place::Line(1)))?;
     if has_header {
         pass_line(input)?;
     }
     Ok(Box::new(Lines(columns)))
 }
 
-/// The first meaning that two columns of a header have, of those that the map leaves open, and these columns.
-fn duplicate_meaning(map: &ColumnMap, header: &[u8]) -> Option<(&'static str, [String; 2])> {
-    let names = names_of(header);
+/// The first meaning that two columns have by their names, of those that the map leaves open, and these columns.
+fn duplicate_meaning(map: &ColumnMap, names: &[String]) -> Option<(&'static str, [String; 2])> {
     let means = |name: &str| {
         let one_of = |known: &[&str]| known.contains(&name.to_lowercase().as_str());
         match name {
@@ -196,6 +192,24 @@ enum Unresolved {
     Problem(String),
 }
 
+impl Unresolved {
+    /// The same as an error of a trace whose columns are named at a place.
+    fn error(self, file: String, place: Place) -> Box<TraceError> {
+        Box::new(match self {
+            Self::UnknownUnits(columns) => TraceError::UnknownUnits { file, place, columns },
+            Self::Problem(problem) => TraceError::Option { file, place, option: "columns", problem },
+        })
+    }
+}
+
+/// The names of the columns of a trace.
+struct Names {
+    names: Vec<String>,
+    /// False if the first line of a file is a record, whose cells are then the `names`.
+    is_header: bool,
+    separator: u8,
+}
+
 /// The columns of a CSV trace, by what they hold.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
@@ -229,10 +243,51 @@ impl Columns {
         sector_bytes: u32,
         ignore_times: bool,
     ) -> Result<(Self, bool), Unresolved> {
-        let (separator, names) = (separator(first), names_of(first));
+        let separator = separator(first);
         let has_header = map.has_named_column() || is_header(first, separator);
+        let names = Names { names: names_of(first), is_header: has_header, separator };
+        let columns = Self::named(map, &names, sector_bytes, ignore_times)?.within_limit()?;
+        Ok((columns, has_header))
+    }
+
+    /// The columns of the table `file` with these names.
+    pub(super) fn of_table(file: &str, names: Vec<String>, options: &TraceOptions) -> Result<Self, Box<TraceError>> {
+        let default = ColumnMap::default();
+        let map = options.columns.as_ref().unwrap_or(&default);
+        if let Some((meaning, columns)) = duplicate_meaning(map, &names) {
+            return Err(Box::new(TraceError::TwoColumns {
+                file: file.to_owned(),
+                place: Place::Names,
+                meaning,
+                columns,
+            }));
+        }
+        let names = Names { names, is_header: true, separator: b',' };
+        let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
+        Self::named(map, &names, sector_bytes, options.ignore_times)
+            .map_err(|unresolved| unresolved.error(file.to_owned(), Place::Names))
+    }
+
+    /// Indices of the columns that are read of a table with these names, whatever their units.
+    pub(super) fn used(file: &str, names: Vec<String>, map: &ColumnMap) -> Result<Vec<usize>, Box<TraceError>> {
+        let map = ColumnMap {
+            time_unit: Some(TimeUnit::Ns),
+            offset_unit: Some(LengthUnit::Bytes),
+            length_unit: Some(LengthUnit::Bytes),
+            ..map.clone()
+        };
+        let options = TraceOptions { columns: Some(map), ..TraceOptions::default() };
+        let columns = Self::of_table(file, names, &options)?;
+        let timed = [columns.time, columns.response].map(|column| column.map(|(column, _)| column));
+        let all = [timed[0], timed[1], columns.device, Some(columns.offset), Some(columns.length), Some(columns.op)];
+        Ok(all.into_iter().flatten().collect())
+    }
+
+    /// Finds each column as the map says, and otherwise by its name; see [`Columns::resolve`].
+    fn named(map: &ColumnMap, names: &Names, sector_bytes: u32, ignore_times: bool) -> Result<Self, Unresolved> {
+        let &Names { ref names, is_header: has_header, separator } = names;
         let mapped =
-            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, &names)).transpose();
+            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
         let find =
             |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
@@ -249,7 +304,7 @@ impl Columns {
         };
         let time = time.map(|column| {
             let unit = map.time_unit.or_else(|| header_name(column).and_then(unit_of_time));
-            (column, unit.unwrap_or_else(|| note(&mut unknown, "time_unit", &names, column, TimeUnit::Ns)))
+            (column, unit.unwrap_or_else(|| note(&mut unknown, "time_unit", names, column, TimeUnit::Ns)))
         });
         let offset = required(mapped(&map.offset)?.or_else(|| named(&OFFSET_NAMES)), "offset", "offset_bytes or lbn")?;
         let length = required(mapped(&map.length)?.or_else(|| named(&LENGTH_NAMES)), "bytes", "bytes or blocks")?;
@@ -267,9 +322,9 @@ impl Columns {
             _ => None,
         });
         let offset_unit =
-            offset_unit.unwrap_or_else(|| note(&mut unknown, "offset_unit", &names, offset, LengthUnit::Bytes));
+            offset_unit.unwrap_or_else(|| note(&mut unknown, "offset_unit", names, offset, LengthUnit::Bytes));
         let length_unit =
-            length_unit.unwrap_or_else(|| note(&mut unknown, "length_unit", &names, length, LengthUnit::Bytes));
+            length_unit.unwrap_or_else(|| note(&mut unknown, "length_unit", names, length, LengthUnit::Bytes));
         let response =
             timed(&RESPONSE_NAMES).and_then(|column| unit_of_time(&names[column]).map(|unit| (column, unit)));
         let columns = Self {
@@ -288,9 +343,8 @@ impl Columns {
             may_flush: map.op_codes.is_none(),
             sector_bytes,
         };
-        let columns = columns.within_limit()?;
         if unknown.is_empty() {
-            Ok((columns, has_header))
+            Ok(columns)
         } else {
             Err(Unresolved::UnknownUnits(unknown))
         }
@@ -322,12 +376,65 @@ impl Columns {
         }
     }
 
-    fn bytes(&self, field: &'static str, cell: &[u8], unit: LengthUnit) -> Parsed<u64> {
-        let value = unsigned(field, cell)?;
+    fn bytes(&self, field: &'static str, value: u64, unit: LengthUnit) -> Parsed<u64> {
         match unit {
             LengthUnit::Bytes => Ok(value),
             LengthUnit::Sectors => sectors_to_bytes(field, value, self.sector_bytes),
         }
+    }
+
+    /// The request in a row.
+    #[inline]
+    pub(super) fn request(&self, row: &impl Row) -> Parsed<TraceRecord> {
+        let at_ns = self.time.map_or(Ok(0), |(column, unit)| row.time_ns("time", column, unit))?;
+        let device = self.device.map_or(Ok(0), |column| row.unsigned32("device", column))?;
+        let offset_bytes = self.bytes("offset", row.unsigned("offset", self.offset)?, self.offset_unit)?;
+        let bytes = self.bytes("length", row.unsigned("length", self.length)?, self.length_unit)?;
+        let response_ns = self.response.map(|(column, unit)| row.time_ns("response", column, unit)).transpose()?;
+        Ok(match self.op(&row.text(self.op))? {
+            (Op::Flush, _) => TraceRecord { response_ns, ..TraceRecord::flush(at_ns, device) },
+            (op, flags) => {
+                TraceRecord { flags, response_ns, ..TraceRecord::new(at_ns, device, offset_bytes, bytes, op) }
+            }
+        })
+    }
+}
+
+/// A row of a trace with columns.
+pub(super) trait Row {
+    /// The text in a column.
+    fn text(&self, column: usize) -> Cow<'_, [u8]>;
+
+    /// A whole number, as [`unsigned`] reads it.
+    fn unsigned(&self, field: &'static str, column: usize) -> Parsed<u64>;
+
+    /// A whole number, as [`unsigned32`] reads it.
+    fn unsigned32(&self, field: &'static str, column: usize) -> Parsed<u32>;
+
+    /// A time, as [`time_ns`] reads it.
+    fn time_ns(&self, field: &'static str, column: usize, unit: TimeUnit) -> Parsed<u64>;
+}
+
+/// The cells of a line.
+impl Row for [&[u8]; MAX_COLUMNS] {
+    #[inline]
+    fn text(&self, column: usize) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self[column])
+    }
+
+    #[inline]
+    fn unsigned(&self, field: &'static str, column: usize) -> Parsed<u64> {
+        unsigned(field, self[column])
+    }
+
+    #[inline]
+    fn unsigned32(&self, field: &'static str, column: usize) -> Parsed<u32> {
+        unsigned32(field, self[column])
+    }
+
+    #[inline]
+    fn time_ns(&self, field: &'static str, column: usize, unit: TimeUnit) -> Parsed<u64> {
+        time_ns(field, self[column], unit)
     }
 }
 
@@ -453,17 +560,7 @@ impl LineParser for Columns {
             CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape)),
             _ => {}
         }
-        let at_ns = self.time.map_or(Ok(0), |(column, unit)| time_ns("time", found[column], unit))?;
-        let device = self.device.map_or(Ok(0), |column| unsigned32("device", found[column]))?;
-        let offset_bytes = self.bytes("offset", found[self.offset], self.offset_unit)?;
-        let bytes = self.bytes("length", found[self.length], self.length_unit)?;
-        let response_ns = self.response.map(|(column, unit)| time_ns("response", found[column], unit)).transpose()?;
-        Ok(Step::Request(match self.op(found[self.op])? {
-            (Op::Flush, _) => TraceRecord { response_ns, ..TraceRecord::flush(at_ns, device) },
-            (op, flags) => {
-                TraceRecord { flags, response_ns, ..TraceRecord::new(at_ns, device, offset_bytes, bytes, op) }
-            }
-        }))
+        self.request(&found).map(Step::Request)
     }
 
     fn has_times(&self) -> bool {
@@ -612,7 +709,7 @@ mod tests {
 
     #[test]
     fn two_columns_of_one_meaning_are_found() {
-        let duplicate = |header: &str| duplicate_meaning(&ColumnMap::default(), header.as_bytes());
+        let duplicate = |header: &str| duplicate_meaning(&ColumnMap::default(), &names_of(header.as_bytes()));
         for (header, meaning) in [
             ("t_ns,offset_bytes,bytes,op,Offset_Bytes", "offset"),
             ("t_ns,offset_bytes,lbn,bytes,op", "offset"),
@@ -626,7 +723,7 @@ mod tests {
         assert_eq!(duplicate("t_ns,device,offset_bytes,bytes,op,response_us,x,x"), None);
         assert_eq!(duplicate("t_ns,block,blocks,op"), None);
         let map = ColumnMap { offset: named("lbn"), ..ColumnMap::default() };
-        assert_eq!(duplicate_meaning(&map, b"t_ns,offset_bytes,lbn,bytes,op"), None);
+        assert_eq!(duplicate_meaning(&map, &names_of(b"t_ns,offset_bytes,lbn,bytes,op")), None);
     }
 
     #[test]

@@ -20,6 +20,10 @@ pub enum Place {
     Line(u64),
     /// Byte offset of the first byte of a record of a binary trace, from 0, after decompression.
     Byte(u64),
+    /// Index of a record of a trace in memory, from 0.
+    Record(u64),
+    /// The names of the columns of a trace in memory.
+    Names,
 }
 
 impl fmt::Display for Place {
@@ -27,6 +31,8 @@ impl fmt::Display for Place {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Byte(offset) => write!(f, "byte {offset}"),
+            Self::Record(index) => write!(f, "record {index} (from 0)"),
+            Self::Names => f.write_str("the names of its columns"),
         }
     }
 }
@@ -71,6 +77,8 @@ pub enum TraceError {
     TwoColumns {
         /// The trace's name.
         file: String,
+        /// Where the columns are named.
+        place: Place,
         /// The meaning.
         meaning: &'static str,
         /// The columns.
@@ -80,6 +88,8 @@ pub enum TraceError {
     UnknownUnits {
         /// The trace's name.
         file: String,
+        /// Where the columns are named.
+        place: Place,
         /// The columns, at least one.
         columns: Vec<UnknownUnit>,
     },
@@ -120,7 +130,8 @@ impl TraceError {
             Self::Archive { .. } | Self::UnknownContent(_) => Some(Place::Byte(0)),
             Self::Empty(empty) => Some(empty.place),
             Self::BadRecord(bad) => Some(bad.place),
-            Self::BytesOrSectors { .. } | Self::TwoColumns { .. } | Self::UnknownUnits { .. } => Some(Place::Line(1)),
+            Self::TwoColumns { place, .. } | Self::UnknownUnits { place, .. } => Some(*place),
+            Self::BytesOrSectors { .. } => Some(Place::Line(1)),
             Self::Inexpressible { .. } => None,
         }
     }
@@ -161,15 +172,15 @@ impl TraceError {
                     .says(" or ")
                     .set("sector_bytes", 1)
             }
-            Self::TwoColumns { file, meaning, columns: [one, other] } => Fault::new(Kind::Conflict)
+            Self::TwoColumns { file, place, meaning, columns: [one, other] } => Fault::new(Kind::Conflict)
                 .in_file(file.as_str())
-                .located(Place::Line(1))
+                .located(*place)
                 .says(format!(
                     "the header names two columns of the {meaning}, {one} and {other}: say which is meant, with "
                 ))
                 .option("columns"),
-            Self::UnknownUnits { file, columns } => {
-                let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(Place::Line(1));
+            Self::UnknownUnits { file, place, columns } => {
+                let fault = Fault::new(Kind::Missing).in_file(file.as_str()).located(*place);
                 columns.iter().enumerate().fold(fault, |fault, (index, UnknownUnit { key, column })| {
                     let units = if *key == "time_unit" { "s, ms, us, ns or filetime" } else { "bytes or sectors" };
                     let separator = if index > 0 { "; " } else { "" };
@@ -212,6 +223,8 @@ impl Fault {
         match place {
             Place::Line(line) => self.location.line = Some(line),
             Place::Byte(byte) => self.location.byte = Some(byte),
+            // A fault has no number for these: its sentence names them.
+            Place::Record(_) | Place::Names => {}
         }
         self
     }
@@ -304,8 +317,10 @@ pub struct Others {
 impl EmptyTrace {
     fn fault(&self) -> Fault {
         let fault = Fault::new(Kind::Missing).in_file(self.file.as_str()).located(self.place);
-        if self.place == Place::Byte(0) {
-            return fault.says("the trace contains no records: the file is empty");
+        match self.place {
+            Place::Byte(0) => return fault.says("the trace contains no records: the file is empty"),
+            Place::Record(0) => return fault.says("the trace contains no records: give one that has some"),
+            _ => {}
         }
         let fault = fault.says("the trace ends here and contains no requests");
         let fault = match self.skipped {
@@ -374,7 +389,10 @@ impl BadRecord {
         fault.location.field = Some(self.field.to_string());
         fault.value = Some(self.found.as_str().into());
         fault.allowed = Some(Allowed::Type(self.expected.to_string()));
-        let fault = fault.says(format!(", in format {}; ", self.format));
+        let fault = match self.place {
+            Place::Record(_) => fault.says(format!(", in {}; ", self.place)),
+            _ => fault.says(format!(", in format {}; ", self.format)),
+        };
         let tried = |is_complete: bool, records: u64| {
             if is_complete {
                 format!("{records}")

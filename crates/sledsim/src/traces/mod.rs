@@ -1,6 +1,6 @@
 //! Block traces: streaming readers, one file per format, and format detection.
 //!
-//! Every reader works in constant memory, decompresses gzip, zstd, bzip2 and xz (by their magic bytes), and counts time from
+//! A trace is a file or a [`Table`] in memory. Every reader of files works in constant memory, decompresses gzip, zstd, bzip2 and xz (by their magic bytes), and counts time from
 //! the first record. A malformed record is an error with file, place, field, what was found, what was expected, and a remedy.
 //! Remedies with numbers are tried on the trace before they are printed. [`TraceReader`] checks for every format that time
 //! does not run backwards, that every request but a flush has at least one byte, that none ends beyond 2^64 bytes, and that all
@@ -34,6 +34,7 @@ mod options;
 mod order;
 mod reader;
 mod source;
+mod table;
 mod text;
 mod writer;
 
@@ -58,6 +59,7 @@ pub use info::TraceInfo;
 pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, TraceOptions};
 pub use reader::TraceReader;
 pub(crate) use reader::{Polled, RECORDS_AT_ONCE};
+pub use table::{is_in_memory, Column, Table};
 pub use text::TimeUnit;
 pub use writer::{convert, write, TraceWriter};
 

@@ -11,6 +11,7 @@ use super::error::{BadRecord, EmptyTrace, Failure, FieldFault, Nearest, Place, R
 use super::options::TraceOptions;
 use super::order::{Entry, OrderWindow, HELD_BACK};
 use super::source::Input;
+use super::table::{self, Table};
 use super::{RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 use crate::time::Time;
@@ -28,6 +29,8 @@ pub struct TraceReader {
     options: TraceOptions,
     /// The file, where remedies can be tried on it.
     path: Option<PathBuf>,
+    /// The table, if the trace is in memory.
+    table: Option<Arc<Table>>,
     /// Bytes of the file read so far, and its size.
     file: Option<(Arc<AtomicU64>, u64)>,
     watch: Option<Box<dyn FnMut() -> bool + Send>>,
@@ -187,10 +190,24 @@ impl TraceReader {
     ///
     /// As [`TraceReader::open`].
     pub fn from_reader(name: &str, raw: Box<dyn Read + Send>, options: &TraceOptions) -> Result<Self, TraceError> {
-        Self::begin(name, raw, options).map_err(|error| *error)
+        Self::begin(name, raw, None, options).map_err(|error| *error)
     }
 
-    fn begin(name: &str, raw: Box<dyn Read + Send>, options: &TraceOptions) -> Result<Self, Box<TraceError>> {
+    /// Reads a trace in memory.
+    ///
+    /// # Errors
+    ///
+    /// When the names of its columns and the options do not say what each holds, or an option contradicts the trace.
+    pub fn of_table(table: &Arc<Table>, options: &TraceOptions) -> Result<Self, TraceError> {
+        Self::begin(table.name(), Box::new(io::empty()), Some(table), options).map_err(|error| *error)
+    }
+
+    fn begin(
+        name: &str,
+        raw: Box<dyn Read + Send>,
+        table: Option<&Arc<Table>>,
+        options: &TraceOptions,
+    ) -> Result<Self, Box<TraceError>> {
         let wrong_option = |option, problem| {
             Box::new(TraceError::Option { file: name.to_owned(), place: Place::Byte(0), option, problem })
         };
@@ -201,6 +218,16 @@ impl TraceReader {
         let mut detected_by = "the name given".to_owned();
         let mut alternative = None;
         let format = match (options.format, &options.columns) {
+            (Some(TraceFormat::Csv) | None, _) if table.is_some() => {
+                "its columns".clone_into(&mut detected_by);
+                TraceFormat::Csv
+            }
+            (Some(format), _) if table.is_some() => {
+                return Err(wrong_option(
+                    "format",
+                    format!("the trace is a table, not one of format {format}: leave it out"),
+                ));
+            }
             (Some(TraceFormat::Csv) | None, Some(_)) => TraceFormat::Csv,
             (Some(format), None) => format,
             (Some(format), Some(_)) => {
@@ -221,7 +248,10 @@ impl TraceReader {
         if let Some(option) = options.misplaced(format) {
             return Err(wrong_option(option, format!("has no meaning for format {format}: leave it out")));
         }
-        let parser = (format.entry().build)(&mut input, options)?;
+        let parser = match table {
+            Some(table) => table::build(table, options)?,
+            None => (format.entry().build)(&mut input, options)?,
+        };
         Ok(Self {
             input,
             parser,
@@ -229,6 +259,7 @@ impl TraceReader {
             detected_by,
             alternative,
             path: None,
+            table: table.cloned(),
             file: None,
             watch: None,
             unwatched: ReadBudget { records_left: RECORDS_AT_ONCE, until_byte: BYTES_AT_ONCE },
@@ -320,9 +351,12 @@ impl TraceReader {
         self.base_ns
     }
 
-    /// Share of the file that has been read, 0 to 1; `None` for other sources and empty files.
+    /// Share of the file or the table that has been read, 0 to 1; `None` for other sources and empty files.
     #[must_use]
     pub fn fraction_read(&self) -> Option<f64> {
+        if let Some(table) = &self.table {
+            return (table.rows() > 0).then(|| self.input.line_number() as f64 / table.rows() as f64);
+        }
         let (read, bytes) = self.file.as_ref()?;
         (*bytes > 0).then(|| (read.load(Ordering::Relaxed) as f64 / *bytes as f64).min(1.0))
     }
@@ -495,6 +529,7 @@ impl TraceReader {
     fn place(&self) -> Place {
         match self.input.line_number() {
             0 => Place::Byte(self.step_offset),
+            record if self.table.is_some() => Place::Record(record - 1),
             line => Place::Line(line),
         }
     }
@@ -525,7 +560,10 @@ impl TraceReader {
         }
         Err(Stop::Fatal(Box::new(TraceError::Empty(EmptyTrace {
             file: self.input.name().to_owned(),
-            place: Place::Byte(self.input.offset()),
+            place: match &self.table {
+                Some(_) => Place::Record(self.input.line_number()),
+                None => Place::Byte(self.input.offset()),
+            },
             skipped: self.skipped,
             other: self.other,
             others: self.parser.describe_others(),

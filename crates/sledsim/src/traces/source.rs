@@ -205,6 +205,11 @@ impl Input {
         self.line
     }
 
+    /// Counts a record that is not read from the stream, as if it were a line.
+    pub fn count_record(&mut self) {
+        self.line += 1;
+    }
+
     /// An error of the stream itself.
     fn failed(&self, source: io::Error) -> Box<TraceError> {
         Box::new(TraceError::Io {

@@ -258,6 +258,12 @@ impl TimeUnit {
         }
     }
 
+    /// So many of this unit in nanoseconds; `None` from 2^64 on.
+    #[inline]
+    pub(super) fn whole_ns(self, count: u64) -> Option<u64> {
+        count.checked_mul(10_u64.pow(self.digits()))
+    }
+
     /// Returns the expected form of a time in this unit.
     const fn expected(self) -> &'static str {
         match self {

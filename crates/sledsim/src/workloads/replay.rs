@@ -512,7 +512,7 @@ struct Cursor {
 
 impl Cursor {
     fn open(spec: &TraceSpec, options: &TraceOptions) -> Result<Self, Fault> {
-        let reader = TraceReader::open(spec.path.as_ref(), options)?;
+        let reader = spec.open(options)?;
         let (from_ns, until_ns) = (s_to_ns(spec.start_s), spec.end_s.map(s_to_ns));
         Ok(Self { reader, from_ns, until_ns, seen: 0, replayed: 0, origin_ns: None })
     }

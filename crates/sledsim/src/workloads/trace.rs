@@ -1,13 +1,18 @@
 //! The keys of a trace replay in a scenario.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, SourceSpec, Workload};
 use crate::fault::{self, Fault};
-use crate::traces::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, TimeUnit, TraceFormat, TraceOptions};
+use crate::traces::{
+    is_in_memory, BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, Place, Table, TimeUnit, TraceError, TraceFormat,
+    TraceOptions, TraceReader,
+};
 
 /// The name of the parameters in the list of workloads.
 pub type Spec = TraceSpec;
@@ -18,7 +23,7 @@ pub type Spec = TraceSpec;
 pub struct TraceSpec {
     /// The trace file, plain or compressed; relative to the scenario file.
     pub path: String,
-    /// Format of the trace, `auto` to detect it; `sledsim trace formats` lists them.
+    /// Format of the trace, `auto` to detect it; `sledsim list formats` lists them.
     #[serde(default = "auto")]
     pub format: String,
     /// When requests arrive.
@@ -88,6 +93,31 @@ pub struct TraceSpec {
     /// Metadata requests, which need only a few bytes; none when absent.
     #[serde(default)]
     pub metadata: Option<MetadataSpec>,
+    /// The trace itself, if it is in memory.
+    #[serde(skip)]
+    pub table: Option<Arc<Table>>,
+}
+
+impl TraceSpec {
+    /// Opens the trace.
+    ///
+    /// # Errors
+    /// The trace cannot be opened, or is no longer in memory.
+    pub fn open(&self, options: &TraceOptions) -> Result<TraceReader, TraceError> {
+        match &self.table {
+            Some(table) => TraceReader::of_table(table, options),
+            None if is_in_memory(&self.path) => Err(TraceError::Io {
+                file: self.path.clone(),
+                place: Place::Byte(0),
+                action: "read".to_owned(),
+                source: io::Error::other(
+                    "this trace was in memory and is no longer there; keep its Trace object, or write it to a file with \
+                     its method convert",
+                ),
+            }),
+            None => TraceReader::open(self.path.as_ref(), options),
+        }
+    }
 }
 
 impl Default for TraceSpec {
@@ -113,6 +143,7 @@ impl Default for TraceSpec {
             time_unit: None,
             last_block: LastBlock::default(),
             metadata: None,
+            table: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 """Miss-ratio curves."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
@@ -65,5 +66,5 @@ def miss_ratio_curves(found: "HitRatios") -> "altair.TopLevelMixin":
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
-    subtitle = f"{found.trace.name}: {found.references:,} references to pages of {found.page_bytes:,} bytes"
+    subtitle = f"{Path(found.trace).name}: {found.references:,} references to pages of {found.page_bytes:,} bytes"
     return styled(chart, "Miss ratio by size of the cache", subtitle)

@@ -2,25 +2,22 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import ScenarioError, TraceError
+from sledsim._core import ScenarioError
 from sledsim.caches.entries import catalog
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
-from sledsim.show.arguments import require_integer, require_kind, require_path, require_several
+from sledsim.show.arguments import require_integer, require_kind, require_several
 from sledsim.show.faults import MOST, make_error
 from sledsim.show.naming import counted
 from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number
-from sledsim.traces.parquet import is_parquet, parquet_as_csv
-from sledsim.traces.trace import reading_options, require_file
+from sledsim.traces.trace import TraceLike, source_of
 
 if TYPE_CHECKING:
     import altair
@@ -70,7 +67,7 @@ class HitRatios(OneTable, Drawn, Plain):
     Parameters
     ----------
     trace
-        The trace.
+        The file of the trace, or the name of a trace in memory.
     format
         Its format.
     requests
@@ -85,7 +82,7 @@ class HitRatios(OneTable, Drawn, Plain):
         What each cache did: for each size every policy.
     """
 
-    trace: Path
+    trace: Path | str
     format: str
     requests: int
     skipped: int
@@ -142,7 +139,7 @@ class HitRatios(OneTable, Drawn, Plain):
 
 
 def hit_ratio(
-    trace: str | Path,
+    trace: TraceLike,
     policy: PolicyLike | Iterable[PolicyLike] = "lru",
     pages: int | Iterable[int] = 1000,
     *,
@@ -163,7 +160,7 @@ def hit_ratio(
     Parameters
     ----------
     trace
-        The trace.
+        The path of a trace, a :class:`~sledsim.Trace`, or a frame as for :meth:`sledsim.Trace.from_frame`.
     policy
         One or several policies; :func:`sledsim.caches.catalog` lists them.
     pages
@@ -187,7 +184,6 @@ def hit_ratio(
     TraceError
         Where the trace cannot be read.
     """
-    path = require_path(TraceError, "trace", trace)
     policies = [policy] if isinstance(policy, str | Mapping) else _policies(policy)
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
@@ -198,26 +194,25 @@ def hit_ratio(
         checked.insert(0, ("page_bytes", page_bytes))
     for name, size in checked:
         require_integer(ScenarioError, name, size, 1)
-    options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
+    source = source_of(
+        trace,
+        format=format,
+        skip_bad=skip_bad,
+        sector_bytes=sector_bytes,
+        columns=columns,
+        event=event,
+        time_unit=time_unit,
+    )
     documents = [_document(each) for each in policies]
     caches = [(each, size) for size in sizes for each in documents]
     tried = [cache for place, cache in enumerate(caches) if cache not in caches[:place]]
-    require_file(path)
-    bar = reporting(progress, "reading")
-    with TemporaryDirectory(prefix="sledsim-") as folder, bar as report:
-        copied = parquet_as_csv(path, Path(folder), columns) if is_parquet(path) else nullcontext(path)
-        with copied as readable:
-            found = _core.hit_ratios(
-                str(readable),
-                caches=tried,
-                page_bytes=page_bytes,
-                policies=load,
-                progress=report,
-                **(options if readable == path else options | {"format": "csv"}),
-            )
+    with reporting(progress, "reading") as report:
+        found = _core.hit_ratios(
+            source.given, caches=tried, page_bytes=page_bytes, policies=load, progress=report, **source.options
+        )
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
-    found["format"] = found["format"] if readable == path else "parquet"
-    return HitRatios(trace=path, caches=hits, **found)
+    found["format"] = source.format or found["format"]
+    return HitRatios(trace=source.path or source.name, caches=hits, **found)
 
 
 def _policies(given: object) -> list[PolicyLike]:

@@ -68,10 +68,10 @@ class RelationTimes(Shown):
 
     Parameters
     ----------
-    relation
-        What was read.
+    schema
+        The relation that was read.
     device
-        From what.
+        The device that it is on.
     layouts
         How it was laid out, by name.
     accesses
@@ -79,9 +79,9 @@ class RelationTimes(Shown):
     """
 
     def __init__(
-        self, relation: Relation, device: Device, layouts: Mapping[str, Layout], accesses: Sequence[Access]
+        self, schema: Relation, device: Device, layouts: Mapping[str, Layout], accesses: Sequence[Access]
     ) -> None:
-        self.relation, self.device = relation, device
+        self.schema, self.device = schema, device
         self.layouts, self.accesses = dict(layouts), list(accesses)
 
     def __getitem__(self, key: tuple[str, str]) -> Access:
@@ -94,7 +94,7 @@ class RelationTimes(Shown):
     @property
     def subject(self) -> str:
         """What was read from what."""
-        relation = self.relation
+        relation = self.schema
         sizes = ", ".join(map(str, relation.attributes))
         return (
             f"{relation.records:,} records of {relation.record_bytes} bytes ({sizes}) on {self.device.label}, "
@@ -118,10 +118,15 @@ class RelationTimes(Shown):
         accesses = [{**asdict(each), "effective_mb_s": each.effective_mb_s} for each in self.accesses]
         return {
             "device": self.device.label,
-            "relation": asdict(self.relation),
+            "relation": asdict(self.schema),
             "layouts": layouts,
             "accesses": accesses,
         }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return a row for each operation under each layout."""
+        rows: list[dict[str, Any]] = self.to_dict()["accesses"]
+        return rows
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw scans as Figure 6 of Schlosser and Ganger 2004 does, and the fetches beside them."""

@@ -58,7 +58,7 @@ def relation_bars(times: "RelationTimes") -> "altair.TopLevelMixin":
     """
     alt = altair_library()
     fetches = [each for each in times.accesses if each.operation == "fetch"]
-    relation = times.relation
+    relation = times.schema
     sizes = ", ".join(map(str, relation.attributes))
     subtitle = [
         f"{relation.records:,} records of {relation.record_bytes} bytes ({sizes}) on {times.device.label}",

@@ -25,6 +25,8 @@ __all__ = ["DRAWINGS", "Design", "design"]
 class Design(Tabled, Plain):
     """The device that a drawing makes.
 
+    In a scenario a design stands for its device: ``{"system": {"device": made}}``.
+
     Parameters
     ----------
     drawing
@@ -53,6 +55,10 @@ class Design(Tabled, Plain):
     def device(self) -> dict[str, Any]:
         """Return the device as a scenario takes it."""
         return {"name": self.base, **self.values()}
+
+    def _in_scenario(self) -> dict[str, Any]:
+        """Return the device, so that a design can stand for one in a scenario."""
+        return self.device()
 
     def sled(self) -> MemsStorage:
         """Return the device, with its geometry and motion."""

@@ -112,7 +112,7 @@ fn invalid_seek_tables_are_rejected() {
     table("Seek distances measured: 1\n1 1.0\n", "drive.seek:2", &["a comma"]);
     table("Seek distances measured: 1\n1, -1.0\n", "drive.seek:2", &["from 0 to 10000"]);
     table("", "drive.seek:1", &["no seek time"]);
-    table("Seek distances measured: 2\n1, 1.25\n2, 1.5", "drive.seek:3", &["ends in its middle"]);
+    table("Seek distances measured: 2\n1, 1.25\n2, 1.5", "drive.seek:3", &["the last line is cut off"]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn missing_or_recursive_files_are_rejected() {
     let error = files.import("gone.parv").expect_err("not there").to_string();
     assert!(error.starts_with(&format!("{}: ", files.path("gone.parv").display())), "{error}");
     let error = files.import(".").expect_err("a folder").to_string();
-    assert!(error.contains("no plain file"), "{error}");
+    assert!(error.contains("is not a regular file"), "{error}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::scenario::report::power_cuts;
 use crate::scenario::resolved::Resolved;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec, RunSpec, Scenario};
 use crate::scenario::specs::system::{component_schema_of, known_kind, MemberSpec, SystemSpec, DRIVE, MEMBERS};
+use crate::traces::is_in_memory;
 use crate::workloads::WorkloadSpec;
 
 /// Requests of a generator when the run names no limit.
@@ -157,7 +158,9 @@ impl<'a> Reader<'a> {
             self.found.extend(workload.faults().into_iter().map(|fault| fault.within("workload")));
         }
         if let Some(WorkloadSpec::Trace(trace)) = &mut workload {
-            trace.path = anchored(&trace.path, self.base);
+            if !is_in_memory(&trace.path) {
+                trace.path = anchored(&trace.path, self.base);
+            }
         }
         let run = run.map(|mut run| {
             if let Some(workload) = &workload {

@@ -1,0 +1,198 @@
+"""Traces in memory: they replay as the CSV file with the same columns, wherever a trace is taken."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sledsim
+from sledsim import Trace, TraceError, sweep
+from sledsim.studies import hit_ratio
+from sledsim.traces import open_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROWS = 300
+SYSTEM = {"device": "g2", "scheduler": "sptf"}
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, Any]:
+    """Return the columns of a trace that needs every digit of its times."""
+    random = np.random.default_rng(7)
+    time_ms = np.cumsum(random.exponential(1.3, ROWS))
+    lbn = random.integers(0, 6_000_000, ROWS)
+    blocks = random.integers(1, 64, ROWS).astype(np.uint16)
+    return {"time_ms": time_ms, "lbn": lbn, "blocks": blocks, "op": np.where(random.random(ROWS) < 0.7, "R", "W")}
+
+
+@pytest.fixture(scope="module")
+def file(columns: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same trace as a CSV file, written by pandas."""
+    path = tmp_path_factory.mktemp("trace") / "trace.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def records(trace: Trace) -> dict[str, list[Any]]:
+    return {name: column.tolist() for name, column in trace.head(ROWS + 1).items()}
+
+
+def same(one: sledsim.Result, other: sledsim.Result) -> bool:
+    """Return True if two results differ in the path of the trace at most."""
+    first, second = copy.deepcopy((one.to_dict(), other.to_dict()))
+    for each in (first, second):
+        del each["scenario"]["workload"]["path"]
+    return first == second
+
+
+FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "dictionary": dict,
+    "lists": lambda columns: {name: column.tolist() for name, column in columns.items()},
+    "pandas": pd.DataFrame,
+    "nullable pandas": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "polars": pl.DataFrame,
+    "Arrow": pa.table,
+    "DuckDB": lambda columns: duckdb.from_arrow(pa.table(columns)),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_is_read_as_its_csv_file(kind: str, columns: dict[str, Any], file: Path) -> None:
+    trace = Trace.from_frame(FRAMES[kind](columns))
+    assert records(trace) == records(open_trace(file))
+    assert (trace.path, trace.format, trace.info().records) == (None, "memory", ROWS)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64, np.float32, np.float64])
+def test_columns_may_have_any_type_of_numbers(dtype: type) -> None:
+    whole: np.ndarray[Any, Any] = np.arange(1, 9, dtype=dtype)
+    trace = Trace.from_columns(time_us=whole, lbn=whole, blocks=whole, is_read=whole > 3)
+    assert records(trace)["offset_bytes"] == [512 * block for block in range(1, 9)]
+    assert records(trace)["time_ns"] == [1000 * time for time in range(8)]
+    assert records(trace)["read"] == [False] * 3 + [True] * 5
+
+
+def test_a_trace_in_memory_gives_the_results_of_its_file_wherever_a_trace_is_taken(
+    columns: dict[str, Any], file: Path
+) -> None:
+    trace = Trace.from_columns(
+        time_ms=columns["time_ms"], lbn=columns["lbn"], blocks=columns["blocks"], is_read=columns["op"] == "R"
+    )
+    of_file = sledsim.replay(file, scheduler="sptf")
+    assert same(sledsim.replay(trace, scheduler="sptf"), of_file)
+    assert same(sledsim.replay(pl.DataFrame(columns), scheduler="sptf"), of_file)
+    assert same(sledsim.run({"workload": trace, "system": SYSTEM}), of_file)
+    both = sledsim.compare({"memory": {"workload": trace, "system": SYSTEM}, "file": of_file})
+    assert same(both["memory"], both["file"])
+    hits = [hit_ratio(each, ["lru", "arc"], [10, 100]).caches for each in (trace, file)]
+    assert hits[0] == hits[1]
+    scaled = sledsim.run({"workload": trace.workload(time_scale=0.5), "system": SYSTEM})
+    assert same(scaled, sledsim.replay(file, scheduler="sptf", time_scale=0.5))
+    assert open_trace(trace) is not trace
+    assert records(open_trace(trace)) == records(trace)
+
+
+def test_traces_in_memory_are_values_of_an_axis(columns: dict[str, Any]) -> None:
+    half = {name: column[: ROWS // 2] for name, column in columns.items()}
+    base = {"workload": Trace.from_frame(columns), "system": SYSTEM}
+    found = sweep.run({"scenario": base, "axes": {"workload": [Trace.from_frame(columns), Trace.from_frame(half)]}})
+    assert sorted(found.values("requests.completed").values()) == [ROWS // 2, ROWS]
+
+
+def test_a_result_or_a_scenario_goes_to_other_processes_with_its_trace(columns: dict[str, Any]) -> None:
+    resolved = sledsim.scenario.resolve({"workload": Trace.from_frame(columns), "system": SYSTEM})
+    assert sledsim.run(pickle.loads(pickle.dumps(resolved))).requests.completed == ROWS
+
+
+def test_frames_of_sledsim_are_traces_too(trace_file: Path) -> None:
+    trace = open_trace(trace_file)
+    assert records(Trace.from_frame(trace.relation())) == records(trace)
+    assert records(Trace.from_frame(trace.head(100))) == records(trace)
+
+
+def test_dates_are_times() -> None:
+    frame = pd.DataFrame({"lbn": [0, 8], "blocks": [8, 8], "op": ["R", "R"]})
+    frame["when"] = pd.Timestamp("2026-01-01") + pd.to_timedelta([0, 250], unit="ms")
+    trace = Trace.from_frame(frame, columns={"time": "when"})
+    assert records(trace)["time_ns"] == [0, 250_000_000]
+
+
+def test_columns_are_copied(columns: dict[str, Any]) -> None:
+    mine = {name: column.copy() for name, column in columns.items()}
+    trace = Trace.from_frame(mine)
+    before = records(trace)
+    mine["lbn"][:] = 0
+    assert records(trace) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"time_ms": [3.0, 4.0, 0.5]}, r"field `time`: expected .*record 2 \(from 0\)"),
+        ({"lbn": [0, -8, 16]}, r'field `offset`: expected a whole number from 0, below 2\^64, found "-8", in record 1'),
+        ({"lbn": [0, 8, 16.5]}, r'found "16.5", in record 2 \(from 0\)'),
+        ({"blocks": [1, 0, 1]}, r"in record 1 \(from 0\)"),
+        ({"blocks": [1, None, 1]}, r'found "", in record 1 \(from 0\)'),
+        ({"blocks": [1, float("nan"), 1]}, r'found "NaN", in record 1 \(from 0\)'),
+        ({"op": ["R", "W", "X"]}, r'field `op`: .*found "X", in record 2 \(from 0\)'),
+        ({"lbn": [0, 8]}, "columns of different length: time_ms has 3 rows, and lbn 2"),
+        ({"lbn": [[0], [8], [16]]}, "column 'lbn': expected one row of values"),
+        ({"time_ms": None, "time": [0, 1, 2]}, r"does not name its unit: give columns.time_unit \(s, ms, us, ns"),
+        ({"op": None}, "no column of the header .* is named as `op` usually is"),
+        ({"offset_bytes": [0, 8, 16]}, "two columns of the offset"),
+    ],
+)
+def test_what_is_wrong_with_a_frame_names_the_column_and_the_index(changed: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"time_ms": [0, 1, 2], "lbn": [0, 8, 16], "blocks": [1, 2, 3], "op": ["R", "R", "W"]}
+    given = {name: column for name, column in (given | changed).items() if column is not None}
+    with pytest.raises(TraceError, match=says):
+        Trace.from_frame(given)
+
+
+def test_bad_records_of_a_frame_can_be_skipped() -> None:
+    given = {"time_ms": [0, 1, 2], "lbn": [0, -8, 16], "blocks": [1, 2, 3], "op": ["R", "R", "W"]}
+    trace = Trace.from_frame(given, skip_bad=1)
+    assert trace.info().records == 2
+    assert sledsim.replay(trace).requests.completed == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"lbn": [0], "blocks": 8, "is_read": True}, "the time: give one of time_s, time_ms, time_us, time_ns"),
+        (
+            {"time_s": [0], "lbn": [0], "offset_bytes": [0], "bytes": 8, "op": "R"},
+            "the offset: give one of lbn, offset_bytes, not several",
+        ),
+        ({"time_s": [0], "lbn": [0], "blocks": 8, "is_read": 2}, "column 'is_read': expected true or false"),
+    ],
+)
+def test_each_column_is_given_once_in_one_unit(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(TraceError, match=says):
+        Trace.from_columns(**given)
+
+
+@pytest.mark.parametrize("value", [3, None, [1, 2], object()], ids=lambda value: type(value).__name__)
+def test_only_a_path_a_trace_or_a_frame_is_a_trace(value: Any) -> None:
+    for call in (sledsim.replay, open_trace, hit_ratio):
+        with pytest.raises(TraceError, match="expected the path of a file"):
+            call(value)
+
+
+def test_a_trace_that_is_gone_is_an_error_that_says_so() -> None:
+    trace = Trace.from_columns(time_s=[0, 1], lbn=[5, 6], blocks=8, is_read=True)
+    summary = sledsim.replay(trace).summary["scenario"]
+    del trace
+    with pytest.raises(TraceError, match="this trace was in memory and is no longer there; keep its Trace object"):
+        sledsim.run(summary)
