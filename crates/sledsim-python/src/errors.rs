@@ -377,7 +377,8 @@ thread_local! {
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     let depth = NESTED.get();
     if depth >= MOST_NESTED {
-        let says = format!("simulations are nested deeper than {MOST_NESTED}: does a custom policy run its own scenario?");
+        let says =
+            format!("simulations are nested deeper than {MOST_NESTED}: does a custom policy run its own scenario?");
         return Err(run(fault::Fault::new(Kind::Unsupported).says(says)));
     }
     NESTED.set(depth + 1);
