@@ -318,10 +318,10 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
     for arguments in (["power", path, "--set", f"device={disk_file}"], ["device", disk_file, "--break-even"]):
         assert_refused(sledsim_cli(*arguments), "powers of small-disk are not known", "g2", "device file")
     assert_refused(sledsim_cli("power", path, "--set", "device=atlas10k", "--policies"), "powers of atlas10k")
-    assert_refused(sledsim_cli("break-even", "g2-papr"), "g2-papr", "g2-paper")
+    assert_refused(sledsim_cli("device", "g2-papr", "--break-even"), "g2-papr", "g2-paper")
     wasteful = ["g2", "--set", "device.inactive_mw=200"]
     assert_refused(
-        sledsim_cli("break-even", *wasteful),
+        sledsim_cli("device", *wasteful, "--break-even"),
         "g2: system.device.inactive_mw = 200 exceeds system.device.sled_mw",
         "raise system.device.sled_mw",
     )

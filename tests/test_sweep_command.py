@@ -102,11 +102,11 @@ def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sleds
     for part in Store(tmp_path / "s").parts("runs"):
         manifest_path(tmp_path / "s", part.stem).unlink()
     told = sledsim_cli("sweep", "status", tmp_path / "s").out
-    assert "48 runs of more are missing; to go on:" in told
+    assert "48 runs of more are missing; to run them:" in told
     command = shlex.split(told.splitlines()[-1])
     assert command[0] == "sledsim"
     assert sledsim_cli(*command[1:]).out.startswith("more: 48 runs done; ")
-    assert "to go on" not in sledsim_cli("sweep", "status", tmp_path / "s").out
+    assert "to run them" not in sledsim_cli("sweep", "status", tmp_path / "s").out
 
 
 def test_a_table_has_means_and_intervals_as_scipy_computes_them(found: Results) -> None:
@@ -344,7 +344,7 @@ def test_a_store_that_was_moved_goes_on_where_it_is(
     for part in Store(new).parts("runs"):
         manifest_path(new, part.stem).unlink()
     command = f"sledsim sweep run {sweep} --store '{new}' --set run.requests=20"
-    assert sledsim_cli("sweep", "status", new).out.endswith(f"to go on:\n  {command}\n")
+    assert sledsim_cli("sweep", "status", new).out.endswith(f"to run them:\n  {command}\n")
     assert json.loads(sledsim_cli("sweep", "status", new, "--json").out)["sweeps"][0]["command"] == command
 
 

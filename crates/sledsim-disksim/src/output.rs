@@ -42,7 +42,7 @@ impl Import {
         let missing: Vec<String> =
             missing.map(|note| printable(&format!("{}, {}", given(note), note.reason))).collect();
         if !missing.is_empty() {
-            file.comment("It decides results: a run needs --accept-missing, or accept_missing = true here.");
+            file.comment("It decides results: a run needs accept_missing = true here, or --set accept_missing=true.");
             file.key("missing", missing);
         }
         let mut section = |header: &str, keys: &[&str]| {
@@ -96,7 +96,7 @@ impl Import {
     /// Returns a document with its introductory comments.
     fn heading(&self) -> Commented {
         let mut file = Commented::default();
-        file.comment(&format!("Read from {} of DiskSim 4.0 by sledsim import disksim.", self.file));
+        file.comment(&format!("Read from {} of DiskSim 4.0 by sledsim import.", self.file));
         for (reason, notes) in self.by_reason(true) {
             file.comment(&format!("{LOST}: {reason}"));
             notes.into_iter().for_each(|note| file.comment(&listed(note)));

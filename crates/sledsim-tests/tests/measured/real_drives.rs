@@ -1,7 +1,7 @@
 //! Real drives, against the service times measured on them.
 //!
 //! Each trace is replayed in a closed loop: a request is issued the recorded gap after the one before has completed in the
-//! model. The parameters are those of the drive's files, as `sledsim import disksim` reads them. `cargo test --test measured
+//! model. The parameters are those of the drive's files, as `sledsim import` reads them. `cargo test --test measured
 //! real_drives -- --nocapture` prints the figures.
 
 use std::path::Path;

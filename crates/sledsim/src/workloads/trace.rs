@@ -23,7 +23,7 @@ pub type Spec = TraceSpec;
 pub struct TraceSpec {
     /// The trace file, plain or compressed; relative to the scenario file.
     pub path: String,
-    /// Format of the trace, `auto` to detect it; `sledsim trace formats` lists them.
+    /// Format of the trace, `auto` to detect it; `sledsim list formats` lists them.
     #[serde(default = "auto")]
     pub format: String,
     /// When requests arrive.

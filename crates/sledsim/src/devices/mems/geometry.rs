@@ -216,12 +216,12 @@ impl Geometry {
         };
         match p.transfer {
             Transfer::Rows | Transfer::Points => Ok(geometry),
-            Transfer::Fluid => geometry.as_stream(),
+            Transfer::Fluid => geometry.into_stream(),
         }
     }
 
     /// Returns the geometry if data pass as a stream: each block is a row, under all tips of the track.
-    fn as_stream(self) -> Result<Self, Fault> {
+    fn into_stream(self) -> Result<Self, Fault> {
         let rows = u64::from(self.rows) * u64::from(self.blocks_per_row);
         let Some(rows) = u32::try_from(rows).ok().filter(|&rows| rows <= MOST_ROWS) else {
             return Err(Fault::conflict("transfer", "fluid")
