@@ -49,10 +49,11 @@ def records(trace: Trace) -> dict[str, list[Any]]:
 
 
 def same(one: sledsim.Result, other: sledsim.Result) -> bool:
-    """Return True if two results differ in the path of the trace at most."""
+    """Return True if two results differ at most in the path of the trace and in how its format was recognised."""
     first, second = copy.deepcopy((one.to_dict(), other.to_dict()))
     for each in (first, second):
         del each["scenario"]["workload"]["path"]
+        each["replay"].pop("detected_by")
     return first == second
 
 
@@ -149,7 +150,7 @@ def test_columns_are_copied(columns: dict[str, Any]) -> None:
         ({"lbn": [0, 8]}, "columns of different length: time_ms has 3 rows, and lbn 2"),
         ({"lbn": [[0], [8], [16]]}, "column 'lbn': expected one row of values"),
         ({"time_ms": None, "time": [0, 1, 2]}, r"does not name its unit: give columns.time_unit \(s, ms, us, ns"),
-        ({"op": None}, "no column of the header .* is named as `op` usually is"),
+        ({"op": None}, "no column of the header is named as `op` usually is"),
         ({"offset_bytes": [0, 8, 16]}, "two columns of the offset"),
     ],
 )
