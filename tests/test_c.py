@@ -206,7 +206,7 @@ def test_a_fault_comes_over_whole(library: Library, tmp_path: Path) -> None:
     message, faults = str(failed.value).split("SLEDSIM_SCENARIO: ")[1].rsplit("\n", 2)[:2]
     assert message == str(raised.value)
     fault = json.loads(faults)[0]
-    assert (fault["kind"], fault["line"], fault["suggestion"]) == ("unknown-key", 3, "scheduler")
+    assert (fault["kind"], fault["location"]["line"], fault["suggestion"]) == ("unknown-key", 3, "scheduler")
 
 
 ANSWERS = """\

@@ -286,7 +286,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "tolerant tips": (
         {"device.tips": {"count": 4, "mttf": "1 year", "tolerated": 4}},
-        "device.tips.tolerated = 4 of 4 tips leave none",
+        "device.tips.tolerated = 4 of 4 tips: tolerate fewer than all of them",
     ),
     "scrub": (
         {"device.latent_errors": {"every": "1 year", "scrub": "-1 h"}},

@@ -130,7 +130,7 @@ def test_a_cluster_whose_workers_are_killed_ends_with_the_same_table(
     assert process.returncode == 0, err
     assert killed >= least
     assert f"{RUNS:,} runs done" in out
-    assert err == ""
+    assert err == f"wrote {store}\nnext: sledsim sweep show {store}\n"
     assert table_of(store, tmp_path) == expected
 
 
@@ -144,7 +144,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     assert process.returncode == 130
     assert "Traceback" not in err
     done = len(Store(tmp_path / "s").rows("FROM runs"))
-    assert f"interrupted: {done:,} of 10,000 runs are in {tmp_path / 's'}; the same command goes on" in err
+    assert f"interrupted: {done:,} of 10,000 runs are in {tmp_path / 's'}; the same command runs the other {10_000 - done:,}" in err
     assert f"{done:,} runs done" in out
 
 
