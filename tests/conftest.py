@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 #: Documents and traces that `sledsim example` writes.
 EXAMPLES = ROOT / "python" / "sledsim" / "examples"
 #: A key that only documents of a kind have.

@@ -58,7 +58,7 @@ impl TestBed {
             block_bytes,
             next_id: 1,
             under_way: Vec::new(),
-            stream: Stream::new(seed, "bed"),
+            stream: Stream::new(seed, "ground"),
             volatile: false,
             lost: BTreeMap::new(),
             checked: 0,
