@@ -144,7 +144,8 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     assert process.returncode == 130
     assert "Traceback" not in err
     done = len(Store(tmp_path / "s").rows("FROM runs"))
-    assert f"interrupted: {done:,} of 10,000 runs are in {tmp_path / 's'}; the same command runs the other {10_000 - done:,}" in err
+    interrupted = f"interrupted: {done:,} of 10,000 runs are in {tmp_path / 's'}"
+    assert f"{interrupted}; the same command runs the other {10_000 - done:,}" in err
     assert f"{done:,} runs done" in out
 
 
