@@ -13,7 +13,8 @@ use crate::time::Time;
 pub const POLICY: Policy = Policy {
     name: "asptf",
     title: "ASPTF",
-    description: "Aged SPTF: positioning time minus weight times waiting time; weight 0 is SPTF, a large weight is FCFS.",
+    description:
+        "Aged SPTF: positioning time minus weight times waiting time; weight 0 is SPTF, a large weight is FCFS.",
     source: "Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991; \
              Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
     default: SchedulerSpec::Asptf(Spec { weight: default_weight() }),

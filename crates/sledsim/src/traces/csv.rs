@@ -286,8 +286,7 @@ impl Columns {
     /// Finds each column as the map says, and otherwise by its name; see [`Columns::resolve`].
     fn named(map: &ColumnMap, names: &Names, sector_bytes: u32, ignore_times: bool) -> Result<Self, Unresolved> {
         let &Names { ref names, is_header: has_header, separator } = names;
-        let mapped =
-            |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
+        let mapped = |column: &Option<ColumnRef>| column.as_ref().map(|column| locate(column, names)).transpose();
         let find =
             |is_wanted: &dyn Fn(&str) -> bool| names.iter().position(|name| is_wanted(name)).filter(|_| has_header);
         let named = |known: &[&str]| find(&|name| known.contains(&name.to_lowercase().as_str()));
@@ -468,9 +467,7 @@ fn missing_column(has_header: bool, key: &str, example: &str) -> String {
     if has_header {
         format!("no column of the header is named as `{key}` usually is (such as {example}): map `{key}` to one")
     } else {
-        format!(
-            "the first line is no header, so every column must be mapped by its number (from 0): map `{key}`"
-        )
+        format!("the first line is no header, so every column must be mapped by its number (from 0): map `{key}`")
     }
 }
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, SourceSpec, Workload};
 use crate::fault::{self, Fault};
 use crate::traces::{
-    is_in_memory, BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, Place, Table, TimeUnit, TraceError, TraceFormat,
-    TraceOptions, TraceReader,
+    is_in_memory, BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, OpCodes, Place, Table, TimeUnit, TraceError,
+    TraceFormat, TraceOptions, TraceReader,
 };
 
 /// The name of the parameters in the list of workloads.

@@ -1,6 +1,7 @@
 """Writes the report: an overview, a page for each paper, and files with charts, scenarios and verdicts."""
 
 import json
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -33,6 +34,8 @@ __all__ = ["Pages"]
 
 #: File with Vega, Vega-Lite and Vega-Embed.
 LIBRARY = "vega.js"
+#: Folder of a report that is being written, inside that of the report.
+UNFINISHED = ".unfinished"
 #: Significant digits in tables of curves.
 DIGITS = 5
 
@@ -46,7 +49,8 @@ class Pages:
     Parameters
     ----------
     folder
-        The folder; created if missing. Files of an earlier report are replaced.
+        The folder; created if missing. Files are written into a hidden folder inside it and moved at the end, so that an
+        interrupted report leaves the earlier one as it was.
 
     Raises
     ------
@@ -57,14 +61,18 @@ class Pages:
     def __init__(self, folder: Path) -> None:
         for package in ("altair", "vl_convert", "jinja2"):
             need(package, "plots")
-        self.folder = folder
+        self._target = folder
+        self.folder = folder / UNFINISHED
         # Loaded early, because little time is left for writing after Ctrl-C.
         templates = page_environment(__package__, "sledsim.report")
         self._overview, self._page = (templates.get_template(f"{name}.html.jinja") for name in ("overview", "paper"))
         self._lock = threading.Lock()
         try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Left by a report that was killed.
+            shutil.rmtree(self.folder, ignore_errors=True)
             for name in ("charts", "scenarios"):
-                (folder / name).mkdir(parents=True, exist_ok=True)
+                (self.folder / name).mkdir(parents=True)
         except OSError as error:
             says = f"can't be a folder for the report: {error.strerror}"
             raise make_error(SledsimError, "unreadable", says, file=folder) from None
@@ -119,6 +127,16 @@ class Pages:
             library = LIBRARY if charts else None
             text = self._page.render(**shared, paper=paper, filters=_filters([paper]), library=library)
             write_atomically(self.folder / f"{paper['id']}.html", text)
+        self._publish()
+
+    def _publish(self) -> None:
+        """Move the files of the report to their places, the overview last."""
+        files = [path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file()]
+        for file in sorted(files, key=lambda file: file == Path("index.html")):
+            target = self._target / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / file).replace(target)
+        shutil.rmtree(self.folder)
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
         """Return the template variables of a paper."""
