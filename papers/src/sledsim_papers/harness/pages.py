@@ -49,8 +49,8 @@ class Pages:
     Parameters
     ----------
     folder
-        The folder; created if missing. Files are written into a hidden folder inside it and moved at the end, so that an
-        interrupted report leaves the earlier one as it was.
+        The folder; created if missing. Files are written into a hidden folder inside it and moved at the end, so that
+        a killed command leaves the earlier report as it was.
 
     Raises
     ------
