@@ -229,7 +229,7 @@ def test_classes_may_define_a_constructor(folder: Path) -> None:
     assert result.summary["scenario"]["system"]["scheduler"]["parameters"] == {"depth": 4}
 
 
-def test_documents_with_built_in_policies_import_no_module() -> None:
+def test_only_custom_schedulers_have_the_key_python() -> None:
     with pytest.raises(sledsim.ScenarioError, match=r"system\.scheduler\.python is missing"):
         sledsim.run(scenario_with({"name": "custom"}))
     with pytest.raises(sledsim.ScenarioError, match=r"unknown key system\.scheduler\.python"):

@@ -97,7 +97,7 @@ def test_failed_tips_reduce_capacity() -> None:
     assert 0.9 * 6400 <= values["tips"] <= 6336
 
 
-def test_sensitivities_have_the_expected_signs() -> None:
+def test_sensitivities_of_a_drawing() -> None:
     found = design("g2").sensitivity()
     assert found.moves["actuator_mn"]["acceleration_m_s2"] == pytest.approx(10.0)
     assert found.moves["channel_mw"]["energy_nj_per_byte"] == pytest.approx(10.0)

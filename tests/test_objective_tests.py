@@ -180,7 +180,7 @@ def test_zero_measures_have_no_gain() -> None:
         sledsim.studies.merit(alone, without=alone, **waits)
 
 
-def test_disks_have_no_sled_options() -> None:
+def test_options_of_sleds_are_dropped_for_the_disk() -> None:
     system = {"device": "g2", "subsector": True, "spin_down": "immediate"}
     found = sledsim.studies.specificity({**READS, "system": system}, replications=2, requests=200)
     assert [case.device for case in found.cases] == ["g2", "uberdisk like g2"]
@@ -256,7 +256,7 @@ def test_wrong_roles_are_refused(
         assert_refused(sledsim_cli("role-test", test, *given), *words)
 
 
-def test_each_test_refuses_its_own_invalid_roles(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+def test_each_test_refuses_its_own_invalid_arguments(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     assert_refused(
         sledsim_cli("role-test", "merit", scenario_file), "small.toml", "what is there without it", "--without"
     )

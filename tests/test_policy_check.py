@@ -179,7 +179,7 @@ def test_the_exit_status_is_2_for_a_broken_contract(folder: Path, sledsim_cli: C
         ("lru", "replacement"),
     ],
 )
-def test_classes_declare_their_role(
+def test_role_of_a_class_is_detected(
     name: str, role: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome]
 ) -> None:
     for path in (ROOT / "examples").glob("custom_*.py"):

@@ -53,7 +53,7 @@ def with_block_count(name: str, count: int, folder: Path) -> Path:
     return folder / f"{name}.parv"
 
 
-def test_drive_capacity_equals_the_sum_of_zones(tmp_path: Path) -> None:
+def test_block_count_below_the_trace_is_replaced_by_that_of_the_zones(tmp_path: Path) -> None:
     trace = sample("../drives/hp_c2247a/hp_c2247a.trace")
     specs = with_block_count("hp_c2247a", 1_300_000, tmp_path / "less")
     found = sledsim.studies.validate_drive(specs, trace)

@@ -472,7 +472,7 @@ def test_the_model_has_its_chain_drawn() -> None:
     assert all(symbol in drawn for symbol in ("N1", "D1", "N0", "D0", "DL", "λ", "μ", "ρ0", "ρ1"))
 
 
-def test_comparison_needs_two_enclosures() -> None:
+def test_empty_comparisons_are_refused() -> None:
     with pytest.raises(reliability.ReliabilityError, match="nothing to compare"):
         reliability.compare_enclosures([])
 

@@ -116,7 +116,7 @@ def test_histograms_count_every_request(result: sledsim.Result, quantity: str) -
 
 
 @pytest.mark.parametrize(("quantity", "op"), [("speed", "all"), ("response", "erases")])
-def test_empty_histograms_are_labelled(result: sledsim.Result, quantity: str, op: str) -> None:
+def test_unknown_histograms_are_refused(result: sledsim.Result, quantity: str, op: str) -> None:
     with pytest.raises(RunError, match="is not known"):
         result.histogram(quantity, op)
 

@@ -128,7 +128,7 @@ def test_a_file_gives_its_system() -> None:
     assert session.block_bytes == 512
 
 
-def test_requests_beyond_the_queue_are_refused() -> None:
+def test_requests_beyond_the_device_are_refused() -> None:
     session = sledsim.Session("g2")
     session.submit(session.capacity_blocks, 1)
     session.submit(0, 0)
