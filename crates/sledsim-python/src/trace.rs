@@ -52,6 +52,9 @@ pub fn table_named(name: &str) -> Option<Arc<Table>> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner).get(name).and_then(Weak::upgrade)
 }
 
+/// The constructor of an unpickled table, and its arguments: name and columns.
+type Reduced<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyList>));
+
 /// A trace in memory.
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct TraceTable {
@@ -108,7 +111,7 @@ impl TraceTable {
     }
 
     /// Pickles the columns.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyList>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let python = slf.py();
         let table = &slf.get().table;
         let columns = PyList::empty(python);

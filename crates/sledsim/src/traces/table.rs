@@ -12,6 +12,7 @@ use super::format::Built;
 use super::source::Input;
 use super::text::{time_ns, unsigned, unsigned32, TimeUnit};
 use super::{ColumnMap, RecordParser, Step, TraceError, TraceOptions};
+use crate::convert::{to_usize, trunc_to_u64};
 use crate::fault::{Fault, Kind};
 
 /// What the name of a trace in memory begins with, where a file would have its path.
@@ -61,7 +62,7 @@ impl Column {
             Self::Float(numbers) => {
                 let number = numbers[row];
                 let is_whole = (0.0..TOO_LARGE).contains(&number) && number.fract() == 0.0;
-                is_whole.then_some(number as u64)
+                is_whole.then(|| trunc_to_u64(number))
             }
             Self::Text { .. } => None,
         }
@@ -192,7 +193,7 @@ impl Row for TableRow<'_> {
 impl RecordParser for TableParser {
     #[inline]
     fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure> {
-        let row = input.line_number() as usize;
+        let row = to_usize(input.line_number());
         if row >= self.table.rows {
             return Ok(None);
         }
