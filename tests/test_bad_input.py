@@ -321,7 +321,7 @@ ENDLESS: list[Any] = [
 
 @pytest.mark.parametrize("key", ["from", "to", "step", "count"])
 @pytest.mark.parametrize("value", ENDLESS, ids=lambda value: type(value).__name__)
-def test_unbounded_axes_are_refused(scenario_file: Path, key: str, value: Any) -> None:
+def test_axes_with_invalid_ends_are_refused(scenario_file: Path, key: str, value: Any) -> None:
     axis: dict[str, Any] = {"from": 1, "to": 5} | ({} if key == "count" else {"step": 1}) | {key: value}
     with pytest.raises(sledsim.SledsimError):
         Sweep(scenario_file, {"workload.arrival.rate_per_s": axis}).check()

@@ -271,7 +271,7 @@ def test_programs_need_a_name(machine: Path, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [5, None, "", " \n", "ls\0x", b"ls", "ls \ud800"])
-def test_commands_with_nul_bytes_are_refused(machine: Path, value: Any) -> None:
+def test_invalid_guest_commands_are_refused(machine: Path, value: Any) -> None:
     refused(lambda: run("g2", command=value, machine=machine), "command")
 
 
